@@ -11,7 +11,7 @@ from poolsize.answer.traffic import Supply, Traffic
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.traffic.database_load import DatabaseLoad, database_load, shared_load, slowing_of, unslowed_rates
-from poolsize.traffic.pool_use import Slowing
+from poolsize.traffic.pool_use import ProcessTraffic, Slowing
 from poolsize.traffic.shared_pools import Pools
 from poolsize.traffic.usage_phases import UsageTimes
 
@@ -72,22 +72,34 @@ class SharedDatabase:
         traffic, size = self.traffics[place], self.pool_sizes[place]
         if self.supply is None or self.supply.rates is None:
             return _unslowed(traffic, _connections(traffic, size))
-        (own, *others), bursts = self._first(place)
-        load, one_away = shared_load(self.supply.rates, (own, *others), bursts), None
+        pools, bursts = self._first(place)
+        load, times = shared_load(self.supply.rates, pools, bursts), self._times[place]
         if load is None:
             return None
-        instances, processes = traffic.service.instances, traffic.service.processes
-        if instances > 1:
-            busier = replace(own, number=own.number - processes, rate=own.rate * instances / (instances - 1))
-            one_away = slowing_of(self.supply.rates, (busier, *others), bursts)
-        times = self._times[place]
-        in_use = load.in_use
-        if others:
-            of_service = replace(traffic, usage=replace(traffic.usage, mean_ms=load.usage_ms * times))
-            unslowed = _unslowed(of_service, _connections(traffic, size))
+        in_use, usage_ms = load.in_use, load.usage_ms * times
+        if len(pools) > 1:
+            unslowed = _unslowed(
+                replace(traffic, usage=replace(traffic.usage, mean_ms=usage_ms)), _connections(traffic, size)
+            )
             in_use = in_use if unslowed is None else unslowed.in_use
-        slowings = (load.slowing, one_away)
-        return DatabaseLoad(in_use, load.usage_ms * times, *(each and _longer(each, times) for each in slowings))
+        slowing = load.slowing and _longer(load.slowing, times)
+        one_away = self.busiest(place).slowing if traffic.service.instances > 1 else None
+        return DatabaseLoad(in_use, usage_ms, slowing, one_away)
+
+    def busiest(self, place: int) -> ProcessTraffic:
+        """Return the traffic of a process of a service while an instance is away, with the usage times then.
+
+        Only by a run.
+        """
+        assert self.supply is not None
+        assert self.supply.rates is not None
+        (own, *others), bursts = self._first(place)
+        service = self.traffics[place].service
+        if service.instances > 1:
+            busier = own.rate * service.instances / (service.instances - 1)
+            own = replace(own, number=own.number - service.processes, rate=busier)
+        slowing = slowing_of(self.supply.rates, (own, *others), bursts)
+        return replace(self.traffics[place].of_process(one_away=True), slowing=_longer(slowing, self._times[place]))
 
     @property
     def _times(self) -> list[float]:

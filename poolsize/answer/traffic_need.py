@@ -18,6 +18,9 @@ CLOSE = 1.05
 """A mean total time within this factor of the shortest is as good."""
 TRIED = 12
 """Pool sizes of which the shortest total time is taken."""
+MORE = 4
+"""Times the pool that a process needs if usage times do not grow: larger ones are not tried where their connections
+together are more than the run's rates are known for."""
 BALANCING = 10
 """Steps after which the pools of services, which make each other's usage times, hardly change any more."""
 
@@ -49,7 +52,10 @@ def process_needs(traffics: Sequence[Traffic], supply: Supply | None = None) -> 
     needs = [_within_bounds(traffic, _wanted_alone(traffic)) for traffic in traffics]
     if supply is None or supply.rates is None or is_beyond(sum(traffic.rate for traffic in traffics), supply):
         return needs
-    largest = largest_pools(traffics, supply.rates)
+    largest = [
+        min(most, max(MORE * need.pool_size, len(supply.rates) // traffic.service.pools))
+        for most, need, traffic in zip(largest_pools(traffics, supply.rates), needs, traffics, strict=True)
+    ]
     for _ in range(BALANCING):
         before, sizes = needs, tuple(need.pool_size for need in needs)
         database = SharedDatabase(tuple(traffics), sizes, supply)
@@ -84,34 +90,51 @@ def _wanted_alone(traffic: Traffic) -> int:
 
 def _wanted(database: SharedDatabase, place: int, most: int) -> int:
     """Return the pool that a process of a service wants, with the pools of the others. Threads do not bound it."""
-    own = database.traffics[place]
+    own, before = database.traffics[place], database.pool_sizes[place]
     unbounded = replace(own, service=replace(own.service, threads=None, connections_per_thread=None))
     traffics = (*database.traffics[:place], unbounded, *database.traffics[place + 1 :])
 
     def wait_p99_ms(size: int) -> float:
         sizes = (*database.pool_sizes[:place], size, *database.pool_sizes[place + 1 :])
-        load = replace(database, traffics=traffics, pool_sizes=sizes).load_of(place)
-        if load is None:
-            return inf
-        return pool_use(replace(unbounded.loaded(load).of_process(one_away=True), wait_limit_ms=inf), size).wait_p99_ms
+        busiest = replace(database, traffics=traffics, pool_sizes=sizes).busiest(place)
+        return pool_use(replace(busiest, wait_limit_ms=inf), size).wait_p99_ms
 
-    return _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most)
+    return _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
     """Return the smallest pool whose p99 wait time is at most this long."""
-    return _smallest(lambda size: pool_use(traffic, size).wait_p99_ms, most_wait_ms, int(traffic.load), LARGEST_POOL)
+    too_small = int(traffic.load)
+    return _smallest(
+        lambda size: pool_use(traffic, size).wait_p99_ms, most_wait_ms, too_small, LARGEST_POOL, too_small + 1
+    )
 
 
-def _smallest(wait_p99_ms: Callable[[int], float], most_wait_ms: float, too_small: int, largest: int) -> int:
-    """Return the smallest pool that keeps the limit, or the largest one. too_small: a pool that never catches up."""
+def _smallest(
+    wait_p99_ms: Callable[[int], float], most_wait_ms: float, too_small: int, largest: int, guess: int
+) -> int:
+    """Return the smallest pool that keeps the limit, or the largest one.
+
+    too_small: a pool that never catches up. guess: from which on the search goes up or down, in steps that double.
+    """
+
+    def keeps(size: int) -> bool:
+        return size >= largest or wait_p99_ms(size) <= most_wait_ms
+
     low, step = min(too_small, largest - 1), 1
-    while low + step < largest and wait_p99_ms(low + step) > most_wait_ms:
-        low, step = low + step, 2 * step
-    high = min(low + step, largest)
+    high = max(low + 1, min(guess, largest))
+    if keeps(high):
+        while high - step > low and keeps(high - step):
+            high, step = high - step, 2 * step
+        low = max(low, high - step)
+    else:
+        low = high
+        while not keeps(low + step):
+            low, step = low + step, 2 * step
+        high = min(low + step, largest)
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if wait_p99_ms(middle) > most_wait_ms else (low, middle)
+        low, high = (low, middle) if keeps(middle) else (middle, high)
     return high
 
 

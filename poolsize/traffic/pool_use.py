@@ -67,6 +67,11 @@ class ProcessTraffic:
         """Connections in use on average, if nobody gives up (Little's law)."""
         return self.rate * self.usage.mean_ms
 
+    @property
+    def has_bursts(self) -> bool:
+        """Whether busy seconds differ from others, by the own requests or by those of other pools."""
+        return self.burst > 1 or (self.slowing is not None and len(self.slowing.usages_ms) > 1)
+
     def full(self, connections: int) -> "ProcessTraffic":
         """Return the traffic with the usage times that so many connections in use have."""
         if self.slowing is None:
@@ -193,7 +198,7 @@ def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
     pool_size, faster, likelier = smaller.pool_size, smaller.faster, 1.0
     if traffic.slowing is not None:
         likelier = traffic.slowing.likelier
-    if smaller.connections < pool_size and traffic.burst == 1 and traffic.load < pool_size * MOST_UTILISATION:
+    if smaller.connections < pool_size and not traffic.has_bursts and traffic.load < pool_size * MOST_UTILISATION:
         (speeds,) = _Smaller(pool_size, pool_size, is_fluid=False).speeds(traffic.slowing)
         (speeds_of_smaller,) = smaller.speeds(traffic.slowing)
         likelier *= _share_waiting(traffic.load, speeds) / _share_waiting(load, speeds_of_smaller)
@@ -211,7 +216,7 @@ def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
     """Return the waits of the traffic in a pool that stands for its own, in mean usage times."""
     load, usage_ms = traffic.load, traffic.usage.mean_ms
     arrivals = steady(pool.load(load))
-    if traffic.burst > 1:
+    if traffic.has_bursts:
         busy, calm = load * traffic.burst, _calm(traffic)
         weights, second = (busy / pool.load(busy), calm / pool.load(calm)), 1000 / usage_ms
         arrivals = in_bursts(pool.load(busy), pool.load(calm), second, second / BUSY_SHARE - second, weights)

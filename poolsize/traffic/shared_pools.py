@@ -10,14 +10,19 @@ tests/unit/test_shared_pools.py holds the bounds of the errors.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from math import log
+from math import ceil, log, sqrt
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
 
-NEAREST = 0.98
-"""The highest load of a pool that is solved. Beyond it, waits grow in inverse proportion to what is left."""
+NEAREST, FARTHER = 0.98, 0.9
+"""The highest load of a pool that is solved. Beyond it, waits grow in inverse proportion to what is left. Where that
+takes too many requests, a load that is lower by a factor is solved."""
+MOST_REQUESTS = 3000
+"""The largest number of requests in all pools that is counted."""
+FAR = 12
+"""Standard deviations beyond which a number of requests is negligible, where usage times do not grow."""
 NEGLIGIBLE = 1e-8
 """The probability of the largest number of requests that is counted."""
 LEAST = 1e-280
@@ -64,7 +69,7 @@ class SharedUse:
         in_use, fewer, more = np.arange(1, len(self.of_pool)), self.of_pool[:-1], self.of_pool[1:]
         likely = (fewer > LEAST) & (more > LEAST)
         usages = np.interp(in_use, in_use[likely], in_use[likely] * more[likely] / fewer[likely])
-        if more[-1] > LEAST:
+        if self.waiting > LEAST:
             usages[-1] = in_use[-1] * self.waiting / (self.waiting + more[-1])
         return np.asarray(usages * 1000 / rate)
 
@@ -83,35 +88,43 @@ def shared_use(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
     own = pools[0]
     if own not in keeping_up:
         return None
-    if load > NEAREST:
-        use = shared_use(rates, [replace(each, rate=each.rate * 0.9999 * NEAREST / load) for each in pools])
-        assert use is not None
-        return replace(use, waiting=use.waiting * (1 - NEAREST) / (1 - load)) if own is keeping_up[0] else use
+    solved, use = min(load, NEAREST), None
+    while (use := _solved(rates, [replace(each, rate=each.rate * solved / load) for each in pools])) is None:
+        solved *= FARTHER
+    own_load = load * keeping_up[0].connections / keeping_up[0].rate * own.rate / own.connections
+    return replace(use, waiting=use.waiting * (1 - own_load * solved / load) / (1 - own_load))
+
+
+def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
+    """Return the connections in use; None where they take more than MOST_REQUESTS. The first kind of pools keeps up."""
+    keeping_up, _ = _keeping_up(rates, pools)
+    own = pools[0]
     others = [replace(each, number=each.number - (each is own)) for each in keeping_up]
     always = sum(each.number * each.connections for each in pools if each not in keeping_up)
     total = sum(each.number * each.rate for each in keeping_up)
     usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
-    tilt, most = _tilt(keeping_up, usual), 2 * usual + 50
+    tilt, most = _tilt(keeping_up, usual), usual + ceil(FAR * sqrt(usual)) + FAR
     while True:
         of_own = _weights(own, tilt, most)
-        of_others = np.eye(1, most + 1)[0]
+        of_others = np.ones(1)
         for each in others:
             of_others = _sum_of(of_others, _power(_weights(each, tilt, most), each.number), most)
-        of_all = _sum_of(of_own, of_others, most)
+        of_others, of_all = (_padded(each, most) for each in (of_others, _sum_of(of_own, of_others, most)))
         in_use = _in_use(of_all, tilt * total)
         served = _completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always)
         requests = _birth_death(total, served[1:])
         if requests[-1] * served[-1] < NEGLIGIBLE * (served[-1] - total):
             break
         most *= 2
+        if most > MOST_REQUESTS:
+            return None
     elsewhere = _in_use(of_others, tilt * (total - own.rate)) + always
     of_pool = _of_pool(own, of_own, requests, lambda in_use: of_others * _usage(rates, in_use + elsewhere))
     waiting = of_pool[own.connections :]
-    return SharedUse(
-        _shares(in_use + always, requests),
-        np.append(of_pool[: own.connections], waiting.sum()),
-        float(waiting @ np.arange(len(waiting))),
-    )
+    of_connections = np.zeros(own.connections + 1)
+    of_connections[: min(own.connections, most + 1)] = of_pool[: own.connections]
+    of_connections[-1] = waiting.sum()
+    return SharedUse(_shares(in_use + always, requests), of_connections, float(waiting @ np.arange(len(waiting))))
 
 
 def _of_pool(own: Pools, of_own: Vector, requests: Vector, others: Callable[[int], Vector]) -> Vector:
@@ -124,7 +137,7 @@ def _of_pool(own: Pools, of_own: Vector, requests: Vector, others: Callable[[int
     of_all, with_full = np.zeros(most + 1), others(own.connections)[: most + 1 - full]
     for number in range(full):
         of_all[number:] += of_own[number] * others(number)[: most + 1 - number]
-    of_all[full:] += _sum_of(of_own[full:], with_full, most - full)
+    of_all[full:] += np.convolve(of_own[full:], with_full)[: most + 1 - full]
     ratios = np.divide(requests, of_all, out=np.zeros_like(of_all), where=of_all > LEAST)
     fewer = [float(ratios[number:] @ others(number)[: most + 1 - number]) for number in range(full)]
     more = np.correlate(ratios[full:], with_full, "full")[most - full :]
@@ -192,13 +205,18 @@ def _birth_death(births: float, deaths: Vector) -> Vector:
 
 
 def _sum_of(ones: Vector, others: Vector, most: int) -> Vector:
-    return np.asarray(np.convolve(ones, others)[: most + 1], dtype=float)
+    """Return the weights of the sum of two numbers of requests, without those that are too small in the end."""
+    weights = np.convolve(ones, others)[: most + 1]
+    return np.asarray(weights[: 1 + int(np.flatnonzero(weights > LEAST)[-1])], dtype=float)
+
+
+def _padded(weights: Vector, most: int) -> Vector:
+    return np.append(weights, np.zeros(most + 1 - len(weights)))
 
 
 def _power(of_one: Vector, number: int) -> Vector:
     """Return the weights of the sum of a number of pools."""
-    most = len(of_one) - 1
-    result: Vector = np.eye(1, most + 1)[0]
+    most, result = len(of_one) - 1, np.ones(1)
     while number:
         if number % 2:
             result = _sum_of(result, of_one, most)
