@@ -52,6 +52,13 @@ def test_the_readme_has_at_most_200_lines() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) <= 200
 
 
+def test_the_changelog_says_what_the_first_release_has() -> None:
+    """Nothing was released, so nobody has what was changed and mended on the way."""
+    lines = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    assert len(lines) <= 60
+    assert not {"### Changed", "### Fixed"} & {*lines}
+
+
 def test_a_workload_is_the_same_on_every_page_that_shows_it() -> None:
     texts: dict[str, str] = {}
     for block in all_blocks("python"):
