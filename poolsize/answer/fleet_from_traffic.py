@@ -43,12 +43,13 @@ class FleetNeeds(Reason, code="fleet_needs"):
     """How the traffic decides the pools.
 
     limits_ms: service -> limit of the p99 wait time, of those whose pool the limit decides. several: how many of them
-    have several instances, of which an instance is away. needed: connections of all needs in a deploy. usable: that the
-    server admits; None if unknown.
+    have several instances, of which an instance is away. missed: services whose limit no pool size keeps. needed:
+    connections of all needs in a deploy. usable: that the server admits; None if unknown.
     """
 
     limits_ms: Mapping[str, float]
     several: int
+    missed: tuple[str, ...]
     needed: int
     usable: int | None
     instances: MoreInstances
@@ -167,11 +168,13 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
         endless = tuple(pool.service.name for pool in below if isinf((pool.use.one_away or pool.use.usual).wait_p99_ms))
         of_below = {name: size for name, size in sizes_of(needed).items() if name in sizes_of(below)}
         yield FleetBelowNeed(of_all, limit.usable, instances, sizes_of(below), of_below, endless)
+    missed = tuple(pool.service.name for pool in plan.pools if pool.decides == "need" and not _keeps_limit(pool))
     by_wait = [traffic for traffic, need in zip(traffics, needs, strict=True) if need.decides == "need"]
-    limits_ms = {traffic.service.name: traffic.most_wait_ms for traffic in by_wait}
-    several = sum(traffic.service.instances > 1 for traffic in by_wait)
-    if limits_ms or (limit.usable is not None and not below):
-        yield FleetNeeds(limits_ms, several, of_all, limit.usable, instances)
+    kept = [traffic for traffic in by_wait if traffic.service.name not in missed]
+    limits_ms = {traffic.service.name: traffic.most_wait_ms for traffic in kept}
+    several = sum(traffic.service.instances > 1 for traffic in kept)
+    if by_wait or (limit.usable is not None and not below):
+        yield FleetNeeds(limits_ms, several, missed, of_all, limit.usable, instances)
     for pool, need in zip(plan.pools, needs, strict=True):
         if need.decides != "need":
             traffic = with_load(pool.traffic, pool.use.load, plan.supply, plan.traffic)
@@ -187,6 +190,10 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
     assumed = [each.traffic.usage == UsageTimes(each.traffic.usage.mean_ms) for each in plan.pools]
     if any(each and need.decides != "threads" for each, need in zip(assumed, needs, strict=True)):
         yield SpreadAssumed(several=True)
+
+
+def _keeps_limit(pool: TrafficPool) -> bool:
+    return (pool.use.one_away or pool.use.usual).wait_p99_ms <= pool.traffic.most_wait_ms
 
 
 def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], plan: TrafficPlan) -> Iterator[Finding]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import poisson
 
 from poolsize.answer.fleet import ServerLimit, Service, shared_floor
-from poolsize.answer.fleet_from_traffic import TrafficPlan, plan_fleet_for, shared_pool
+from poolsize.answer.fleet_from_traffic import FleetNeeds, TrafficPlan, plan_fleet_for, shared_pool
 from poolsize.answer.fleet_plan import Proxy
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.traffic import Supply, Traffic
@@ -349,6 +349,19 @@ instances = 2
 rate = 50
 usage_ms = 120
 """
+
+
+def test_a_limit_that_no_pool_size_keeps_is_named() -> None:
+    """X(n) = 100 n / (1 + 0.05 (n - 1) + 0.002 n (n - 1)) completes 740/s at most, and 1,200/s arrive in a burst."""
+    in_use = np.arange(1, 2001.0)
+    falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
+    services = [Traffic(300, UsageTimes(10), Service(name, 2), burst) for name, burst in (("a", 3.0), ("b", 1.0))]
+    (needs,) = (each for each in plan_fleet_for(services, falling).findings if isinstance(each, FleetNeeds))
+    assert (needs.missed, needs.limits_ms) == (("a", "b"), {})
+    assert "any pool size to keep" in sentence(needs)
+    calm = [replace(each, burst=1.0, rate=100) for each in services]
+    (needs,) = (each for each in plan_fleet_for(calm, falling).findings if isinstance(each, FleetNeeds))
+    assert (needs.missed, [*needs.limits_ms]) == ((), ["a", "b"])
 
 
 def test_the_formula_says_what_the_database_can_use(poolsize_here: Command) -> None:

@@ -102,6 +102,11 @@ def _(finding: fleet_from_traffic.FleetNeeds) -> str:
         )
         limits = ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in finding.limits_ms.items())
         parts.append(f"Needs are the smallest pools whose p99 wait time stays within its limit{away}: {limits}.")
+    if finding.missed:
+        parts.append(
+            "The database is too full for any pool size to keep the limit of the p99 wait time: "
+            f"{', '.join(finding.missed)}."
+        )
     if finding.usable is not None and finding.needed <= finding.usable:
         parts.append(
             f"{in_deploy(finding.instances)}, the pools open {finding.needed:,} of the {finding.usable:,} connections "
