@@ -11,7 +11,7 @@ from poolsize.service_under_test.guard import Guarded
 from poolsize.service_under_test.web_page import read_page
 
 COMMAND_SECONDS = 300.0
-"""The longest time that `resize` and `settled` may take."""
+"""The longest time that `resize` and `settled` may take, and after them the metrics to show the new size."""
 LOOK_SECONDS, ANSWER_SECONDS = 0.1, 5.0
 """Between two looks whether the service is ready, and the longest time that its pages may take to answer."""
 METRICS_SECONDS = 0.5
@@ -127,23 +127,31 @@ class RunningService:
         return counters
 
     def _require_metrics(self, pool_size: int) -> None:
-        """Raise WorkFailed for a metrics page without a pool, and for a pool that does not have the size."""
+        """Raise WorkFailed for a metrics page without a pool, and for a pool that does not have the size.
+
+        A pool that was resized may show its old size for a while: HikariCP's metrics are up to 1 s old.
+        """
         if self._metrics is None:
             return
-        deadline = time.monotonic() + LATE_SECONDS
-        while not (counters := self._pool_metrics(ANSWER_SECONDS)) and time.monotonic() < deadline:
+        began = time.monotonic()
+        while True:
+            counters = self._pool_metrics(ANSWER_SECONDS)
+            size = counters.get("pool_max", 0.0) / counters["pool_count"] if counters else 0.0
+            if counters and size in {0, pool_size}:
+                return
+            is_stale = counters and self._described.file.resize is not None
+            if time.monotonic() - began >= (COMMAND_SECONDS if is_stale else LATE_SECONDS):
+                break
             self.require_alive()
             time.sleep(LOOK_SECONDS)
         if not counters:
             failure = read_page(self._metrics, ANSWER_SECONDS).failure
             problem = failure or self._unusable or "the page has no metrics of a pool that poolsize knows"
             raise WorkFailed(f"metrics {self._metrics.shown}: {problem}")
-        size = counters.get("pool_max", 0.0) / counters["pool_count"]
-        if size > 0 and size != pool_size:
-            raise WorkFailed(
-                f"by its metrics, the application's pool has at most {size:g} connections, and not {pool_size}: "
-                f"{PLACEHOLDER} does not set the size of that pool"
-            )
+        raise WorkFailed(
+            f"by its metrics, the application's pool has at most {size:g} connections, and not {pool_size}: "
+            f"{PLACEHOLDER} does not set the size of that pool"
+        )
 
     def _last_lines(self) -> str:
         """Return the last lines of the application's output, after a colon; empty without any."""
