@@ -70,6 +70,18 @@ class FleetThreads(PoolsTogether, code="fleet_threads"):
     """The threads of the processes can't use larger pools."""
 
 
+class PoolSizeKept(Caution, code="fleet_pool_size_kept"):
+    """The measured application limits throughput, and other instances have cores of their own: a pool keeps its size.
+
+    measured_pools: of the run. bottleneck: its name. connections: of all pools, which the run did not measure.
+    """
+
+    pool_size: int
+    measured_pools: int
+    bottleneck: str
+    connections: int
+
+
 class FleetFloor(Reason, code="fleet_floor"):
     """Service -> deadlock floor, where it is above 1. services: their number."""
 

@@ -1,6 +1,6 @@
 """The options that describe a fleet, which several commands share, and their reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from poolsize.sweep.readers import decimal
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.fleet import ServerLimit, Service
-    from poolsize.answer.fleet_plan import MeasuredLosses
+    from poolsize.answer.fleet_plan import FleetPlan, MeasuredLosses
     from poolsize.answer.recommendation import Recommendation
     from poolsize.facts.server import Server
 
@@ -124,6 +124,39 @@ def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit
         max_user_connections=server.max_user_connections or None,
         connection_bytes=limit.connection_bytes if connection_bytes is None else connection_bytes,
     )
+
+
+def plan_of_run(
+    analysis: "Analysis", answer: "Recommendation", services: Sequence["Service"], limit: "ServerLimit"
+) -> "FleetPlan":
+    """Return the plan of a fleet by a run's answer, which has a pool size.
+
+    The services divide the connections. But where an application was measured and limits throughput itself, another
+    number of its instances has another number of cores and threads: the size of each pool stays.
+    """
+    from poolsize.answer.fleet_plan import PoolSizeKept, plan_fleet
+
+    assert answer.connections is not None
+    assert answer.pool_size is not None
+    limited, pools = _limited_in_application(analysis, answer), services[0].pools
+    if limited is None or len(services) > 1 or answer.measured_in is None or pools == answer.measured_in.pools:
+        return plan_fleet(answer.connections, services, limit, losses_of(analysis, answer))
+    connections = answer.pool_size * pools
+    plan = plan_fleet(connections, services, limit)
+    kept = PoolSizeKept(answer.pool_size, answer.measured_in.pools, limited, connections)
+    return replace(plan, findings=(kept, *plan.findings))
+
+
+def _limited_in_application(analysis: "Analysis", answer: "Recommendation") -> str | None:
+    """Return what limits throughput in the application, outside the database; None for anything else."""
+    from poolsize.analysis.bottleneck import BottleneckName
+    from poolsize.runs.check import Check
+
+    of_application = {BottleneckName.APPLICATION_CPU, BottleneckName.SHARED_CPU}
+    if analysis.bottleneck and analysis.bottleneck.name in of_application:
+        return str(analysis.bottleneck.name)
+    has_few_threads = analysis.by_size.nearest(answer.pool_size or 1).failed(Check.SERVICE_THREADS)
+    return "service threads" if has_few_threads else None
 
 
 def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses | None":

@@ -9,7 +9,7 @@ import click
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.command_line.fleet_options import FleetOptions, fleet_options, losses_of
+from poolsize.command_line.fleet_options import FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
@@ -114,14 +114,13 @@ def fleet(
         click.echo(traffic_fleet_json(by_traffic) if as_json else traffic_fleet_text(by_traffic))
         end_unless(by_traffic.pools)
         return
-    losses = None
     if "run_path" in given:
         analysis, answer = measured_answer(given["run_path"])
-        assert answer.connections is not None
-        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
+        measured = with_weight or [fleet.measured_in(answer).service()]
+        plan = plan_of_run(analysis, answer, measured, fleet.limit(url))
     else:
         size = given["size"] if "size" in given else starting_point(given["cores"]).pool_size
-    plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url), losses)
+        plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url))
     click.echo(fleet_json(plan) if as_json else fleet_text(plan))
     end_unless(plan.pools)
 

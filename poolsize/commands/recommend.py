@@ -8,7 +8,7 @@ import click
 
 from poolsize.answer.from_formula import from_formula
 from poolsize.answer.recommendation import Recommendation
-from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.options import (
     LIMITS,
     Encryption,
@@ -242,8 +242,10 @@ def _plan(
         return None
     from poolsize.answer.fleet_plan import plan_fleet
 
-    losses = losses_of(analysis, answer) if analysis else None
-    return plan_fleet(answer.connections, [fleet.service()], _limit(fleet, inspection), losses)
+    services, limit = [fleet.service()], _limit(fleet, inspection)
+    return (
+        plan_of_run(analysis, answer, services, limit) if analysis else plan_fleet(answer.connections, services, limit)
+    )
 
 
 def _limit(fleet: FleetOptions, inspection: "Inspection | None") -> "ServerLimit":

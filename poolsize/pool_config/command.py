@@ -11,7 +11,7 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
-from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, losses_of
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.options import (
     Encryption,
     encryption_options,
@@ -176,23 +176,26 @@ def _check(file: Path, asked: Asked) -> None:
 
 def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
     """Return the settings for recommended connections, which all processes divide, or share by a proxy."""
-    fleet, size, usage, losses, of_run, shared = asked.fleet, asked.size, None, None, None, None
+    fleet, usage, of_run, shared, measured = asked.fleet, None, None, None, None
     if asked.run_path is not None:
-        analysis, answer = measured_answer(asked.run_path)
-        size, losses, fleet = answer.connections, losses_of(analysis, answer), fleet.measured_in(answer)
+        analysis, answer = measured = measured_answer(asked.run_path)
+        fleet = fleet.measured_in(answer)
         assert answer.verdict
         usage = measured_usage(analysis, answer)
         of_run = SizeOfRun(asked.run_path, answer.verdict, bool(answer.doubts))
         facts = facts.measured_in(analysis)
-    assert size is not None
     if not fleet.of_instances and not is_typed("surge"):
         limit = replace(limit, surge=0.0)
     service, of_pools = fleet.service(), limit.without_maximum() if stack and stack.shared_by_all else limit
-    plan = plan_fleet(size, [service], of_pools, losses)
+    if measured is None:
+        assert asked.size is not None
+        plan = plan_fleet(asked.size, [service], of_pools)
+    else:
+        plan = plan_of_run(*measured, [service], of_pools)
     if not plan.pools:
         _end(fleet_json(plan) if asked.as_json else fleet_text(plan))
     if stack and stack.is_proxy:
-        shared, findings = shared_connections(size, shared_service(service, limit), limit)
+        shared, findings = shared_connections(plan.size, shared_service(service, limit), limit)
         plan = replace(plan, findings=findings)
     settings = pool_settings(plan, usage, facts, asked.caller_timeout_seconds, fleet_known=bool(fleet.of_instances))
     return replace(settings, of_run=of_run, shared_connections=shared)

@@ -77,6 +77,27 @@ def test_without_a_fleet_the_measured_one_is_meant(poolsize_here: Command, store
     assert json.loads(configured)["pool_size"] == 8
 
 
+def test_instances_of_an_application_that_limits_itself_keep_its_pool_size(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    """Its CPU is the bottleneck, and six instances have six times the CPU: 2 connections were divided, 1 for each."""
+    busy = {"application_cpu": 1.99, "application_cores": 2.0, "process_cpu": 0.3, "machine_cpu": 2.4}
+    run = of_pools(a_run({1: 100, 2: 200, 4: 202, 8: 201}, users=64), 1, 1, busy | {"machine_cores": 8.0})
+    assert recommend(run).pool_size == 2
+    path = tmp_path / "busy.jsonl"
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    divided = ("--run", str(path), "--instances", "6", "--json")
+    plan = json.loads(poolsize_here("fleet", *divided).stdout)
+    assert (plan["pools"][0]["pool_size"], plan["pools"][0]["connections"]) == (2, 12)
+    assert plan["findings"][0]["code"] == "fleet_pool_size_kept"
+    assert json.loads(poolsize_here("recommend", *divided).stdout)["fleet"]["pools"][0]["pool_size"] == 2
+    assert json.loads(poolsize_here("config", "--for", "hikaricp", *divided).stdout)["pool_size"] == 2
+    (pool,) = json.loads(poolsize_here("fleet", "--run", str(path), "--json").stdout)["pools"]
+    assert pool["connections"] == 2
+
+
 @pytest.mark.parametrize(("instances", "size"), [(64, 16), (128, 32), (129, None)])
 def test_the_loss_of_a_fleet_is_that_of_the_pools_with_as_many_connections(
     poolsize_here: Command, stored: str, instances: int, size: int | None
