@@ -168,15 +168,15 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
         endless = tuple(pool.service.name for pool in below if isinf((pool.use.one_away or pool.use.usual).wait_p99_ms))
         of_below = {name: size for name, size in sizes_of(needed).items() if name in sizes_of(below)}
         yield FleetBelowNeed(of_all, limit.usable, instances, sizes_of(below), of_below, endless)
-    missed = tuple(pool.service.name for pool in plan.pools if pool.decides == "need" and not _keeps_limit(pool))
-    by_wait = [traffic for traffic, need in zip(traffics, needs, strict=True) if need.decides == "need"]
-    kept = [traffic for traffic in by_wait if traffic.service.name not in missed]
-    limits_ms = {traffic.service.name: traffic.most_wait_ms for traffic in kept}
-    several = sum(traffic.service.instances > 1 for traffic in kept)
-    if by_wait or (limit.usable is not None and not below):
+    decided = list(zip(traffics, (need.decides for need in needs), strict=True))
+    by_wait = [traffic for traffic, decides in decided if decides == "need"]
+    missed = tuple(traffic.service.name for traffic, decides in decided if decides == "supply")
+    limits_ms = {traffic.service.name: traffic.most_wait_ms for traffic in by_wait}
+    several = sum(traffic.service.instances > 1 for traffic in by_wait)
+    if by_wait or missed or (limit.usable is not None and not below):
         yield FleetNeeds(limits_ms, several, missed, of_all, limit.usable, instances)
     for pool, need in zip(plan.pools, needs, strict=True):
-        if need.decides != "need":
+        if need.decides in {"threads", "floor"}:
             traffic = with_load(pool.traffic, pool.use.load, plan.supply, plan.traffic)
             finding = bound(traffic, need, pool.service.name)
             if pool.decides != "limit" or not isinstance(finding, ThreadsBound):
@@ -190,10 +190,6 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
     assumed = [each.traffic.usage == UsageTimes(each.traffic.usage.mean_ms) for each in plan.pools]
     if any(each and need.decides != "threads" for each, need in zip(assumed, needs, strict=True)):
         yield SpreadAssumed(several=True)
-
-
-def _keeps_limit(pool: TrafficPool) -> bool:
-    return (pool.use.one_away or pool.use.usual).wait_p99_ms <= pool.traffic.most_wait_ms
 
 
 def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], plan: TrafficPlan) -> Iterator[Finding]:

@@ -6,7 +6,7 @@ its traffic. `Supply` is what the database can use. The server's limit bounds th
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf, isfinite
+from math import inf
 
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, service_pool
@@ -26,7 +26,7 @@ from poolsize.answer.traffic_findings import (
     of_database,
     with_load,
 )
-from poolsize.answer.traffic_need import Decides, ProcessNeed, mean_total_ms, process_need, useful_pool
+from poolsize.answer.traffic_need import Decides, ProcessNeed, mean_total_ms, nearly_shortest, process_need
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.traffic.database_load import MOST_IN_USE, DatabaseLoad
@@ -146,9 +146,12 @@ def recommend_for(
         )
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
-    if decides == "need" and supply is not None:
-        size, need = useful_pool(traffic, supply, need)
-        decides = "need" if size == of_process.need else "supply"
+    if decides == "need" and supply is not None and supply.rates is not None:
+        database = SharedDatabase((traffic,), (need,), supply)
+        if database.load and database.load.mean >= supply.connections:
+            size = nearly_shortest(database, 0)
+            decides = "need" if size == need else "supply"
+    useful = size
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"
     most = service.most_useful or size + NEIGHBOURS
@@ -156,13 +159,16 @@ def recommend_for(
     sizes = tuple(size_use(SharedDatabase((traffic,), (each,), supply), 0) for each in sorted(around))
     of_all = None if is_beyond(traffic.rate, supply) else need
     answer = TrafficAnswer(traffic, limit, size, of_all, decides, allowed, supply, sizes)
-    return replace(answer, findings=tuple(_findings(answer, of_process)))
+    return replace(answer, findings=tuple(_findings(answer, of_process, useful)))
 
 
-def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
-    """Yield what decides the size, then how the pools and the database go together, then what is not known."""
+def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
+    """Yield what decides the size, then how the pools and the database go together, then what is not known.
+
+    useful: the pool size without the server's limit.
+    """
     traffic, service = answer.traffic, answer.traffic.service
-    yield from _deciding(answer, of_process)
+    yield from _deciding(answer, of_process, useful)
     for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
         if answer.decides != "supply" or not isinstance(finding, NearKnee):  # the first finding says as much
             yield finding
@@ -176,21 +182,22 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         yield SpreadAssumed(several=False)
 
 
-def _deciding(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
-    """Yield what decides the size; nothing where no pool size helps."""
+def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
+    """Yield what decides the size; nothing where no pool size helps. useful: as in _findings."""
     traffic, service, need = answer.traffic, answer.traffic.service, answer.need
     if need is None:
         return
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
     away = service.instances if service.instances > 1 else None
-    if answer.decides == "supply" and answer.supply is not None and answer.supply.rates is not None:
-        totals_ms = [mean_total_ms(traffic, answer.supply, size) for size in (answer.pool_size, need)]
+    if answer.decides == "supply" and answer.load and answer.supply and answer.supply.rates is not None:
+        databases = [SharedDatabase((traffic,), (size,), answer.supply) for size in (answer.pool_size, need)]
+        totals_ms = [mean_total_ms(database, 0) for database in databases]
         share = traffic.rate / float(answer.supply.rates.max())
         yield WaitsElsewhere(answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms, share, away)
         most = keeping_up(traffic.rate, answer.supply.rates)[1]
         if most < MOST_IN_USE:
             yield Collapses(answer.connections, most, traffic.rate)
-    elif of_process.decides == "need" and answer.decides != "floor" and isfinite(waits[need]):
+    elif of_process.decides == "need" and answer.decides != "floor" and waits[need] <= traffic.most_wait_ms:
         yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
     if of_process.decides == "threads" or answer.decides == "floor":
         finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
@@ -199,6 +206,6 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     if answer.decides == "limit":
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
-        variables = answer.server_limit.raised_to(max(need, service.floor) * pools)
+        variables = answer.server_limit.raised_to(useful * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
-        yield LimitBound(max(need, service.floor), size, waits[size], usable, pools, variables, away)
+        yield LimitBound(useful, size, waits[size], usable, pools, variables, away)

@@ -54,6 +54,10 @@ class SharedDatabase:
     pool_sizes: tuple[int, ...]
     supply: Supply | None
 
+    def with_pool(self, place: int, size: int) -> "SharedDatabase":
+        """Return the same services with another pool of the service at this place."""
+        return replace(self, pool_sizes=(*self.pool_sizes[:place], size, *self.pool_sizes[place + 1 :]))
+
     @property
     def load(self) -> DatabaseLoad | None:
         """The load by all services; None where the pools of any are too small for it."""
@@ -64,7 +68,7 @@ class SharedDatabase:
             return _unslowed(together, sum(map(_connections, self.traffics, self.pool_sizes)))
         pools = self._pools
         place = min(range(len(pools)), key=lambda place: pools[place].connections / pools[place].rate)
-        load = shared_load(self.supply.rates, *self._first(place))
+        load = shared_load(self.supply.rates, *self._with_first(place))
         return load and replace(load, usage_ms=1000 * load.mean / together.rate)
 
     def load_of(self, place: int) -> DatabaseLoad | None:
@@ -72,15 +76,13 @@ class SharedDatabase:
         traffic, size = self.traffics[place], self.pool_sizes[place]
         if self.supply is None or self.supply.rates is None:
             return _unslowed(traffic, _connections(traffic, size))
-        pools, bursts = self._first(place)
+        pools, bursts = self._with_first(place)
         load, times = shared_load(self.supply.rates, pools, bursts), self._times[place]
         if load is None:
             return None
         in_use, usage_ms = load.in_use, load.usage_ms * times
-        if len(pools) > 1:
-            unslowed = _unslowed(
-                replace(traffic, usage=replace(traffic.usage, mean_ms=usage_ms)), _connections(traffic, size)
-            )
+        if len(pools) > 1:  # as if its arrivals were independent of those of the others
+            unslowed = _unslowed(traffic.with_usage(usage_ms), _connections(traffic, size))
             in_use = in_use if unslowed is None else unslowed.in_use
         slowing = load.slowing and _longer(load.slowing, times)
         one_away = self.busiest(place).slowing if traffic.service.instances > 1 else None
@@ -93,7 +95,7 @@ class SharedDatabase:
         """
         assert self.supply is not None
         assert self.supply.rates is not None
-        (own, *others), bursts = self._first(place)
+        (own, *others), bursts = self._with_first(place)
         service = self.traffics[place].service
         if service.instances > 1:
             busier = own.rate * service.instances / (service.instances - 1)
@@ -104,7 +106,7 @@ class SharedDatabase:
     @property
     def _times(self) -> list[float]:
         """The usage time of each service over the mean one of all."""
-        mean_ms = all_traffic(self.traffics).usage.mean_ms
+        mean_ms = 1000 * fsum(each.in_use for each in self.traffics) / fsum(each.rate for each in self.traffics)
         return [traffic.usage.mean_ms / mean_ms for traffic in self.traffics]
 
     @property
@@ -115,7 +117,7 @@ class SharedDatabase:
             for traffic, size, times in of_each
         ]
 
-    def _first(self, place: int) -> tuple[list[Pools], list[float]]:
+    def _with_first(self, place: int) -> tuple[list[Pools], list[float]]:
         """Return the pools and the bursts of all services, those of the service at this place first."""
         pools, bursts = self._pools, [traffic.burst for traffic in self.traffics]
         others = [other for other in range(len(pools)) if other != place]

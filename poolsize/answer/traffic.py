@@ -67,7 +67,11 @@ class Traffic:
 
     def loaded(self, load: DatabaseLoad | None) -> "Traffic":
         """Return the traffic with the usage times under the database's load; None for those that were given."""
-        return self if load is None else replace(self, usage=replace(self.usage, mean_ms=load.usage_ms), slowed_by=load)
+        return self if load is None else replace(self.with_usage(load.usage_ms), slowed_by=load)
+
+    def with_usage(self, mean_ms: float) -> "Traffic":
+        """Return the traffic with another mean usage time, and the same limit of the wait time."""
+        return replace(self, usage=replace(self.usage, mean_ms=mean_ms), max_wait_p99_ms=self.most_wait_ms)
 
     def twice(self) -> "Traffic":
         """Return the traffic at twice the rate."""

@@ -216,7 +216,7 @@ def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None
     if load is not None or supply is None or supply.rates is None:
         return traffic.loaded(load)
     times = 1000 * keeping_up(together.rate, supply.rates)[0] / together.rate / together.usage.mean_ms
-    return replace(traffic, usage=replace(traffic.usage, mean_ms=traffic.usage.mean_ms * times))
+    return traffic.with_usage(traffic.usage.mean_ms * times)
 
 
 def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) -> Finding:

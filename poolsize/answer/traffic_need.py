@@ -29,8 +29,9 @@ BALANCING = 10
 class ProcessNeed:
     """The pool of a process, whatever the server's limit is.
 
-    need: the smallest pool that keeps the limit of the wait time, within what its threads can use. pool_size: that, or
-    the deadlock floor where it is above. decides: the pool size.
+    need: the smallest pool that keeps the limit of the wait time, within what its threads can use; where no pool keeps
+    it, the smallest with nearly the shortest total time. pool_size: that, or the deadlock floor where it is above.
+    decides: the pool size; "supply" where no pool keeps the limit.
     """
 
     need: int
@@ -56,16 +57,21 @@ def process_needs(traffics: Sequence[Traffic], supply: Supply | None = None) -> 
         min(most, max(MORE * need.pool_size, len(supply.rates) // traffic.service.pools))
         for most, need, traffic in zip(largest_pools(traffics, supply.rates), needs, traffics, strict=True)
     ]
+    kept: list[bool] = []
     for _ in range(BALANCING):
-        before, sizes = needs, tuple(need.pool_size for need in needs)
-        database = SharedDatabase(tuple(traffics), sizes, supply)
-        needs = [
-            _within_bounds(traffic, _wanted(database, place, most))
-            for place, (traffic, most) in enumerate(zip(traffics, largest, strict=True))
-        ]
+        before = needs
+        database = SharedDatabase(tuple(traffics), tuple(need.pool_size for need in before), supply)
+        wanted = [_wanted(database, place, most) for place, most in enumerate(largest)]
+        needs = [_within_bounds(traffic, size) for traffic, (size, _) in zip(traffics, wanted, strict=True)]
+        kept = [keeps or need.decides != "need" for need, (_, keeps) in zip(needs, wanted, strict=True)]
         if needs == before or len(traffics) == 1:
             break
-    return needs
+    database = SharedDatabase(tuple(traffics), tuple(need.pool_size for need in needs), supply)
+    return [
+        need if keeps else replace(need, need=size, pool_size=size, decides="supply")
+        for place, (need, keeps) in enumerate(zip(needs, kept, strict=True))
+        for size in (nearly_shortest(database, place),)
+    ]
 
 
 def largest_pools(traffics: Sequence[Traffic], rates: Vector) -> list[int]:
@@ -88,8 +94,11 @@ def _wanted_alone(traffic: Traffic) -> int:
     return smallest_pool(process, traffic.most_wait_ms)
 
 
-def _wanted(database: SharedDatabase, place: int, most: int) -> int:
-    """Return the pool that a process of a service wants, with the pools of the others. Threads do not bound it."""
+def _wanted(database: SharedDatabase, place: int, most: int) -> tuple[int, bool]:
+    """Return the pool that a process of a service wants, with the pools of the others, and whether it keeps the limit.
+
+    Threads do not bound it.
+    """
     own, before = database.traffics[place], database.pool_sizes[place]
     unbounded = replace(own, service=replace(own.service, threads=None, connections_per_thread=None))
     traffics = (*database.traffics[:place], unbounded, *database.traffics[place + 1 :])
@@ -99,7 +108,8 @@ def _wanted(database: SharedDatabase, place: int, most: int) -> int:
         busiest = replace(database, traffics=traffics, pool_sizes=sizes).busiest(place)
         return pool_use(replace(busiest, wait_limit_ms=inf), size).wait_p99_ms
 
-    return _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
+    size = _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
+    return size, size < most or wait_p99_ms(size) <= own.most_wait_ms
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
@@ -138,34 +148,27 @@ def _smallest(
     return high
 
 
-def useful_pool(traffic: Traffic, supply: Supply, need: int) -> tuple[int, int]:
-    """Return the largest pool that is of use, and the need: the former, too, where no pool keeps the limit.
+def nearly_shortest(database: SharedDatabase, place: int) -> int:
+    """Return the smallest tried pool of a service, up to its present one, whose mean total time is nearly the shortest.
 
-    Where the database is full on average, or no pool keeps the limit of the wait time, larger pools only move waiting
-    into the database: the smallest tried pool is of use whose mean total time is close to the shortest.
+    A pool that is too small while an instance is away is taken only where all are.
     """
-    load = None
-    if supply.rates is not None and not is_beyond(traffic.rate, supply):
-        load = SharedDatabase((traffic,), (need,), supply).load
-    if load is None:
-        return need, need
-    busiest = replace(traffic.loaded(load).of_process(one_away=True), wait_limit_ms=inf)
-    keeps = pool_use(busiest, need).wait_p99_ms <= traffic.most_wait_ms
-    if keeps and load.mean < supply.connections:
-        return need, need
-    tried = sorted({int(size) for size in np.geomspace(1, need, TRIED).round()})
-    totals = [mean_total_ms(traffic, supply, size) for size in tried]
-    useful = next(size for size, total_ms in zip(tried, totals, strict=True) if total_ms <= CLOSE * min(totals))
-    return useful, need if keeps else useful
+    floor, largest = database.traffics[place].service.floor, database.pool_sizes[place]
+    tried = sorted({int(size) for size in np.geomspace(floor, max(floor, largest), TRIED).round()})
+    resized = [database.with_pool(place, size) for size in tried]
+    usual, away = ([mean_total_ms(each, place, one_away=away) for each in resized] for away in (False, True))
+    lasting = [total_ms if total_away_ms < inf else inf for total_ms, total_away_ms in zip(usual, away, strict=True)]
+    totals = lasting if min(lasting) < inf else usual
+    return next(size for size, total_ms in zip(tried, totals, strict=True) if total_ms <= CLOSE * min(totals))
 
 
-def mean_total_ms(traffic: Traffic, supply: Supply, pool_size: int) -> float:
-    """Return the mean total time with pools of this size; infinite if they are too small with an instance away."""
-    load = SharedDatabase((traffic,), (pool_size,), supply).load
+def mean_total_ms(database: SharedDatabase, place: int, *, one_away: bool = False) -> float:
+    """Return the mean total time of a service's requests; infinite where its pools are too small for its traffic.
+
+    one_away: while an instance is away, with the usage times that all instances have.
+    """
+    load = database.load_of(place)
     if load is None:
         return inf
-    usual, away = (
-        pool_use(replace(traffic.loaded(load).of_process(one_away=one_away), wait_limit_ms=inf), pool_size).wait_ms
-        for one_away in (False, True)
-    )
-    return load.usage_ms + usual if away < inf else inf
+    process = database.traffics[place].loaded(load).of_process(one_away=one_away)
+    return load.usage_ms + pool_use(replace(process, wait_limit_ms=inf), database.pool_sizes[place]).wait_ms

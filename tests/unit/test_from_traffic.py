@@ -14,7 +14,14 @@ from poolsize.answer.fleet_from_traffic import plan_fleet_for
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic
-from poolsize.answer.traffic_findings import BeyondSupply, Collapses, ThreadsBound, WaitsElsewhere
+from poolsize.answer.traffic_findings import (
+    BeyondSupply,
+    Collapses,
+    KeepsWait,
+    LimitBound,
+    ThreadsBound,
+    WaitsElsewhere,
+)
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.errors import BadInput
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
@@ -122,6 +129,29 @@ def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -
     (elsewhere,) = (each for each in answer.findings if isinstance(each, WaitsElsewhere))
     assert (elsewhere.total_ms, elsewhere.need_total_ms) == pytest.approx((50, 50), rel=0.02)
     assert recommend_for(replace(asked, rate=40), shared).decides == "need"
+
+
+def test_a_pool_for_a_full_database_is_not_below_the_deadlock_floor() -> None:
+    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
+    answer = recommend_for(traffic(90, 10, Service("a", 1, threads=3, connections_per_thread=4)), shared)
+    assert answer.pool_size >= 10
+
+
+def test_a_wait_limit_below_the_slowed_usage_time_is_no_bad_input() -> None:
+    """The usage time of 10 ms is 50 ms at this rate."""
+    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
+    asked = replace(traffic(80, 10, Service("a", 1)), wait_limit_ms=20.0)
+    assert recommend_for(asked, shared).traffic.most_wait_ms == 10
+
+
+def test_a_limit_that_no_pool_keeps_is_not_said_to_be_kept() -> None:
+    in_use = np.arange(1, 2001.0)
+    falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
+    for instances, rate in ((1, 735), (2, 735), (2, 400), (4, 735)):
+        answer = recommend_for(traffic(rate, 10, Service("a", instances)), falling, ServerLimit(60))
+        for each in answer.findings:
+            assert not isinstance(each, KeepsWait) or each.wait_p99_ms <= each.limit_ms
+            assert not isinstance(each, LimitBound) or each.need > answer.pool_size
 
 
 def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
