@@ -12,8 +12,8 @@ from poolsize.runs.run import CheckResult, Step, Value
 
 LITTLE_TOLERANCE, RATE_TOLERANCE = 0.05, 0.05
 """Shares by which the users that Little's law accounts for, or an open loop's throughput, may deviate."""
-MOST_ERRORS = 3
-"""Standard errors by which Little's law may be missed by chance."""
+MOST_ERRORS, MOST_TOLERANCE = 3, 0.5
+"""Standard errors by which Little's law may be missed by chance, and the share of the users beyond which it may not."""
 BUSY_CORE, LATE_LOOP_MS = 0.9, 50.0
 """A worker is a bottleneck from this share of a core, or from this lateness of its event loop, on."""
 TIMER_MS = 2.0
@@ -59,7 +59,7 @@ def littles_law(step: Step) -> CheckResult:
     accounted = step.mean_throughput * (mean_total_ms(step) + step.gap_ms) / 1000
     deviation = accounted / step.users - 1 if step.users else -1.0
     values = {"users": step.users, "accounted_users": accounted, "deviation": deviation}
-    tolerance = max(LITTLE_TOLERANCE, MOST_ERRORS * _littles_error(step))
+    tolerance = max(LITTLE_TOLERANCE, min(MOST_TOLERANCE, MOST_ERRORS * _littles_error(step)))
     return CheckResult(Check.LITTLES_LAW, abs(deviation) <= tolerance, values)
 
 

@@ -39,8 +39,8 @@ class Plateau:
     probability: that throughput at pool_size is within the tolerance of capacity.
     low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
     tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
-    greatest_loss: share by which throughput at pool_size is lower than at any other size, with a probability of 97.5 %
-    at most.
+    greatest_loss: with a probability of 97.5 %, throughput at pool_size is lower than at any one other size by this
+    share or less.
     """
 
     pool_size: int

@@ -101,11 +101,13 @@ def _(finding: fleet_from_traffic.FleetNeeds) -> str:
             " with one instance away" + ("" if of_all else ", where a service has several") if finding.several else ""
         )
         limits = ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in finding.limits_ms.items())
-        parts.append(f"Needs are the smallest pools whose p99 wait time stays within its limit{away}: {limits}.")
+        parts.append(
+            f"Each need is the smallest pool whose p99 wait time stays within the limit of the service{away}: {limits}."
+        )
     if finding.missed:
         parts.append(
-            "The database is too full for any pool size to keep the limit of the p99 wait time: "
-            f"{', '.join(finding.missed)}."
+            "The database is too full for any pool size to keep the limit of the p99 wait time, at the latest while an "
+            f"instance is away: {', '.join(finding.missed)}."
         )
     if finding.usable is not None and finding.needed <= finding.usable:
         parts.append(
@@ -205,8 +207,8 @@ register_templates(
             )
         ),
         of.NearKnee: "The rate is {share:.0f %} of what the database completes. On average {in_use:number} "
-        "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. The "
-        "waits are then within about 25 %. A lower rate or a shorter usage time helps.",
+        "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. "
+        "The p99 waits are usually within 25 % of a simulation's. A lower rate or a shorter usage time helps.",
         of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
         of.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "

@@ -170,8 +170,8 @@ register_templates(
         "throughput was {throughput:/s} in {steps:#step}, and the fitted curve puts capacity at {capacity:/s}. To find "
         "out which is right, {way_out}.",
         warnings.WideRange: lambda finding: (
-            "The range is wide, from {low} to {high}. With {pool_size:#connection}, throughput is at most "
-            "{greatest_loss:most} lower than with any other size."
+            "The range is wide, from {low} to {high}. With {pool_size:#connection}, throughput is "
+            "probably (97.5 %) at most {greatest_loss:most} lower than with any other size."
             + (" To narrow the range, {way_out}." if finding.way_out else "")
         ),
         warnings.BudgetSpent: lambda finding: (
@@ -189,7 +189,7 @@ register_templates(
             "{relaxation_seconds:number} s to change its length, which is too long for the steps: "
             + ("measure with --step-time {step_seconds}s." if finding.step_seconds else "use a lower rate.")
         ),
-        warnings.NothingVerified: "No step in an open loop was measured, because the sweep was interrupted: "
+        warnings.NothingVerified: "No step in an open loop was measured. If the sweep was interrupted, "
         "`poolsize sweep --resume` measures it.",
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
