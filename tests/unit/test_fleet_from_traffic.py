@@ -299,17 +299,17 @@ def test_threads_that_could_use_more_than_the_limit_allows_are_not_said_to_never
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
-        ([SHOP, JOBS], "within its limit with one instance away: shop 15 ms, jobs 120 ms."),
+        ([SHOP, JOBS], "within the limit of the service with one instance away: shop 15 ms, jobs 120 ms."),
         (
             [SHOP, replace(JOBS, service=Service("jobs", 1))],
-            "within its limit with one instance away, where a service has several: shop 15 ms, jobs 120 ms.",
+            "the limit of the service with one instance away, where a service has several: shop 15 ms, jobs 120 ms.",
         ),
         (
             [
                 replace(SHOP, service=replace(SHOP.service, threads=1)),
                 replace(JOBS, service=Service("jobs", 1), max_wait_p99_ms=8.0),
             ],
-            "within its limit: jobs 8 ms.",
+            "within the limit of the service: jobs 8 ms.",
         ),
     ],
 )
@@ -406,7 +406,7 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_
 
 def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     done = poolsize_here(*WORDS, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--max-connections", "190")
-    rows = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line.strip()}
+    rows = {line.split()[0]: line.split() for line in reversed(done.stdout.splitlines()) if line.strip()}
     assert rows["service"][1:4] == ["need", "pool", "size"]
     assert rows["shop"][1:5] == ["2", "1", "48", "152"]
     assert rows["together"][1:3] == ["66", "179"]
