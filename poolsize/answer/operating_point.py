@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.size_summary import VerifiedStep
     from poolsize.analysis.stats.confidence import Interval
     from poolsize.analysis.vector import Vector
+    from poolsize.traffic.total_times import SharedPool
 
 LOAD = 0.7
 """The arrival rate where none is given, as a share of the answer's throughput: some room is left for busy minutes.
@@ -131,15 +132,8 @@ def operating_point(
     measured = AtRate(at_rate, TotalTimes(step.total.p95, step.total.p99_9), measured=True) if step else None
     if analysis.setting.recording is not None or analysis.setting.pools > 1 or analysis.models.network is None:
         return (NoTotalTimes(pool_size if step else None),), lambda size: measured if size == pool_size else None
-    from poolsize.traffic.total_times import SharedPool, usage_distribution
-    from poolsize.traffic.wait_times import measured_departures
-
-    sizes = [size.pool_size for size in analysis.valid_sizes] if application_rates is None else []
-    histograms = {size: analysis.by_size.histogram("usage", size) for size in sizes}
-    usage = {size: usage_distribution(times) for size, times in histograms.items() if times is not None}
-    rates = _rates(analysis) if application_rates is None else application_rates
-    departures = measured_departures(analysis.by_size) if usage and not analysis.run.think_time_ms else None
-    pool = SharedPool(rates, usage or {1: usage_distribution(None)}, departures)
+    pool, usage_measured = _shared_pool(analysis, application_rates)
+    rates = pool.rates
 
     def computed(size: int) -> AtRate:
         times_ms = pool.total_ms(size, at_rate, (0.95, 0.999))
@@ -149,12 +143,25 @@ def operating_point(
         return measured if measured and size == pool_size else computed(size)
 
     of_step = MeasuredP95.of(step.total_p95, computed(pool_size).total_ms) if step else None
-    modelled = ModelledTimes(at_rate, load, pool_size, bool(usage), of_step)
+    modelled = ModelledTimes(at_rate, load, pool_size, usage_measured, of_step)
     if rate is None or rate < rates[:pool_size][-1]:
         return (modelled,), latency
     keeping_up = (rates > rate).nonzero()[0] + 1
     smallest = int(keeping_up[0]) if len(keeping_up) else None
     return (modelled, RateTooHigh(rate, pool_size, smallest, float(rates.max()))), latency
+
+
+def _shared_pool(analysis: "Analysis", application_rates: "Vector | None") -> "tuple[SharedPool, bool]":
+    """Return a pool of the database, and whether its usage times vary as measured; else as exponential ones."""
+    from poolsize.traffic.total_times import SharedPool, usage_distribution, usage_distributions
+    from poolsize.traffic.wait_times import measured_departures
+
+    exponential = {1: usage_distribution(None)}
+    if application_rates is not None:
+        return SharedPool(application_rates, exponential), False
+    usage = usage_distributions(analysis.by_size)
+    departures = measured_departures(analysis.by_size) if usage and not analysis.run.think_time_ms else None
+    return SharedPool(_rates(analysis), usage or exponential, departures), bool(usage)
 
 
 def _rates(analysis: "Analysis") -> "Vector":

@@ -17,7 +17,7 @@ from poolsize.analysis.vector import Vector
 from poolsize.predict.instances import own_share
 from poolsize.runs.run import LATENCIES, QUANTILES
 from poolsize.traffic.finite_source import FiniteSource, finite_source
-from poolsize.traffic.total_times import WEIGHTS, usage_distribution
+from poolsize.traffic.total_times import WEIGHTS, usage_distribution, usage_distributions
 from poolsize.traffic.wait_times import CLASSES, Departures, MeasuredDepartures, measured_departures, thinned
 
 NEGLIGIBLE = 0.01
@@ -116,10 +116,7 @@ def predictor(
 
     Departures are measured without think time alone: then every user who has no connection waits for one.
     """
-    sizes = [size.pool_size for size in analysis.valid_sizes]
-    histograms = {size: analysis.by_size.histogram("usage", size) for size in sizes}
-    usage = {size: usage_distribution(times) for size, times in histograms.items() if times is not None}
-    usage = usage or {1: usage_distribution(None)}
+    usage = usage_distributions(analysis.by_size) or {1: usage_distribution(None)}
     varying: Mapping[float, Departures] = {
         size: Departures(float(WEIGHTS @ times**2) - 1) for size, times in usage.items()
     }

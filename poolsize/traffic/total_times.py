@@ -13,6 +13,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from scipy.optimize import brentq
 
+from poolsize.analysis.by_size import BySize
 from poolsize.analysis.stats.percentiles import quantiles
 from poolsize.analysis.vector import Vector
 from poolsize.traffic.database_load import database_load
@@ -31,12 +32,18 @@ def usage_distribution(usage: HdrHistogram | None) -> Vector:
     return np.asarray(times / (WEIGHTS @ times))
 
 
+def usage_distributions(by_size: BySize) -> dict[int, Vector]:
+    """Return the distributions of a run's usage times by measured pool size; empty where it does not know them."""
+    histograms = {size.pool_size: by_size.histogram("usage", size.pool_size) for size in by_size.valid}
+    return {size: usage_distribution(times) for size, times in histograms.items() if times is not None}
+
+
 @dataclass(frozen=True)
 class SharedPool:
     """What is known of a database and of the usage times of its connections.
 
     rates: requests per second that it completes with 1, 2, ... connections in use. usage: connections in use -> the
-    distribution of the usage times with as many; one or more. departures: None for exponential times between them.
+    distribution of the usage times with as many; not empty. departures: None for exponential times between them.
     """
 
     rates: Vector
