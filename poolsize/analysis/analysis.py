@@ -142,7 +142,7 @@ class Analysis:
         """Return the best pool size that keeps latency limits, and each size's probability to keep all of them.
 
         limits_ms: quantile of the total time, which the run knows -> its limit in ms. A size keeps them if the
-        probability is at least CERTAINTY, which is that of the plateau: an answer has one promise. The best size is the
+        probability is at least CERTAINTY, as for the plateau, so that an answer promises the same. The best size is the
         plateau's if it keeps them, else the smallest whose throughput is within the tolerance of the highest of the
         sizes that keep them. Sizes between measured sizes count. None where no size keeps them, and without limits.
         """
@@ -186,7 +186,7 @@ class Analysis:
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     """Return the analysis of a run, complete or not. tolerance: share of capacity that a plateau may lack.
 
-    Raises WorkFailed for a run without a step, and BadInput for one with a damaged histogram.
+    Raises WorkFailed for a run without a step, and BadInput for a run with a damaged histogram.
     """
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
@@ -216,7 +216,7 @@ def observations(steps: Sequence[Step]) -> Sequence[Observation]:
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:
-    """Return the bottleneck from the plateau's size on; None at a fixed rate, which is one, and in a replay."""
+    """Return the bottleneck from the plateau's size on; None in a replay, and where a fixed rate limits throughput."""
     if estimate is None or run.plan.rate is not None or run.setting.recording is not None:
         return None
     valid = valid_steps(steps)

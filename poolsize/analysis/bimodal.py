@@ -27,7 +27,7 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Mode:
-    """The transactions around one mode. share: of all. usage_ms: mean. kinds: their tasks; empty for a single task."""
+    """The transactions around a mode. share: of all. usage_ms: mean. kinds: their tasks; empty for a single task."""
 
     share: float
     usage_ms: float

@@ -49,7 +49,7 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The valid steps, at least one, at the plateau and above; their run's setting, and calibration or None."""
+    """The valid steps (not empty) at the plateau and above; their run's setting, and calibration or None."""
 
     steps: Sequence[Step]
     setting: Setting

@@ -48,7 +48,7 @@ class PercentileLogs:
 
     @classmethod
     def of(cls, by_size: BySize, quantile: str, *, against_mean: bool) -> Self:
-        """Return the logarithms at valid sizes, at least one. against_mean: of multiples of Little's law's mean."""
+        """Return the logarithms at valid sizes (not empty). against_mean: of multiples of Little's law's mean."""
         known = [size for size in by_size.valid if getattr(size.total, quantile) > 0]
         log_sizes = np.log2([size.pool_size for size in known])
         steps = [by_size.steps[size.pool_size] for size in known]

@@ -75,7 +75,7 @@ def group_neighbouring_sizes(observations: Sequence[Observation]) -> Sequence[Ob
     """Return the observations with neighbouring sizes replaced by their middle size, where there are many sizes.
 
     Up to 64 sizes the observations stay as they are; above, each doubling has 16 sizes at most. The smallest and the
-    largest size always stay. observations: ascending in size, at least one.
+    largest size always stay. observations: ascending in size, not empty.
     """
     sizes = sorted({observation.pool_size for observation in observations})
     if len(sizes) <= MOST_SIZES:

@@ -116,7 +116,7 @@ class SizeSummary:
 def size_summary(
     steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float, pools: int = 1
 ) -> SizeSummary:
-    """Return the summary of a pool size, from its steps, at least one.
+    """Return the summary of a pool size, from its steps, not empty.
 
     noise: of the whole run. timeout_ms: as which a failed transaction counts, or longer. pools: of that size.
     """

@@ -178,7 +178,7 @@ def _fleet_pool(pools: int, limit: int) -> int | None:
 
 
 def refused_text(refusals: Sequence[Refused]) -> str:
-    """Return a table of failed transactions by size, at least one, and the pools that stay within the limit."""
+    """Return a table of failed transactions by size (not empty), and the pools that stay within the limit."""
     rows = tuple(
         (f"{refused.connections:,}", percent(refused.failed), ", ".join(refused.errors) or "none")
         for refused in refusals

@@ -120,7 +120,7 @@ def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | No
 def _unconfirmed(good: Sequence[Observation]) -> list[int]:
     """Return the sizes, ascending, on which the answer hangs with too few steps, or with a step probably disturbed.
 
-    good: of the steps that need no other attempt, at least one.
+    good: of the steps that need no other attempt; not empty.
     """
     observations = group_neighbouring_sizes(sorted(good, key=lambda observation: observation.pool_size))
     sizes = sorted({observation.pool_size for observation in observations})

@@ -57,7 +57,7 @@ class Departures:
 
 @dataclass(frozen=True)
 class MeasuredDepartures:
-    """How the departures from the pool's queue vary, by measured pool size, ascending, at least one size.
+    """How the departures from the pool's queue vary, by measured pool size, ascending, not empty.
 
     Without think time, the queue's length is always the same: users less pool size. The wait time is then the time of
     so many departures, and its spread is theirs.

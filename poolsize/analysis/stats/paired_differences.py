@@ -61,7 +61,7 @@ def paired(pairs: Sequence[Pair]) -> tuple[Difference, Mapping[int, Difference]]
     """Return the mean difference over the sizes, weighted by their precision, and size -> difference.
 
     With one size, both are the same. The intervals at the sizes hold for all sizes at once (Bonferroni).
-    pairs: at least one.
+    pairs: not empty.
     """
     groups: dict[int, list[Pair]] = {}
     for pair in sorted(pairs, key=lambda pair: pair.pool_size):

@@ -39,7 +39,7 @@ _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 
 @dataclass(frozen=True)
 class PoolFile:
-    """What a file configures. pools: the first ones, at least one. more: the number of further pools."""
+    """What a file configures. pools: the first pools, not empty. more: the number of further pools."""
 
     pools: tuple[FilePool, ...]
     more: int

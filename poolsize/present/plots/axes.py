@@ -58,7 +58,7 @@ def as_label(text: str) -> str:
 
 
 def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (connections)") -> Axes:
-    """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, at least one. Returns ax."""
+    """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, not empty. Returns ax."""
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
     length = log(sizes[-1] / sizes[0])
