@@ -151,6 +151,7 @@ def test_waits_are_those_of_a_simulation(number: int, pool_size: int, share: flo
     assert not differences(SMOOTH, equal_pools(SMOOTH, number, pool_size, share), 40_000)
 
 
+@pytest.mark.long
 def test_the_waits_of_services_with_other_usage_times_are_those_of_a_simulation() -> None:
     """Half of the requests of a mean usage time of 0.5, half of 1.5."""
     short, long = SharingPools(2, 1, 0.0105, 0.5), SharingPools(3, 2, 0.007, 1.5)
@@ -158,6 +159,7 @@ def test_the_waits_of_services_with_other_usage_times_are_those_of_a_simulation(
     assert not differences(SMOOTH, [long, short], 60_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("rates", "burst"), [(SMOOTH / 4, 2.0), (2 * SMOOTH, 4.0)])
 def test_bursts_within_and_beyond_the_knee_have_the_waits_of_a_simulation(rates: Vector, burst: float) -> None:
     """Where a burst brings only few requests for each connection beyond the knee, waits are far shorter."""
@@ -188,6 +190,7 @@ def test_any_pools_have_probabilities_and_usage_times_or_do_not_keep_up(
     assert 0 <= load.slowing.likelier < inf
 
 
+@pytest.mark.long
 def test_bursts_of_another_service_lengthen_the_waits_of_one_without() -> None:
     steady, bursts = (Traffic(30, UsageTimes(20), Service(name, 2), burst) for name, burst in (("a", 1.0), ("b", 3.0)))
     supply = Supply(4, None, "measured", SMOOTH)
