@@ -15,7 +15,10 @@ OTHER_KINDS = {
 
 
 def opened(path: Path) -> BinaryIO:
-    """Return a regular file, opened without waiting. Raises OSError, which names any other kind."""
+    """Return a regular file, opened to be read. Neither opening nor reading it waits for anybody.
+
+    Raises OSError, whose strerror says what the path is, for a folder, a FIFO, a socket and a device.
+    """
     _require_regular(path.stat())  # opening a device may have an effect: some tapes rewind
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes it)
     try:
@@ -31,7 +34,10 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def content(path: Path, most_bytes: int, named: str | None = None) -> bytes:
-    """Return a regular file's content of at most so many bytes. named: in an error. Raises BadInput."""
+    """Return the content of a regular file of at most so many bytes. Raises BadInput for any other file.
+
+    named: the file, as an error names it; by default its path.
+    """
     named = named or str(path)
     try:
         with opened(path) as file:

@@ -88,7 +88,10 @@ def starting_point(
 
 
 def effective_disks(disks: int, cache_hit_rate: float | None) -> float:
-    """Return the disks times the share of reads that miss the cache, 1 if unknown. Raises BadInput."""
+    """Return the disks times the share of reads that miss the cache; all disks where that share is unknown.
+
+    Raises BadInput for values that no host can have.
+    """
     if not 0 <= disks <= MOST_DISKS:
         raise BadInput(f"`disks` {disks}: give the number of disks that hold the data, from 0 to {MOST_DISKS:,}")
     if cache_hit_rate is not None and not 0 <= cache_hit_rate <= 1:

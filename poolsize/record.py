@@ -68,7 +68,8 @@ _LIMITS: Mapping[str, tuple[str, str]] = {
 def record(cls: type[R]) -> type[R]:
     """Return a class as a frozen dataclass whose fields are validated when a record is made.
 
-    The constructor raises BadInput for the first wrong field; a TypeAdapter raises ValidationError.
+    The constructor raises BadInput, which names the first wrong field, its value and the bound; a TypeAdapter raises
+    ValidationError.
     """
     made: Any = dataclass(frozen=True)(cls)
     validated = made.__init__

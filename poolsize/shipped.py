@@ -6,7 +6,10 @@ PACKAGE = Path(__file__).parent
 
 
 def shipped(name: str) -> Path:
-    """Return the path of a shipped folder or file, such as "locustfiles", installed or in a checkout."""
+    """Return the path of a shipped folder or file, such as "locustfiles" or "notebooks/analysis.ipynb".
+
+    An installed package holds the file itself; in a checkout the file is beside the package.
+    """
     installed = PACKAGE / "shipped" / name
     return installed if installed.exists() else PACKAGE.parent / name
 

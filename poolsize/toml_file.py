@@ -19,7 +19,10 @@ MOST_BYTES = 2**20
 
 
 def read_toml(name: str, path: Path) -> tuple[dict[str, Any], str]:
-    """Return a TOML file's tables, and its text's hash. name: of the parameter that names it. Raises BadInput."""
+    """Return the tables of a TOML file, and the hash of its text.
+
+    name: of the parameter that names the file. Raises BadInput.
+    """
     text = content(path, MOST_BYTES, f"`{name}` {path}")
     return parsed(lambda: tables_in(text), dict[str, Any], f"`{name}` {path}"), hashlib.sha256(text).hexdigest()
 
@@ -33,9 +36,10 @@ def tables_in(text: bytes) -> dict[str, Any]:
 
 
 def record(where: str, kind: type[R], table: dict[str, Any], secret: Collection[str] = ()) -> R:
-    """Return the record, a dataclass, of a table with its fields as keys. where: begins errors.
+    """Return the record, a dataclass, of a table whose keys are the record's fields.
 
-    secret: keys that no error shows the values of. Raises BadInput for an unknown or missing key, and a wrong value.
+    where: begins the error. secret: keys whose values may hold a password, so that no error shows them.
+    Raises BadInput for an unknown key, a missing key, and a wrong value.
     """
     known = TypeAdapter(kind)
     keys = tuple(getattr(kind, "__dataclass_fields__", ()))

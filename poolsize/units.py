@@ -5,7 +5,10 @@ from math import ceil, isnan
 
 
 def number(value: float) -> str:
-    """Return a number with three significant digits: 0.0421, 8.25; from 100 on as 12,341. NaN, unknown, is "?"."""
+    """Return a number with three significant digits: 0.0421, 8.25, 516.
+
+    From 100 on it has no decimals, and separators at the thousands: 12,341. NaN, an unknown number, is "?".
+    """
     if value == 0:
         return "0"
     if isnan(value):

@@ -86,7 +86,10 @@ class Analysis:
 
     @property
     def excluded(self) -> tuple[Step, ...]:
-        """The steps that enter no figure: failed attempts, and disqualified repeats of a size with valid ones."""
+        """The steps that enter no figure: failed attempts, and disqualified repeats of a size with valid repeats.
+
+        They are in the order they were measured.
+        """
         valid = {size.pool_size for size in self.valid_sizes}
         places = zip(curve_places(self.run.plan, self.run.steps), self.steps, strict=True)
         disqualified = [place for place, step in places if not step.valid and step.pool_size in valid]
@@ -124,7 +127,8 @@ class Analysis:
     def throughput_at(self, pool_size: float) -> float:
         """Return the transactions per second at a pool size between the smallest and the largest valid size.
 
-        It is measured at a valid size, else the fitted curve's; at a fixed rate, that of the nearest valid size.
+        It is the mean measured at a valid size. Between valid sizes it is the fitted curve's; at a fixed rate, the mean
+        measured at the nearest valid size.
         """
         nearest = self.by_size.nearest(pool_size)
         return nearest.throughput.mean if nearest.pool_size == pool_size else self.fitted_at(pool_size)
@@ -184,9 +188,10 @@ class Analysis:
 
 
 def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
-    """Return the analysis of a run, complete or not. tolerance: share of capacity that a plateau may lack.
+    """Return the analysis of a run, complete or not.
 
-    Raises WorkFailed for a run without a step, and BadInput for a run with a damaged histogram.
+    tolerance: share of capacity by which the plateau's throughput may be lower. Raises WorkFailed for a run without a
+    step, and BadInput for a run with a damaged histogram.
     """
     if not run.steps:
         raise WorkFailed("the run has no complete step, so there is nothing to analyze")
@@ -210,13 +215,19 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
 
 
 def observations(steps: Sequence[Step]) -> Sequence[Observation]:
-    """Return an observation of each valid step, ascending in size, of which 64 and more are grouped."""
+    """Return an observation of each valid step, ascending in pool size.
+
+    With more than 64 sizes, neighbouring sizes have a common size (see group_neighbouring_sizes).
+    """
     observed = [Observation.of(step) for step in steps if step.valid]
     return group_neighbouring_sizes(sorted(observed, key=lambda observation: observation.pool_size))
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:
-    """Return the bottleneck from the plateau's size on; None in a replay, and where a fixed rate limits throughput."""
+    """Return the bottleneck from the plateau on, by the steps at its size and above.
+
+    None at a fixed rate, which itself limits throughput, and in a replay, which has no server.
+    """
     if estimate is None or run.plan.rate is not None or run.setting.recording is not None:
         return None
     valid = valid_steps(steps)

@@ -78,7 +78,11 @@ def application_cpu(cpu_time_ms: float, cores: int) -> Station:
 
 
 def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[ApplicationSize, ...]:
-    """Return the sizes of applications that add ADDED_MS, as far as they are determined and at most 2,000."""
+    """Return the pool sizes of applications that add ADDED_MS, ascending.
+
+    Sizes that are not determined, and those above 2,000 connections, are left out. network: of the run.
+    tolerance: share of capacity by which throughput at a size may be lower.
+    """
     rows = (
         _size(network, added_ms, [(sample, added_ms) for sample in network.samples], tolerance) for added_ms in ADDED_MS
     )
@@ -90,7 +94,8 @@ def size_for_usage_time(
 ) -> ApplicationSize | None:
     """Return the pool size of an application with this usage time; None where it needs more than 2,000 connections.
 
-    usage_time_ms: mean when nothing queues; below the database's time, the application adds nothing.
+    usage_time_ms: mean when nothing queues; below the database's time, the application adds nothing. cpu_time_ms,
+    cores: as in ApplicationSize. network, tolerance: as in application_sizes.
     """
     samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples]
     added_ms = max(0.0, usage_time_ms - network.database_ms)
@@ -139,7 +144,10 @@ def _size(
 
 
 def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | None:
-    """Return the smallest size within the tolerance of capacity, and capacity, which more do not raise; or None."""
+    """Return the smallest size within the tolerance of capacity, and capacity; None with more than 2,000 connections.
+
+    Capacity is the throughput at the first pool size beyond which throughput no longer rises.
+    """
     needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
     begin = min(len(GRID), PER_DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
     for end in [*range(begin, len(GRID), PER_DOUBLING), len(GRID)]:

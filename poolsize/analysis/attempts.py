@@ -30,7 +30,10 @@ def attempt_counts(planned: Sequence[Step | PlannedStep], steps: Sequence[Step])
 def needed_steps(
     plan: SweepPlan, planned: Sequence[PlannedStep], steps: Sequence[Step], counted: Sequence[Step]
 ) -> tuple[PlannedStep, ...]:
-    """Return the planned steps that need another attempt, in their order. counted: of all, those that count."""
+    """Return the planned steps that have no successful attempt and may have another, in the planned order.
+
+    steps: all attempts. counted: the attempt that counts at each planned step.
+    """
     attempts = attempt_counts(planned, steps)
     done = {step_key(step) for step in counted if not may_be_retried(plan, step, attempts[step_key(step)])}
     return tuple(step for step in planned if step_key(step) not in done)

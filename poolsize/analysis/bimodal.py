@@ -27,7 +27,11 @@ MOSTLY = 0.5
 
 @dataclass(frozen=True)
 class Mode:
-    """The transactions around a mode. share: of all. usage_ms: mean. kinds: their tasks; empty for a single task."""
+    """The transactions around a mode.
+
+    share: their share of all transactions. usage_ms: their mean usage time. kinds: names of their tasks; empty for a
+    workload with one task.
+    """
 
     share: float
     usage_ms: float
@@ -107,7 +111,10 @@ def _mode(values_us: Vector, numbers: Vector, part: NDArray[np.bool_]) -> Mode:
 
 
 def _valley(density: Vector) -> int | None:
-    """Return the class with the lowest density relative to the lower peak beside it; None if not below VALLEY."""
+    """Return the class with the lowest density relative to the lower of the peaks on its two sides.
+
+    None where no such density is below VALLEY with LEAST_LONG_SHARE of the transactions on either side.
+    """
     lowest: tuple[float, int] | None = None
     for place in range(1, len(density) - 1):
         lower_peak = min(density[:place].max(), density[place + 1 :].max())

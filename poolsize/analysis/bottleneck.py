@@ -49,7 +49,11 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The valid steps (not empty) at the plateau and above; their run's setting, and calibration or None."""
+    """The measurements that show a bottleneck.
+
+    steps: the valid steps at the plateau and above, not empty. setting: of their run.
+    calibration: the cost of a worker; None where it was not measured.
+    """
 
     steps: Sequence[Step]
     setting: Setting
@@ -68,7 +72,8 @@ class Evidence:
 def bottleneck(evidence: Evidence) -> Bottleneck:
     """Return the most certain bottleneck that the measurements show, or UNKNOWN.
 
-    Most certain are saturated processors, then waits that a counter shows, then those that are inferred.
+    The order of certainty: saturated processors; waits that a counter shows (locks, disks, thread pool); waits without
+    a counter, which are inferred (round trip, redo log).
     """
     for name, figures in _IN_ORDER_OF_CERTAINTY.items():
         if (values := figures(evidence)) is not None:
@@ -153,7 +158,10 @@ def _round_trip(evidence: Evidence) -> Values:
 
 
 def _redo_log(evidence: Evidence) -> Values:
-    """Return the redo log's figures, for writes to a durable server whose processor is not the bottleneck."""
+    """Return the redo log's figures for transactions that write to a durable server.
+
+    The process's CPU time must be known: only then is it certain that the processor is not the bottleneck.
+    """
     busy, written = evidence.mean("process_cpu"), evidence.mean("Innodb_os_log_written")
     syncs = evidence.mean("Innodb_os_log_fsyncs") or evidence.mean("Innodb_data_fsyncs")
     throughput = evidence.throughput

@@ -32,7 +32,11 @@ def mean_counter(steps: Sequence[Step], name: str) -> float | None:
 
 @dataclass(frozen=True)
 class BySize:
-    """The measured sizes, ascending, and the steps that each summary combines. timeout_ms: of a user's wait."""
+    """An index of the measured pool sizes.
+
+    summaries: one per pool size, ascending. steps: pool size -> the steps that its summary combines.
+    timeout_ms: how long a user waits for a connection.
+    """
 
     summaries: tuple[SizeSummary, ...]
     steps: Mapping[int, Sequence[Step]]
@@ -65,10 +69,11 @@ class BySize:
         return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
 
     def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
-        """Return the histogram, in us, of a latency at a measured size; None without a value.
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us.
 
-        The total time's has failed transactions, with at least the pool timeout. Raises KeyError for another size, as
-        `counter` and `worker_cores` do.
+        The result is None where the latency is not known, and where no transaction has it. The histogram of the total
+        time counts failed transactions, as long as the pool timeout or longer. Raises KeyError for a size that was not
+        measured, as `counter` and `worker_cores` do.
         """
         if latency == "total" and any(step.latencies for step in self.steps[pool_size]):
             times = total_times(self.steps[pool_size], self.timeout_ms)
@@ -85,7 +90,10 @@ class BySize:
         return fmean(step.busy_worker_cores for step in self.steps[pool_size])
 
     def latency_ms(self, quantile: str, pool_size: int) -> float:
-        """Return a quantile of the total time in ms, between valid sizes on logarithmic axes; NaN if not known."""
+        """Return a quantile ("p95") of the total time in ms, interpolated between the valid sizes on logarithmic axes.
+
+        Beyond the measured sizes it has the value of the nearest. NaN where the run does not know the quantile.
+        """
         times_ms = [(summary.pool_size, getattr(summary.total, quantile)) for summary in self.valid]
         known = [(size, time_ms) for size, time_ms in times_ms if time_ms > 0]
         if not known:

@@ -108,7 +108,10 @@ class FittedCurve:
 
 @dataclass(frozen=True)
 class LogRatios:
-    """Logarithms at each size, mixtures of normals: probabilities, and by hypothesis and size means and deviations."""
+    """Logarithms at each size, each a mixture of normal distributions.
+
+    probabilities: of the hypotheses. means, deviations: under each hypothesis, shape (hypotheses, sizes).
+    """
 
     probabilities: Vector
     means: Matrix
@@ -139,7 +142,10 @@ class LogRatios:
 
 
 def candidates(low: int, high: int, also: Sequence[int] = ()) -> tuple[int, ...]:
-    """Return pool sizes from low to high: four in each doubling (all below 8), the ends, and `also` within them."""
+    """Return pool sizes from low to high, ascending: four in each doubling (all sizes below 8), low, high and `also`.
+
+    Sizes of `also` outside of low to high are left out.
+    """
     doublings = range(int(np.ceil(np.log2(high) * PER_DOUBLING)) + 1)
     regular = {round(2 ** (place / PER_DOUBLING)) for place in doublings}
     return tuple(sorted({size for size in regular | {low, high, *also} if low <= size <= high}))
@@ -152,9 +158,10 @@ def fit_between(observations: Sequence[Observation]) -> FittedCurve:
 
 
 def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: Prior = PRIOR) -> FittedCurve:
-    """Return the curve fitted to the observations, over ascending sizes that include theirs.
+    """Return the curve fitted to the observations, over the sizes.
 
-    At least one throughput must be above 0. Of more than 128 steps, the repeats of a size are averaged in groups.
+    sizes: ascending, the observed sizes included. At least one throughput must be above 0. Of more than 128 steps, the
+    repeats of a size are averaged in groups.
     """
     sizes = tuple(sizes)
     steps = Steps.of(pool_repeats(observations), sizes, prior)

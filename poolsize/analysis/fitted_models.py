@@ -62,7 +62,12 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Terms:
-    """What an estimator goes by beside the observations. of_grid: whether the user chose the measured sizes."""
+    """What an estimator goes by, beside the observations.
+
+    tolerance: share of capacity by which throughput at the estimate may be lower.
+    measured: the service demands that were measured.
+    of_grid: whether the user chose the measured sizes, in place of a search.
+    """
 
     tolerance: float = TOLERANCE
     measured: MeasuredStations = NOTHING_MEASURED
@@ -75,7 +80,11 @@ Observations = Sequence[Observation]
 
 @dataclass(frozen=True)
 class Estimator:
-    """A method of estimating a pool size with its 95 % range. predict: throughput per second at a size, or None."""
+    """A method of estimating a pool size.
+
+    estimate: returns the size with its 95 % range. predict: returns the predicted throughput per second at a size, or
+    None with too few sizes; None for a method without a model of throughput.
+    """
 
     estimate: Callable[[Observations, Terms], Estimate]
     predict: Callable[[Observations, Terms, int], float | None] | None = None
@@ -153,7 +162,10 @@ def _rate(model: Usl | FittedNetwork | None, size: int) -> float | None:
 
 
 def _kneedle(observations: Observations, _: Terms) -> Estimate:
-    """Return Kneedle's knee of the means; its range is of SAMPLES curves, half of which must have a knee."""
+    """Return Kneedle's knee of the measured means; its range is of SAMPLES curves, each mean varied by its error.
+
+    No estimate where fewer than half of these curves have a knee.
+    """
     sizes, rates, errors = means_by_size(observations)
     answer = knee(sizes, rates)
     noise = np.random.default_rng(0).standard_normal((SAMPLES, len(rates)))
@@ -217,7 +229,11 @@ def knee(sizes: Sequence[float], throughput: Sequence[float]) -> int | None:
 
 @dataclass(frozen=True)
 class FittedModels:
-    """The models of a run, each fitted at its first use. observations: of valid steps; empty at a fixed rate."""
+    """The models of one run, each fitted when it is first used.
+
+    observations: of the valid steps, ascending in pool size; empty at a fixed rate, where throughput follows the rate.
+    plateau, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes.
+    """
 
     observations: Sequence[Observation]
     plateau: Plateau | None
@@ -251,7 +267,11 @@ class FittedModels:
 
     @cached_property
     def bimodal(self) -> BimodalUsage | None:
-        """Short and long tasks at the plateau; of one task, modes that nothing else explains; or None."""
+        """Short and long transactions at the plateau; None where usage times are not bimodal.
+
+        In a workload with several tasks, some tasks are short and some are long. In a workload with one task, the usage
+        times have two modes that nothing else explains.
+        """
         usage, size = self.usage_histogram, self._plateau_size
         if usage is None or size is None or size.failed(Check.GENERATOR):
             return None  # a saturated load generator makes usage times bimodal by itself
@@ -282,7 +302,10 @@ class FittedModels:
         return lock_wait_ms >= MOSTLY * longer_ms or disk_reads >= MOSTLY * long.share
 
     def two_pools(self, connections: int) -> tuple[tuple[int, Mode], tuple[int, Mode]] | None:
-        """Return size and mode of pools for short and for long transactions; None without modes or for 1 connection."""
+        """Return the pool size and the mode of a pool for short and of a pool for long transactions.
+
+        connections: of one pool for both. None where usage times are not bimodal, and for a single connection.
+        """
         modes = self.bimodal
         if modes is None or connections < 2:
             return None

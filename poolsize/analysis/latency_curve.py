@@ -48,7 +48,10 @@ class PercentileLogs:
 
     @classmethod
     def of(cls, by_size: BySize, quantile: str, *, against_mean: bool) -> Self:
-        """Return the logarithms at valid sizes (not empty). against_mean: of multiples of Little's law's mean."""
+        """Return the logarithms at the valid sizes whose percentile the run knows, not empty.
+
+        against_mean: whether they are of multiples of the mean total time by Little's law.
+        """
         known = [size for size in by_size.valid if getattr(size.total, quantile) > 0]
         log_sizes = np.log2([size.pool_size for size in known])
         steps = [by_size.steps[size.pool_size] for size in known]
@@ -68,7 +71,10 @@ class PercentileLogs:
         return cls(log_sizes, means, variances, np.where(estimated, freedoms, NORMAL), roughness)
 
     def at(self, sizes: Sequence[int]) -> tuple[Vector, Vector, Vector]:
-        """Return mean, standard error and freedom of the logarithm at sizes between: a Brownian bridge over log2."""
+        """Return mean, standard error and degrees of freedom of the logarithm at sizes within the measured sizes.
+
+        Between two measured sizes the logarithm is a Brownian bridge: its mean is linear over log2 of the size.
+        """
         places = np.log2(sizes)
         above = np.clip(np.searchsorted(self.log_sizes, places), 0, len(self.log_sizes) - 1)
         below = np.clip(np.searchsorted(self.log_sizes, places, side="right") - 1, 0, len(self.log_sizes) - 1)
@@ -121,7 +127,10 @@ POINTS = 200
 
 @dataclass(frozen=True, eq=False)
 class LittlesLaw:
-    """The mean total time at a fitted curve's sizes, by Little's law. gap_ms: mean between two transactions."""
+    """The mean total time at each size of a fitted curve, by Little's law.
+
+    curve: of throughput. users, gap_ms: at each of the curve's sizes; the gap is the mean between two transactions.
+    """
 
     curve: FittedCurve
     users: Vector
@@ -152,7 +161,11 @@ class LittlesLaw:
 
 @dataclass(frozen=True, eq=False)
 class LatencyCurve:
-    """Percentiles of the total time over ascending sizes: the fitted curve's, or without it the valid ones."""
+    """Percentiles of the total time over pool sizes.
+
+    sizes: ascending; those of the fitted curve, or the valid sizes without a curve. by_size: the measurements.
+    littles_law: the mean total time; None where it is left out (see the module).
+    """
 
     sizes: tuple[int, ...]
     by_size: BySize
@@ -165,9 +178,10 @@ class LatencyCurve:
         return cls(sizes, by_size, LittlesLaw.of(curve, by_size))
 
     def probability(self, limits_ms: Mapping[str, float]) -> Vector:
-        """Return the probability at each size that all limits, quantile -> ms, are kept.
+        """Return the probability at each size that all limits are kept.
 
-        The errors of two percentiles go together: they are of one distribution.
+        limits_ms: quantile ("p95") -> the highest value of that percentile in ms; one or more, which the run knows. The
+        errors of two percentiles go together: they are of one distribution.
         """
         shares, rooms = (np.arange(POINTS)[:, None] + 0.5) / POINTS, []
         for quantile, limit_ms in limits_ms.items():

@@ -30,7 +30,11 @@ TWO_SIDED_95 = 1.96
 
 @dataclass(frozen=True, eq=False)
 class RunNoise:
-    """The noise of a run: of throughput; by latency and quantile, of its logarithm in the steps' sections."""
+    """The noise of a run.
+
+    throughput: of the counted seconds. latencies: latency (wait, usage, total) -> quantile -> noise of its logarithm in
+    the sections of the steps.
+    """
 
     throughput: Noise
     latencies: Mapping[str, Mapping[str, Noise]]
@@ -57,7 +61,10 @@ class RunNoise:
 
 @dataclass(frozen=True)
 class KindSummary:
-    """One kind of transaction at one size. share: of all that succeeded. wait, usage, total: milliseconds."""
+    """The figures of one kind of transaction at one pool size.
+
+    transactions: number that succeeded. share: of all transactions that succeeded. wait, usage, total: milliseconds.
+    """
 
     transactions: int
     share: float
@@ -116,9 +123,11 @@ class SizeSummary:
 def size_summary(
     steps: Sequence[Step], demands: ServiceDemands | None, noise: RunNoise, timeout_ms: float, pools: int = 1
 ) -> SizeSummary:
-    """Return the summary of a pool size, from its steps, not empty.
+    """Return the summary of one pool size.
 
-    noise: of the whole run. timeout_ms: as which a failed transaction counts, or longer. pools: of that size.
+    steps: not empty, all of that size. demands: its service demands. noise: of the whole run.
+    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
+    pools: number of pools of that size.
     """
     latencies = _latencies(steps, timeout_ms)
     at_rate = (rate_evidence(step) for step in steps if step.rate is not None)
@@ -221,7 +230,10 @@ class VerifiedStep:
 
 
 def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedStep:
-    """Return the figures of an open-loop step. capacity: the size's in a closed loop. timeout_ms: of a failure."""
+    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop.
+
+    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
+    """
     rate, latencies = step.rate or 0.0, step.latencies
     assert latencies is not None  # a replay has no open loop
     total = total_percentiles([latencies], timeout_ms, step.error_count)

@@ -95,7 +95,10 @@ def speed_check(step: Step, shown: "StepSpeed", usual: "UsualSpeed") -> CheckRes
 
 
 def speed_correction(step: Step) -> tuple[float, float]:
-    """Return the factor to throughput at usual speed, 1 where uncorrected, and its standard error, a share."""
+    """Return the factor from a step's throughput to that at the run's usual speed, and its standard error, a share.
+
+    It is 1 without an error where nothing is corrected.
+    """
     values = next((result.values for result in step.checks if result.check is Check.SPEED), {})
     factor, error = values.get("correction"), values.get("correction_noise")
     return (factor, error) if isinstance(factor, float) and isinstance(error, float) else (1.0, 0.0)
@@ -108,7 +111,10 @@ def corrected(step: Step, factor: float | None = None) -> tuple[int | float, ...
 
 
 def usual_speed(run: Run) -> float | None:
-    """Return the median machine_speed of the curve's steps, of two the higher; None below FEWEST_STEPS."""
+    """Return the median speed of the curve's steps, the higher of two middle values; None with fewer than FEWEST_STEPS.
+
+    The unit is that of the counter machine_speed.
+    """
     measured = [speed for step in _curve(run) if (speed := step_speed(step)) is not None]
     return median_high(measured) if len(measured) >= FEWEST_STEPS else None
 
@@ -119,7 +125,11 @@ def has_server_process(run: Run) -> bool:
 
 
 def step_speed(step: Step) -> float | None:
-    """Return the mean machine_speed of the counted seconds, less the hypervisor's share of busy time; or None."""
+    """Return the machine's mean speed in the counted seconds, or None where it was not measured.
+
+    It is the speed of the cores (the counter machine_speed), times the share of their busy time that the hypervisor did
+    not give to other machines.
+    """
     speed, stolen, busy = (step.counter(f"machine_{name}") for name in ("speed", "steal", "cpu"))
     if speed and stolen and busy:
         speed *= max(0.0, 1 - stolen / busy)
@@ -236,5 +246,9 @@ class UsualSpeed:
 
 
 def _curve(run: Run) -> Sequence[Step]:
-    """Return the steps of the throughput curve: calibration and verification are another load, and don't count."""
+    """Return the steps of the throughput curve.
+
+    The calibration and the verification do not count: they are another load, and a verification must not change the
+    curve that it verifies.
+    """
     return [step for step in run.steps if step.rate == run.plan.rate]

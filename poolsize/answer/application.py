@@ -39,7 +39,10 @@ LEAST_SHARE = 0.5
 
 
 class DatabaseSize(Reason, code="database_size"):
-    """A transaction's times when nothing queues, and the size, with its range, that the database needs; or None."""
+    """The times of a transaction when nothing queues, and the size that the database alone needs, with its 95 % range.
+
+    database_size, range: None where they are not known. pool_size: the answer.
+    """
 
     database_ms: float
     client_ms: float
@@ -115,7 +118,10 @@ class LocksHeld(Caution, code="locks_held", is_doubt=True, leads=True):
 
 
 def database_finding(analysis: Analysis, pool_size: int) -> Finding:
-    """Return the limit that the database alone sets, or why it is not known. pool_size: the answer."""
+    """Return the limit that the database alone sets, or why no pool size of an application is known.
+
+    pool_size: the answer.
+    """
     sizes, network = analysis.models.application_sizes, analysis.models.network_with_client
     if network is None or not sizes:
         return NoApplicationSizes(_why_unknown(analysis))
@@ -148,7 +154,10 @@ class ClientTimes:
 
 
 def size_for_application(analysis: Analysis, client_times: ClientTimes) -> ApplicationSize:
-    """Return an application's pool size. Raises BadInput without one, and for a usage time of another transaction."""
+    """Return the pool size of an application. A usage time below the database's time adds nothing.
+
+    Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
+    """
     usage_time_ms = client_times.usage_time_ms
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
@@ -184,8 +193,11 @@ EXPLANATIONS = {
 def application_findings(
     analysis: Analysis, size: ApplicationSize, usage_time_ms: float, current: int | None
 ) -> tuple[list[Finding], list[Finding]]:
-    """Return the reasons of an application's size, the current size's price included, and its warnings.
+    """Return the reasons of an application's size, and its warnings.
 
+    The reasons: how it follows from the run, the current size's price, and the load generator's size. The warnings: a
+    usage time shorter than the database's, a capacity beyond the measured throughput, and what the size takes for
+    granted of the application's own CPU time and of its locks.
     usage_time_ms: that was given. current: the user's pool size today, or None.
     """
     network, plateau = analysis.models.network_with_client, analysis.plateau
@@ -222,7 +234,10 @@ def application_findings(
 
 
 def application_losses(analysis: Analysis, size: ApplicationSize, current: int | None) -> Mapping[int, float]:
-    """Return the throughput loss by measured, the application's and the current size. Raises BadInput above 2,000."""
+    """Return the throughput losses at the measured sizes, the application's size and the current size, ascending.
+
+    Raises BadInput for a current size above 2,000.
+    """
     if current is not None and current > LARGEST:
         raise BadInput(f"`current` {current}: with `usage_time_ms`, give {LARGEST:,} connections at most")
     network = analysis.models.network_with_client

@@ -21,7 +21,8 @@ MANY, CAUSE = 0.5, 0.2
 class FailedAttempts(Figures):
     """Failed attempts, and how often each check failed, the most frequent check first.
 
-    other_cores: mean of the cores that other programs used, of so many; programs: name -> mean cores; or None.
+    other_cores: mean of the cores that other programs used, of this machine's cores; programs: name -> mean cores of
+    the busiest programs. All three are None where other programs disturbed no attempt.
     """
 
     failed: int
@@ -67,7 +68,8 @@ class CorrectWorkload(WayOut, code="correct_workload"):
 def mostly_failed(analysis: "Analysis", *, has_size: bool, for_noise: bool = False) -> Finding | None:
     """Return the warning that many attempts failed a check that may pass another time, or None.
 
-    Many are more than half; for_noise, where there is no pool size because of noise, a fifth is enough to be the cause.
+    Many are more than half. A fifth is enough to be the cause of a refusal for noise. The finding stands before the
+    answer, because it puts the answer in doubt. for_noise: whether there is no pool size because of noise.
     """
     if len(analysis.failed_attempts) <= (CAUSE if for_noise else MANY) * len(analysis.run.steps):
         return None
@@ -75,7 +77,10 @@ def mostly_failed(analysis: "Analysis", *, has_size: bool, for_noise: bool = Fal
 
 
 def too_few_valid(analysis: "Analysis") -> Finding | None:
-    """Return the refusal of a run with at most one valid size, where others may pass another time; else None."""
+    """Return the refusal of a run with at most one valid size, where the other sizes may pass another time, or None.
+
+    An answer compares two sizes or more. The finding stands before the headline, because it is the cause.
+    """
     may_pass = any(
         all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
         for size in analysis.sizes
@@ -115,7 +120,10 @@ def _number(value: object) -> float:
 
 
 def _way_out(analysis: "Analysis") -> WayOut:
-    """Return the way out: correct the workload, or measure again, now or once the disturbance is over."""
+    """Return the way out: measure again, now if the end of the run was undisturbed, else after the disturbance.
+
+    Where most attempts failed because transactions failed, it is to correct the workload.
+    """
     steps = analysis.run.steps
     quiet = next((place for place, step in enumerate(reversed(steps)) if step.disturbed), len(steps))
     if next(iter(_failed_attempts(analysis).checks), None) == Check.ERRORS:

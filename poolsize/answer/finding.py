@@ -72,7 +72,10 @@ class QuickRecord:
 
 
 class Figures(QuickRecord):
-    """Figures by names with units. code: in JSON; empty for figures that records share, and for a kind of records."""
+    """Figures by names with units.
+
+    code: of the record in JSON; empty for figures that several records share, and for a kind of records.
+    """
 
     code: ClassVar[str] = ""
 
@@ -159,7 +162,11 @@ class FillGap(WayOut, code="fill_gap"):
 
 
 class SweepBeyond(WayOut, code="sweep_beyond"):
-    """Measure sizes beyond. users: enough to fill them, or None. shorter_pauses: because those are too many."""
+    """Measure pool sizes beyond the measured sizes.
+
+    shorter_pauses: whether more users would be too many, so that shorter pauses must fill the pools.
+    users: that fill the pools; None where the run has enough.
+    """
 
     pool_sizes: tuple[int, ...]
     shorter_pauses: bool
@@ -183,7 +190,10 @@ class MoreWorkers(WayOut, code="more_workers"):
 
 
 class MoreWorkersByDemands(MoreWorkers):
-    """Give the load generator the CPU time that service demands show. workers: enough; None where they are there."""
+    """Give the load generator more CPU time: at a pool size, the service demands show how much.
+
+    workers: so many that the database is the bottleneck; None where the run has that many already.
+    """
 
     pool_size: int
     client_ms: float
@@ -229,7 +239,10 @@ def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
 
 
 def more_workers(size: "SizeSummary") -> MoreWorkers:
-    """Return the way out of a saturated load generator. size: whose service demands show how many workers it takes."""
+    """Return the way out of a saturated load generator: more workers.
+
+    size: the summary whose service demands show how many workers make the database the bottleneck.
+    """
     demands = size.demands
     if demands is None or demands.inferred or not demands.server_ms:
         return MoreWorkers()

@@ -77,7 +77,10 @@ class Service:
         return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes
 
     def as_one_process(self, surge: float) -> "Service":
-        """Return the service as one process, whose pool the threads of all in a deploy with `surge` share."""
+        """Return the service as a single process, with the threads of all its processes, whose pool they share.
+
+        These are the threads in a rolling deploy at the autoscaler's maximum. surge: share of further instances.
+        """
         threads = None if self.threads is None else self.threads * self.pools_in_deploy(surge)
         return Service(self.name, 1, threads=threads, connections_per_thread=self.connections_per_thread)
 
@@ -137,7 +140,11 @@ class ServerLimit:
 
 @dataclass(frozen=True)
 class ServicePool:
-    """The pool of each process of a service, and its connections, usual and at most in a rolling deploy."""
+    """The pool of each process of a service.
+
+    pool_size: connections that the pool may open, overflow included. connections: of all its usual processes.
+    connections_in_deploy: in a rolling deploy at the autoscaler's maximum.
+    """
 
     service: Service
     pool_size: int
@@ -230,7 +237,10 @@ def shared_floor(services: Sequence[Service], limit: ServerLimit) -> int:
 def with_fewer_processes(
     size: int, services: Sequence[Service], limit: ServerLimit
 ) -> tuple[int, tuple[ServicePool, ...]] | None:
-    """Return the most processes of an instance within size and limit, and the pools then; None without any."""
+    """Return the most processes for each instance with which the fleet keeps size and limit, and the pools then.
+
+    None where a single process for each instance still exceeds them.
+    """
     for processes in range(max(service.processes for service in services) - 1, 0, -1):
         pools = share_out(size, [service.with_processes(processes) for service in services], limit)
         if pools is not None and connections_of(pools) <= size:

@@ -34,7 +34,11 @@ BEYOND_WEIGHT = 1.2
 
 @dataclass(frozen=True)
 class MeasuredLosses:
-    """The share of capacity lost at a number of connections for all clients, by a run. up_to: the largest it tells."""
+    """The loss of throughput that a run tells for any number of connections.
+
+    up_to: the largest number that the run tells of.
+    at: number of connections for all clients -> share of capacity lost.
+    """
 
     up_to: int
     at: Callable[[int], float]
@@ -197,8 +201,9 @@ def plan_fleet(
 ) -> FleetPlan:
     """Return the pools of a fleet, and what limits them.
 
-    size: recommended connections, for all clients together. losses: of throughput, from a run, or None. Raises BadInput
-    for a size that no pool has, and for two services of the same name.
+    size: recommended connections, for all clients together.
+    limit: of the server; None where it is not known. losses: of throughput, from a run; None without a run.
+    Raises BadInput for a size that no pool has, and for two services of the same name.
     """
     require_fleet(size, services)
     limit = limit or ServerLimit()

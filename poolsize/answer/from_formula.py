@@ -55,7 +55,10 @@ class FloorAboveFormula(Caution, code="floor_above_formula"):
 
 
 def from_formula(start: StartingPoint) -> Recommendation:
-    """Return the recommendation of a starting point: from half of its size, but the deadlock floor, to twice."""
+    """Return the recommendation of a starting point, with a range from half of its pool size to twice.
+
+    The range begins at the deadlock floor or above. The reasons come before the warnings.
+    """
     floor, hit_rate = start.deadlock_floor, start.cache_hit_rate
     disks: Finding = DisksUncached(start.disks)
     if start.disks == 0:

@@ -46,7 +46,10 @@ OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpen
 
 @dataclass(frozen=True)
 class TransactionPool:
-    """One of two pools, for short or for long transactions, with their share and mean usage time."""
+    """One of two pools, for short or for long transactions.
+
+    pool_size: its connections. kind: share and mean usage time of its transactions.
+    """
 
     pool_size: int
     kind: Mode

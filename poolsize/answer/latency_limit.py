@@ -100,8 +100,9 @@ class LimitBroken(Caution, code="limit_broken", is_doubt=True, leads=True):
 
 @dataclass(frozen=True)
 class LimitedSize:
-    """The pool size within the latency limits. finding: their effect, and probability: that it keeps them, or None.
+    """The pool size within the latency limits.
 
+    finding: the effect of the limits; None without limits. probability: that the size keeps them; None without limits.
     is_edge: whether no size certainly keeps the limits, and a larger size than the measured ones may.
     """
 
@@ -177,7 +178,10 @@ def _not_kept(
 
 
 def _smallest_as_fast(analysis: Analysis, lowest: LowestQuantile) -> int:
-    """Return the smallest size whose quantile lies in the interval of the fastest's; without one, the fastest."""
+    """Return the smallest size whose quantile of the total time lies in the interval of the fastest size's quantile.
+
+    Where that interval is not known, the fastest size itself.
+    """
     interval = analysis.at(lowest.pool_size).intervals.get("total", {}).get(lowest.quantile)
     if interval is None or not isfinite(interval.high):
         return lowest.pool_size

@@ -82,7 +82,10 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
 
 
 class RateTooHigh(Caution, code="rate_too_high"):
-    """The answer's pool, or every pool, can't keep up with the rate. keeps_up: the smallest that does, or None."""
+    """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
+
+    keeps_up: the smallest pool size that does; None without. highest: the throughput that no pool size exceeds.
+    """
 
     rate: float
     pool_size: int
@@ -104,7 +107,10 @@ Latency = Callable[[int], AtRate | None]
 
 
 def check_rate(rate: float, measured: float | None) -> None:
-    """Raise BadInput for a rate that no traffic has, or another than that of a run at a fixed rate."""
+    """Raise BadInput for a rate that no traffic has, and for another one than that of a run at a fixed rate.
+
+    rate, measured: in requests per second; measured: of the run, None for a closed loop.
+    """
     if not (rate > 0 and isfinite(rate)):
         raise BadInput(f"`rate` {rate:g}: give a number above 0")
     if measured not in {None, rate}:

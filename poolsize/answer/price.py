@@ -12,7 +12,11 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class Price:
-    """The price of a pool size. throughput_loss: share of capacity, negative where more was measured."""
+    """The price of a pool size.
+
+    throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
+    at_rate: the latency at the operating point; None where unknown.
+    """
 
     pool_size: int
     throughput_loss: float
@@ -20,7 +24,10 @@ class Price:
 
 
 class CurrentSize(Reason, code="current_size"):
-    """The price of the current size against the recommended. throughput_loss: of capacity; below 0 for a gain."""
+    """The price of the user's current pool size, compared with the recommended one.
+
+    throughput_loss: share of capacity that the current size loses compared with pool_size; negative for a gain.
+    """
 
     current: int
     pool_size: int
@@ -44,7 +51,10 @@ def prices(analysis: Analysis, further_sizes: tuple[int | None, ...], latency: L
 
 
 def throughput_loss(analysis: Analysis, size: float) -> float:
-    """Return the share of capacity that a size, perhaps a mean of pools, loses; at a fixed rate 0."""
+    """Return the share of capacity that a size loses, by the fitted curve; at a fixed rate 0.
+
+    size: a part of a connection is a mean of several pools.
+    """
     if analysis.curve is None or analysis.plateau is None:
         return 0.0
     return round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)

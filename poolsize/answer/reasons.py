@@ -39,7 +39,10 @@ class OnPlateau(Reason, code="plateau"):
 
 
 class CarriesRate(Reason, code="carries_rate"):
-    """The smallest size that serves the rate, after smaller_sizes that do not. utilisation: of connections, or None."""
+    """The smallest size that serves the arrival rate. smaller_sizes: that do not. is_answer: whether it is the answer.
+
+    utilisation: share of time that its connections are busy; None where unknown.
+    """
 
     pool_size: int
     rate: float
@@ -49,7 +52,10 @@ class CarriesRate(Reason, code="carries_rate"):
 
 
 class WaitAndUsage(Reason, code="wait_and_usage"):
-    """Mean wait and usage time at the measured size nearest to the answer. users: of the closed loop, or None."""
+    """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times.
+
+    users: of the closed loop, whose number decides the wait time; None at a fixed rate.
+    """
 
     pool_size: int
     measured_size: int
@@ -75,7 +81,10 @@ class Verified(Reason, code="verified"):
 
 
 class QueueInDatabase(Reason, code="queue_in_database"):
-    """Usage times at the largest size are longer than at the answer. in_database: whether they queue there."""
+    """Transactions of the largest size have longer usage times than those of the answer.
+
+    in_database: whether they queue in the database, not in the load generator or the application.
+    """
 
     largest: int
     throughput: float
@@ -115,7 +124,11 @@ class FormulaOverridden(Reason, code="formula"):
 
 
 def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
-    """Return why the answer is a size, the most important first. formula_size: the formula's connections."""
+    """Return the reasons why the answer is a pool size, the most important first.
+
+    size: the answer, a size of the plateau or within the latency limits. formula_size: the formula's connections.
+    highest: the meaning of the fitted curve's highest throughput.
+    """
     plateau, setting = analysis.plateau, analysis.setting
     assert plateau is not None
     nearest, closed_loop = analysis.by_size.nearest(size), setting.plan.rate is None

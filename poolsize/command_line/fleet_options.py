@@ -117,7 +117,10 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit") -> "ServerLimit":
-    """Return a limit with the server's own values where the options do not give them."""
+    """Return a limit with the server's own values where the options do not give them.
+
+    connection_bytes: memory of an idle connection, or None.
+    """
     return replace(
         limit,
         max_connections=server.max_connections if limit.max_connections is None else limit.max_connections,
@@ -160,7 +163,10 @@ def _limited_in_application(analysis: "Analysis", answer: "Recommendation") -> s
 
 
 def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses | None":
-    """Return the loss of throughput by a run, for the answer's application if any; None at a fixed rate."""
+    """Return the loss of throughput that a run tells, for its load generator or for the answer's application.
+
+    None for a run at a fixed rate, which has no capacity to lose.
+    """
     from poolsize.answer.fleet_plan import MeasuredLosses
 
     if analysis.setting.plan.rate is not None:

@@ -68,7 +68,10 @@ def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
 
 
 def _resumed(options: SweepOptions, run: Path, variables: Mapping[str, str]) -> dict[str, Any]:
-    """Return the other run's own options. variables: of its private server. Raises BadInput where they don't fit it."""
+    """Return the options that the other run has of its own. run: the first. variables: of its private server.
+
+    Raises BadInput where the other run is missing, and for its server's variables where they are not given again.
+    """
     other = other_path(run)
     if not other.exists():
         given = next(name for name in NAMES_ANOTHER if getattr(options, name))
@@ -92,8 +95,10 @@ def _run_in_turn(
 ) -> tuple[Path, Path]:
     """Run two sweeps in turn, and return the paths of their runs.
 
-    show: called with an event and its side, "" for the beginning of both. Raises as run_locust, and BadInput for runs
-    that can't be compared. New runs that are refused or interrupted before the first step are removed.
+    options: of each sweep. Where it resumes no run, the other sweep writes its run beside the first's (see other_path).
+    show: called with an event and its side; of neither side, "", the beginning of both.
+    Raises what run_locust raises, and BadInput for runs that can't be compared. New runs that are refused or
+    interrupted before the first step are removed.
     """
     asked: list[EndAsked] = []
 
@@ -186,7 +191,10 @@ def _next_wait(sweep: LocustSweep) -> TurnAwaited:
 
 
 def whose_turn(first: TurnAwaited, other: TurnAwaited) -> int | None:
-    """Return which sweep measures next: 0, 1, or None. The one with fewer steps, else in turns: A B B A."""
+    """Return which sweep measures next, 0 for the first and 1 for the other; None where both are complete.
+
+    The sweep with fewer steps measures next. With equal numbers, they begin in turn: A B B A.
+    """
     if first.complete and other.complete:
         return None
     if first.complete or other.complete:

@@ -41,7 +41,10 @@ MOST_WORKERS = 1_000
 
 
 def require_processes(options: SweepOptions) -> None:
-    """Raise BadInput for numbers of workers that no sweep can have, and for workers elsewhere without a URL."""
+    """Raise BadInput for numbers of workers that no sweep can have.
+
+    These are numbers below 1, workers both on this machine and on others, and workers on others without a URL.
+    """
     for name in ("processes", "expect_workers"):
         number = getattr(options, name)
         if number is not None and not 1 <= number <= MOST_WORKERS:
@@ -55,14 +58,18 @@ def require_processes(options: SweepOptions) -> None:
 
 
 class LocustSweep:
-    """A sweep in a Locust process. run_path: empty until it has started. resumed_by: the run to name for that."""
+    """A sweep in a Locust process. run_path: of the run's file; empty until the sweep has started.
+
+    resumed_by: the run that a user names to resume the sweep; None for the sweep's own.
+    """
 
     def __init__(
         self, locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, module: str, in_turn: bool
     ) -> None:
         """Start the process; the arguments are those of `started`.
 
-        It has its own session: Ctrl-C reaches only this process, whose end breaks the pipes, and ends Locust as well.
+        Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this
+        process is killed, the pipes break, and that ends Locust as well.
         """
         self.run_path = ""
         self.resumed_by: str | None = None
@@ -85,7 +92,10 @@ class LocustSweep:
         os.close(turns)
 
     def follow(self) -> TurnAwaited | None:
-        """Show events until the sweep awaits a turn, or ends: None. Raises BadInput if refused, else WorkFailed."""
+        """Show the sweep's events until the sweep awaits a turn, or until its end, for which the result is None.
+
+        Raises BadInput for options or a locustfile that the sweep refuses, and WorkFailed when the sweep fails.
+        """
         failures: list[SweepFailed] = []
         for line in self._lines:
             if not line.endswith(b"\n"):  # Locust was killed
@@ -125,7 +135,10 @@ class LocustSweep:
         self._is_ending = True
 
     def stop(self, seconds: float) -> tuple[str, ...]:
-        """End the sweep early, by force after the seconds, and return what failed in its clean-up."""
+        """End the sweep early, wait until it has cleaned up, and return what failed in that.
+
+        seconds: the longest time to wait; then the sweep's processes are killed.
+        """
         self.end_early()
         with self._killed_if_late(seconds) as late:
             events = [read_event(line) for line in self._lines if line.endswith(b"\n")]  # a kill may cut a line
@@ -153,7 +166,10 @@ class LocustSweep:
 
     @contextmanager
     def _killed_if_late(self, seconds: float) -> Iterator[threading.Event]:
-        """Kill the process and its workers, which may be frozen, where the context is late; set the event then."""
+        """Kill the process and its workers where the context takes longer, and set the event then.
+
+        It may be frozen, or in code of the workload's that hears no signal.
+        """
         late = threading.Event()
 
         def kill() -> None:
@@ -169,7 +185,10 @@ class LocustSweep:
             timer.cancel()
 
     def _raise_failure(self, failures: list[SweepFailed], code: int) -> None:
-        """Raise the error of a failed sweep with all reasons. Bad input is the cause, also if reported last."""
+        """Raise the error of a sweep that failed, with all reasons: a failed clean-up hides no cause.
+
+        Bad input is the cause, also where it was reported after the clean-up that failed because of it.
+        """
         failures = sorted(failures, key=lambda failure: failure.exit_code != BadInput.exit_code)
         reasons = "; ".join(failure.message for failure in failures)
         exit_code = failures[0].exit_code if failures else None
@@ -193,8 +212,9 @@ def run_locust(
 ) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
-    Raises BadInput for what the sweep refuses, WorkFailed when it fails, and Interrupted: by Ctrl-C after the step
-    under way, by a second Ctrl-C or SIGTERM at once.
+    show: called with each event of the sweep. module: as in `started`.
+    Raises BadInput for options or a locustfile that the sweep refuses, WorkFailed when the sweep fails, and Interrupted
+    when a signal ends it: Ctrl-C after the step under way, a second Ctrl-C at once.
     """
     with started(locustfile, options, show, module) as sweep, first_interrupt(sweep.end_after_step):
         try:
@@ -207,7 +227,8 @@ def run_locust(
 def end_all(sweeps: Sequence[LocustSweep], error: BaseException) -> str:
     """End sweeps at the same time because of an error, and return what happened, "interrupted" first.
 
-    SIGTERM, a KeyboardInterrupt with its number, leaves more time than Ctrl-C. A further Ctrl-C ends the clean-up.
+    error: SIGTERM, a KeyboardInterrupt with its number, leaves them more time than Ctrl-C, which has none. A further
+    Ctrl-C does not wait for the clean-up.
     """
     by_ctrl_c = isinstance(error, KeyboardInterrupt) and not error.args
     deadline = monotonic() + (INTERRUPTED_SECONDS if by_ctrl_c else END_SECONDS)
@@ -268,7 +289,8 @@ def started(
 ) -> Iterator[LocustSweep]:
     """Start a sweep in a Locust process, and yield the sweep; leaving ends it.
 
-    module: what Python runs for its kind. in_turn: whether it awaits a turn before each step.
+    show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
+    in_turn: whether the sweep awaits a turn before each step.
     """
     with terminable(), closing(LocustSweep(locustfile, options, show, module=module, in_turn=in_turn)) as sweep:
         yield sweep

@@ -24,7 +24,10 @@ LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 
 
 def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
-    """Return click's callback for an option that a reader of its text reads; None if not typed. Raises BadInput."""
+    """Return the callback, for click, of an option whose value a reader of poolsize.sweep.readers makes of its text.
+
+    An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
+    """
     return lambda _, parameter, text: read_optional(str(parameter.name), text, reader)
 
 
@@ -61,7 +64,10 @@ def save_plot(figure: "Figure", path: "Path") -> None:
 
 
 def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: str) -> None:
-    """Raise BadInput for a file that can't be written. expected: end of the error "name ..." for another ending."""
+    """Raise BadInput for another ending, a folder that does not exist, and a file that may not be written.
+
+    expected: the end of the sentence "name ...".
+    """
     if path.suffix not in endings:
         raise BadInput(f"{flag} {path}: name {expected}")
     if not path.parent.is_dir():
@@ -81,7 +87,10 @@ def flag(name: str) -> str:
 
 
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command with --current, and the latency limits as `limits`; None for those of the run's sweep."""
+    """Decorate a command with --current, --max-p95 and --max-p99.
+
+    The latter give the parameter `limits`: LatencyLimits, or None without any, for the limits that the run's sweep had.
+    """
 
     @wraps(command)
     def with_limits(max_p95_ms: float | None, max_p99_ms: float | None, **others: Any) -> None:

@@ -15,7 +15,10 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 
 def complete_run(path: str) -> "Analysis":
-    """Return the analysis of a run in a file. Raises WorkFailed for an incomplete run, BadInput for no run."""
+    """Return the analysis of a complete run in a file.
+
+    Raises WorkFailed for an incomplete run, with the command that finishes it; BadInput for a file that is not a run.
+    """
     from poolsize.analysis.analysis import analyze
     from poolsize.analysis.speed import with_speed_checks
     from poolsize.runs.store import load_run, resume_command
@@ -28,7 +31,10 @@ def complete_run(path: str) -> "Analysis":
 
 
 def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
-    """Return a run's analysis and answer, and print doubts to standard error. Raises BadInput without a size."""
+    """Return the analysis and the recommendation of a complete run; what puts it in doubt goes to standard error.
+
+    Raises BadInput for a run without a pool size.
+    """
     from poolsize.answer.from_run import recommend
     from poolsize.answer.verdict import Verdict
     from poolsize.present.text.sentences.findings import sentence
@@ -59,6 +65,9 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
 
 
 def end_unless(found: object) -> None:
-    """End the command with the exit code of failed work if the printed answer has no pool size or pools."""
+    """End the command with the exit code of failed work if the answer, which is printed already, has nothing to use.
+
+    found: the pool size, or the pools, of the answer; false where there are none.
+    """
     if not found:
         sys.exit(WorkFailed.exit_code)

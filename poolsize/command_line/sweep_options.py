@@ -66,7 +66,10 @@ def _show_all(ctx: click.Context, _: click.Parameter, typed: bool) -> None:
 
 
 def sweep_options(names: Iterable[str], usage: Mapping[str, str] | None = None) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command these options of SweepOptions. usage: name -> another help text."""
+    """Return a decorator that gives a command these options; its parameters have the names of SweepOptions' fields.
+
+    usage: name of an option -> its help text, where it differs from that of a sweep.
+    """
     texts: Mapping[str, Any] = {name: OPTIONS[name].usage for name in names} | dict(usage or {})
 
     def decorated(command: Command) -> Command:
@@ -93,7 +96,10 @@ UNREACHED = ("`url`: no server answers", "`url`: the server refuses")
 
 
 def in_flags(message: str, command: click.Command | None) -> str:
-    """Return a message with flags for the parameters in backticks, or variables if they gave the values."""
+    """Return a message in which flags replace the parameters in backticks: a command's own flags, else a sweep's.
+
+    Where an environment variable gave a parameter its value, the variable's name replaces it.
+    """
     own = {option.name: option.opts[0] for option in command.params if option.name} if command else {}
     given = {word.split("=", 1)[0] for word in sys.argv[1:]}
     variables = {

@@ -62,7 +62,10 @@ class TrafficOptions(QuickRecord):
                 raise BadInput(f"{flag(name.removesuffix('_ms'))} also needs --rate")
 
     def rate_of_run(self, fleet: "FleetOptions") -> float | None:
-        """Return the rate for a run's own transactions, or None. Raises BadInput for options that need a usage time."""
+        """Return the rate at which a run's own transactions arrive, at one pool; None where no rate was typed.
+
+        Raises BadInput for options that describe an application, whose usage time is missing.
+        """
         for name, value in (vars(self) | vars(fleet)).items():
             if self.rate is not None and value is not None and name != "rate":
                 option = flag(name.removesuffix("_ms"))
@@ -119,7 +122,10 @@ TRAFFIC_OPTIONS = tuple(READERS)
 
 
 def traffic_options(command: Callable[..., None], without: tuple[str, ...] = ()) -> Callable[..., None]:
-    """Decorate a command with the options of TrafficOptions, which give `demand`. without: options left out."""
+    """Decorate a command with the options that describe traffic, which give the parameter `demand`: TrafficOptions.
+
+    without: parameters whose options the command does not have.
+    """
 
     @wraps(command)
     def with_traffic(**parameters: Any) -> None:

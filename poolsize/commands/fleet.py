@@ -154,7 +154,10 @@ class ServiceTable(Service):
 
 
 def services_of(path: Path) -> "list[Service | Traffic]":
-    """Return a file's services, or the traffic of those with a rate. Raises BadInput for what is wrong there."""
+    """Return the services of a file, with the traffic of those that have a rate: the fields of ServiceTable.
+
+    Raises BadInput for a file that can't be read or is not TOML, and for a service with a wrong key or value.
+    """
     tables, _ = read_toml("services_file", path)
     services = tables.pop(TABLE, [])
     is_list = isinstance(services, list) and services and all(isinstance(table, dict) for table in services)
@@ -188,7 +191,10 @@ def _of_table(where: str, table: dict[str, Any]) -> "Service | Traffic":
 
 
 def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
-    """Return the service of WITH_WEIGHT, or the traffic of WITH_RATE. fleet: has its threads. Raises BadInput."""
+    """Return the service of WITH_WEIGHT, or the traffic of WITH_RATE.
+
+    INSTANCES may be a range up to the autoscaler's maximum. fleet: has the threads of each process. Raises BadInput.
+    """
     name, *parts = (part.strip() for part in text.split(":"))
     has_rate = "/" in "".join(parts)
     if len(parts) == 4 and not has_rate and parts[2].replace(".", "", 1).isdecimal():
@@ -219,7 +225,10 @@ def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
 
 
 def _by_kind(services: "Sequence[Service | Traffic]", where: str) -> "tuple[list[Service], list[Traffic]]":
-    """Return the services, and the traffic of those with rates. Raises BadInput for both; where: begins it."""
+    """Return the services with weights, and the traffic of those with rates. Raises BadInput where there are both.
+
+    where: begins the error.
+    """
     with_weight = [each for each in services if isinstance(each, Service)]
     traffics = [each for each in services if not isinstance(each, Service)]
     if traffics and with_weight:

@@ -185,7 +185,10 @@ def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | Non
 
 
 def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
-    """Return a run's analysis. Raises BadInput for an option whose value the run has; may_have: it does not."""
+    """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own.
+
+    may_have: parameters of options that the run does not contain.
+    """
     known = {
         "run_path",
         *OF_CLIENT,
@@ -202,7 +205,10 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
 
 def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -> "Inspection | None":
-    """Return the facts of the server that is named, and set the hit rate and a local server's cores if not given."""
+    """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given.
+
+    Set the facts that no option gives: the hit rate, and a local server's cores.
+    """
     url = encryption.of(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None))
     if not url:
         return None
@@ -256,7 +262,10 @@ def _limit(fleet: FleetOptions, inspection: "Inspection | None") -> "ServerLimit
 
 
 def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str]:
-    """Return the formula's recommendation, and a note where it takes this machine's cores; else ""."""
+    """Return the recommendation of the formula, and a note where it takes this machine's cores; else "".
+
+    facts: parameter of starting_point -> value of its option.
+    """
     if facts["cores"] is not None:
         return from_formula(starting_point(**facts)), ""
     from poolsize.facts.machine import this_machine

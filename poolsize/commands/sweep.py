@@ -159,7 +159,10 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
 
 
 def _locustfile(options: SweepOptions, resumed: Setting | None) -> Path:
-    """Return the sweep's locustfile. Raises BadInput where only the run names it, or its text is not the run's."""
+    """Return the path of the sweep's locustfile. resumed: the setting of the run to resume, or None.
+
+    Raises BadInput for a locustfile that only the run names, or whose text is not the run's.
+    """
     if resumed is None:
         return find_locustfile(options.workload or DEFAULT_WORKLOAD)
     name = resumed.plan.workload
@@ -181,7 +184,11 @@ def _of_application(options: SweepOptions) -> SweepOptions:
 
 
 def _show_workers(number: int, module: str, locustfile: Path, application: Path | None) -> None:
-    """Print how to start workers on other machines, with the secret unless the user has set it."""
+    """Print how to start the workers on other machines, and the secret that they need unless the user has set it.
+
+    number: of workers. module: what Python runs for such a sweep.
+    application: path of the file that describes an application, or None.
+    """
     secret = SweepSecret.of_this_process()
     os.environ[VARIABLE] = secret.text  # the process of Locust takes it from there
     secret_set = f"{VARIABLE} to {'its value on this machine' if secret.is_given else secret.text}"

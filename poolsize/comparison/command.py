@@ -38,7 +38,11 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
 
 
 def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
-    """Return the comparison of the runs in files with the first. Raises BadInput for one file, or one named twice."""
+    """Return the comparison of runs, by the paths of their files, with the first.
+
+    across: the field that may differ; None for any one field. Raises BadInput for fewer than two files, and for a file
+    that is named twice, also by different paths.
+    """
     if len(runs) < 2:
         raise BadInput(f"compare: {count(len(runs), 'run')} given: name two or more, the reference first")
     files = [os.path.realpath(run) for run in runs]  # a loop of links is an error of its own

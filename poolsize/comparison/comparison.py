@@ -30,7 +30,10 @@ MACHINE = 0.1
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A compared run. name: as the user knows it. value: of the compared field. answer: its recommendation."""
+    """A compared run.
+
+    name: as the user knows the run. value: of the compared field, as text. answer: the run's recommendation.
+    """
 
     name: str
     value: str
@@ -40,7 +43,11 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class SizeDifference:
-    """The difference at one size; intervals hold for all sizes at once. None for what a run does not know."""
+    """The difference of a run from the first at one pool size; the intervals hold for all sizes at once.
+
+    pairs: number of pairs of steps. throughput: None at a fixed rate. p95: of the total time; None where a run does not
+    know it.
+    """
 
     pool_size: int
     pairs: int
@@ -80,7 +87,10 @@ class RunDifference:
 
     @property
     def has_other_speed(self) -> bool:
-        """Whether the load generator's machine has another speed. In turn, runs are corrected to the same."""
+        """Whether the machine of the load generator has another speed than in the first run.
+
+        Runs that were measured in turn are corrected to the same speed.
+        """
         if self.in_turn:
             return False
         if self.faster_machine is not None:
@@ -90,7 +100,11 @@ class RunDifference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The comparison of runs with the first. field: in which they differ, or None. others: their differences."""
+    """The comparison of runs with the first.
+
+    field: the field in which the runs differ, or None where no recorded field differs. first: the run that every other
+    run is compared with. others: their differences from it.
+    """
 
     field: str | None
     first: ComparedRun
@@ -168,7 +182,10 @@ def _more(before: float | None, after: float | None) -> float | None:
 
 
 def _throughput_pairs(before: Sequence[Step], after: Sequence[Step], usual: UsualSpeed | None) -> list[Pair]:
-    """Return a pair for each repeat, of means where a run has more. usual: over both runs, if measured in turn."""
+    """Return a pair for each repeat at a pool size. In the run with more repeats, a pair has the mean of several steps.
+
+    usual: speed of the machine over both runs, where they were measured in turn.
+    """
 
     def mean(steps: Sequence[Step]) -> Observation:
         return Observation.mean([Observation.of(step, usual.correction(step) if usual else None) for step in steps])
@@ -198,7 +215,10 @@ def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
 
 
 def _in_turn(first: Run, other: Run) -> bool:
-    """Return whether steps of both runs alternate without overlap; those of a replay have no time of their own."""
+    """Return whether steps of both runs alternate, and none begins before the other run's step has ended.
+
+    A replay's steps have no time of their own.
+    """
     if first.setting.recording or other.setting.recording:
         return False
     steps = sorted(

@@ -38,7 +38,10 @@ def comparison_figure(comparison: Comparison) -> Figure:
 
 
 def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
-    """Draw the throughput of each run, its fitted curve with the 95 % band, and its answer. Returns ax."""
+    """Draw each run's throughput per second, its fitted curve with the 95 % band, and its answer as a dotted line.
+
+    Returns ax.
+    """
     sizes_of_all: set[int] = set()
     for run, colour, marker in zip(comparison.runs, cycle(IN_ORDER), cycle(MARKERS), strict=False):
         analysis, answer_size = run.analysis, run.answer.pool_size
@@ -60,9 +63,10 @@ def plot_compared(ax: Axes, comparison: Comparison) -> Axes:
 
 
 def plot_differences(ax: Axes, comparison: Comparison) -> Axes:
-    """Draw each run's difference from the first at each size, as a share, with its 95 % interval for all sizes at once.
+    """Draw each run's difference from the first run at each size, as a share, with its 95 % interval.
 
-    It is of throughput, or of the p95 total time where transactions arrive at a fixed rate. Returns ax.
+    The intervals hold at all sizes at once. The difference is of throughput, or of the p95 total time where
+    transactions arrive at a fixed rate. Returns ax.
     """
     shows_throughput = any(other.throughput for other in comparison.others)
     for place, other in enumerate(comparison.others):

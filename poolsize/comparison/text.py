@@ -80,7 +80,10 @@ def differences_table(comparison: Comparison, other: RunDifference) -> Table:
 
 
 def difference_sentences(comparison: Comparison, other: RunDifference) -> list[str]:
-    """Return sentences on a run's difference: its significance, where, both answers, and every doubt."""
+    """Return sentences on the difference of a run from the first run.
+
+    They name its significance, the pool sizes where it is significant, the answers of both runs, and every doubt.
+    """
     sentences = (
         _machine(other) if other.has_other_speed else "",
         _verdict(other, comparison.first.value),
@@ -202,7 +205,10 @@ def _interval(difference: Difference) -> str:
 
 
 def run_names(paths: Sequence[str]) -> list[str]:
-    """Return a short name for each path: the file's, with as many parent folders as make the names differ."""
+    """Return a short name for each path, in their order: the file's name without its ending.
+
+    The names contain as many parent folders as are needed to make them differ.
+    """
     parts_of_paths = [Path(path).with_suffix("").parts for path in paths]
     for length in range(1, max(map(len, parts_of_paths)) + 1):
         names = ["/".join(parts[-length:]) for parts in parts_of_paths]
@@ -212,7 +218,10 @@ def run_names(paths: Sequence[str]) -> list[str]:
 
 
 def comparison_json(comparison: Comparison) -> str:
-    """Return a JSON object: field, runs, and differences from the first, as shares, in all and at each size."""
+    """Return a comparison as a JSON object.
+
+    Keys: field, runs, and differences: of each further run from the first, as shares, in all and at each pool size.
+    """
     runs = [
         {"run": run.name, "value": run.value}
         | {name: getattr(run.answer, name) for name in ("pool_size", "range", "verdict")}

@@ -35,7 +35,11 @@ Column = tuple[str, dict[int, str]]
 
 @dataclass(frozen=True)
 class Confirmation:
-    """A claim with its measured ratio, None without valid figures, and the published ones by curve, if any."""
+    """The measured and the published ratio of a claim: its second throughput or latency divided by its first.
+
+    measured: with its 95 % interval; None where a size has no valid figures. published: name of the curve -> its
+    ratio; empty where the source gives no figures.
+    """
 
     claim: Claim
     measured: Interval | None
@@ -48,7 +52,10 @@ class Confirmation:
 
     @property
     def agrees(self) -> bool | None:
-        """Whether the change is as the source, or any published curve, says; None where it is unclear."""
+        """Whether throughput or latency changes as the source says, or as in any of the published curves.
+
+        None where the measurement is unclear.
+        """
         if self.direction is Direction.UNCLEAR:
             return None
         if self.claim.expects is not None:
@@ -75,7 +82,10 @@ class Agreement:
 
 
 def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
-    """Return how a scenario's runs agree with its source; sides get the servers' names where these differ."""
+    """Return how the runs of a scenario agree with its source. analyses: of the first sweep, then of the other.
+
+    The sides of the scenario get the servers' names and versions, where these differ.
+    """
     by_side = dict(zip(Side, analyses, strict=False))
     usual = UsualSpeed.of(*(analysis.run for analysis in analyses)) if len(analyses) > 1 else None
     verdicts = tuple(
@@ -88,7 +98,10 @@ def agreement(scenario: Scenario, analyses: Sequence[Analysis]) -> Agreement:
 
 
 def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | None) -> Interval | None:
-    """Return the ratio with its interval; None where figures are missing. usual: speed over both runs."""
+    """Return the ratio with its interval, the usual noise between steps included; None where figures are missing.
+
+    usual: speed of the machine over both runs of a comparison.
+    """
     first, second = (by_side[side] for side in claim.sides)
     before, after = _steps(first, claim.sizes[0]), _steps(second, claim.sizes[1])
     pairs: list[Pair] = []
@@ -109,7 +122,10 @@ def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | N
 
 
 def _steps(analysis: Analysis, pool_size: int) -> Sequence[Step]:
-    """Return a size's steps, none if they failed a check. Users that can't fill a pool are part of experiments."""
+    """Return the steps of a size; none where it was not measured, or by steps that failed a check.
+
+    Users that can't fill a pool are part of the experiments.
+    """
     size = next((size for size in analysis.sizes if size.pool_size == pool_size and size.throughput.mean > 0), None)
     if size is None or any(
         result.check.disqualifies and result.check is not Check.USERS_LIMITED for result in size.failed_checks
@@ -146,10 +162,12 @@ def _published(scenario: Scenario, claim: Claim) -> dict[str, float]:
 
 
 def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str, Any]) -> str:
-    """Return a JSON object: scenario, question, source, runs (paths), those of `more`, and claims.
+    """Return a JSON object.
 
-    Of a claim: text, sizes, sides, p95_of, published (curve -> ratio), direction, agrees (null if unclear), and
-    measured (mean, low, high: null where infinite), null without valid figures.
+    Keys: scenario, its name; question; source; runs, the path of each run; those of `more`; claims, each with text,
+    sizes, sides (first or other run), p95_of (the kind whose latencies are compared, "all transactions", or null for
+    throughput), measured, published (curve -> ratio), direction, and agrees (null where the measurement is unclear).
+    measured has mean, low and high, which are null where infinite; without valid figures measured is null.
     """
     scenario = agreement.scenario
     claims = [
@@ -181,7 +199,10 @@ def agreement_text(agreement: Agreement) -> str:
 
 
 def _table(agreement: Agreement) -> Table:
-    """Return figures and counters of each sweep, and each curve's share of its best, by pool size."""
+    """Return throughput, latencies and counters of each sweep by pool size, and each curve's share of its best.
+
+    Of one sweep, the published pool sizes are in the table as well.
+    """
     scenario, alone = agreement.scenario, len(agreement.analyses) == 1
     sides = list(zip(scenario.sides or ("throughput",), agreement.analyses, strict=True))
     columns = [

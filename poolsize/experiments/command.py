@@ -165,7 +165,10 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
 
 
 def _measure(known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
-    """Sweep as the scenario says, with the typed options, and return the paths of its runs: one, or two in turn."""
+    """Sweep as the scenario says, and return the path of the run's file; of two servers in turn, of both.
+
+    typed: options of the command line.
+    """
     from poolsize.command_line.in_turn import measure_in_turn
     from poolsize.command_line.locust_sweep import require_processes
 

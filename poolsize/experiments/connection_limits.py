@@ -34,11 +34,13 @@ WITHIN_MACHINE = (
 
 @dataclass(frozen=True)
 class PortUse:
-    """The ports of the master's machine, all programs together, at one pool size of a run without a pool.
+    """The ports at one pool size of a run without a pool.
 
-    time_wait: sockets in TIME_WAIT at the step's end. made: connections of the last minute. limit: of sockets in
-    TIME_WAIT. ports: for outgoing connections; both are infinite if unknown. within_machine: where Linux soon uses
-    ports again.
+    connections_per_second: each transaction makes a connection. time_wait: sockets in TIME_WAIT at the step's end, by
+    the system's counter. made: connections of the last minute. limit: that the system keeps in TIME_WAIT; infinite
+    where it is not known. ports: that the system gives to outgoing connections; infinite where it is not known.
+    within_machine: whether the server is on the same machine, where Linux uses ports in TIME_WAIT again after a second.
+    All counters are of the master's machine, and count the sockets of all programs.
     """
 
     pool_size: int
@@ -51,7 +53,10 @@ class PortUse:
 
     @property
     def ports_per_second(self) -> float:
-        """The connections per second that keep their port, which the server did not close first; all if unknown."""
+        """The connections per second that keep their port: in the others the server closed first, and keeps its own.
+
+        All of them where the counter does not show it: the system keeps no more sockets, or uses their ports again.
+        """
         if self.within_machine or not self.made or self.time_wait >= self.limit:
             return self.connections_per_second
         return self.connections_per_second * min(1.0, self.time_wait / self.made)
@@ -136,9 +141,11 @@ def ports_text(uses: Sequence[PortUse]) -> str:
 
 @dataclass(frozen=True)
 class Refused:
-    """The share of transactions that failed, and by which errors, with so many connections of all pools together.
+    """The failed transactions at a total size of the pools, over all repeats but failed attempts.
 
-    limit: of the server. fleet_pool: size with which a rolling deploy's pools stay within it; None where none does.
+    connections: of all pools together. pools: their number. limit: of the server. failed: share of the transactions
+    that failed, by errors: the names under which they did. fleet_pool: size of each pool with which all pools stay
+    within the limit, a rolling deploy included; None where no pool does.
     """
 
     connections: int
@@ -150,7 +157,10 @@ class Refused:
 
 
 def refusals(run: Run) -> tuple[Refused, ...]:
-    """Return the failed transactions by size, of a run with lazy pools; each user class has one if several."""
+    """Return the failed transactions of a run whose pools are lazy, by size; empty for other pools.
+
+    Each user class has a pool of its own where there are several.
+    """
     server = run.setting.server
     if run.plan.pool is not PoolKind.LAZY or server is None:
         return ()
@@ -178,7 +188,10 @@ def _fleet_pool(pools: int, limit: int) -> int | None:
 
 
 def refused_text(refusals: Sequence[Refused]) -> str:
-    """Return a table of failed transactions by size (not empty), and the pools that stay within the limit."""
+    """Return a table of the failed transactions by size, and the pools that stay within the limit.
+
+    refusals: not empty.
+    """
     rows = tuple(
         (f"{refused.connections:,}", percent(refused.failed), ", ".join(refused.errors) or "none")
         for refused in refusals

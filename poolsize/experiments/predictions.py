@@ -42,10 +42,11 @@ NEEDED = (
 
 
 def timed_out_share(usages_ms: Vector, *, pool_size: int, users: int, think_time_ms: float, timeout_ms: float) -> float:
-    """Return the share of requests for a connection that time out, by simulation of a first-in, first-out queue.
+    """Return the share of the requests for a connection that time out, by simulation of a first-in, first-out queue.
 
-    usages_ms: equally likely. think_time_ms: mean, exponential, also after giving up. The earlier requests decide when
-    a connection is free, so that each request's fate is known as soon as it is made.
+    usages_ms: equally likely usage times. think_time_ms: mean pause of a user, exponentially distributed; a user who
+    gave up pauses as well. All users are alike, and the earlier requests decide when a connection is free: so whether a
+    request times out is known as soon as it is made.
     """
     if pool_size >= users:
         return 0.0
@@ -68,11 +69,14 @@ def timed_out_share(usages_ms: Vector, *, pool_size: int, users: int, think_time
 
 @dataclass(frozen=True)
 class Exhaustion:
-    """The share of transactions that time out at a pool size and wait limit, and the names of their errors.
+    """The timeouts at one pool size and wait limit.
 
-    predicted: by the usage times without a limit; by_own_usage: by those of the step. enough_connections, enough_ms:
-    the smallest size and the shortest limit (None beyond a minute) predicted to lose hardly any. failed_checks: in
-    doubt.
+    limit_ms: how long a user waits for a connection. measured, predicted: share of the transactions that fail for want
+    of a connection, the latter by the usage times without a limit. by_own_usage: predicted by the usage times of the
+    step that was measured, which differ where the machine has changed its speed. errors: the names under which they
+    fail. enough_connections: the smallest pool size at which, with this limit, hardly any would fail by the prediction.
+    enough_ms: the shortest such limit at this pool size; None where none up to a minute is. failed_checks: those that
+    put the measured share in doubt.
     """
 
     pool_size: int
@@ -87,7 +91,10 @@ class Exhaustion:
 
 
 def wait_limits_ms(unlimited: Analysis, shares: Sequence[float]) -> tuple[int, ...]:
-    """Return these shares of the smallest size's mean wait time, in whole ms. Raises WorkFailed for few sizes."""
+    """Return short wait limits in whole milliseconds: shares of the mean wait time at the smallest pool size.
+
+    Raises WorkFailed where the run has too few valid sizes to predict the timeouts.
+    """
     if shares and unlimited.models.network is None:
         failed = dict.fromkeys(result.check for size in unlimited.sizes for result in size.failed_checks)
         raise WorkFailed(
@@ -99,7 +106,11 @@ def wait_limits_ms(unlimited: Analysis, shares: Sequence[float]) -> tuple[int, .
 
 
 def exhaustions(unlimited: Analysis, limited: Sequence[Run]) -> tuple[Exhaustion, ...]:
-    """Return the timeouts by limit and size. unlimited: the run without a limit, whose usage times predict them."""
+    """Return the timeouts of runs with a short wait limit, by limit and pool size.
+
+    unlimited: a run of the same workload and users in which nobody waited in vain, of which `wait_limits_ms` gave the
+    limits; the prediction takes its usage times.
+    """
     return tuple(
         _exhaustion(unlimited, step, run.timeout_ms)
         for run in sorted(limited, key=lambda run: run.timeout_ms)
@@ -127,7 +138,10 @@ def _exhaustion(unlimited: Analysis, step: Step, limit_ms: float) -> Exhaustion:
 
 
 def _share(unlimited: Analysis, pool_size: int, limit_ms: float, usage_ms: float | None = None) -> float:
-    """Return the predicted share that times out. usage_ms: mean, varied as measured; None for the network's."""
+    """Return the predicted share of the transactions that find no connection in time.
+
+    usage_ms: mean usage time; None for that of the fitted network. The usage times vary as measured without a limit.
+    """
     network, users, think_time_ms = unlimited.models.network, unlimited.setting.plan.users, unlimited.run.think_time_ms
     assert network is not None
     if usage_ms is None:
@@ -172,7 +186,10 @@ def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
 
 @dataclass(frozen=True)
 class UsersAtWork:
-    """How users fare with a pool, measured or predicted. throughput: per second. wait_ms, usage_ms: means."""
+    """How a number of users fares with a pool, as measured or as predicted.
+
+    throughput: transactions per second. wait_ms, usage_ms: means.
+    """
 
     users: int
     pool_size: int
@@ -183,7 +200,10 @@ class UsersAtWork:
 
 @dataclass(frozen=True)
 class FullSizePrediction:
-    """The measured and the predicted sizes. cpu_ms: of a transaction at the server, which may use so many cores."""
+    """The measured sizes, and the predicted ones.
+
+    cpu_ms: CPU time of a transaction at the server. cores: that the server may use.
+    """
 
     measured: tuple[UsersAtWork, ...]
     predicted: tuple[UsersAtWork, ...]

@@ -54,7 +54,11 @@ class PoolLoad:
 
 @dataclass(frozen=True)
 class Event:
-    """An error of a library and its frequency. text: with the most waiting requests. minutes: minute -> count."""
+    """A kind of error of a library, and how often it was found.
+
+    text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
+    count, of lines with a time, in the order of the lines.
+    """
 
     text: str
     library: str

@@ -201,7 +201,10 @@ _MARKED = [(known.mark, known) for known in KNOWN]
 
 
 def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
-    """Yield each known text in a line, its part of the line, and its numbers; none within another."""
+    """Yield each known text in a line: what it is, the part of the line that it covers, and its numbers.
+
+    A text within another is a part of it.
+    """
     spans: list[tuple[int, int]] = []
     for known in [known for mark, known in _MARKED if mark in line]:
         if not any(part in line for part in known.unless):

@@ -46,7 +46,11 @@ class Platform(StrEnum):
 
 
 def platform_of(variables: Mapping[str, str], handshake: str) -> Platform | None:
-    """Return a server's platform, or None, by its variables, and the version in its handshake: a proxy's own."""
+    """Return the platform of a server, or None for a server of one's own.
+
+    variables: server variable -> its value. handshake: the version that the server named when it was connected to. A
+    proxy names a version of its own.
+    """
     version, comment = variables.get("version", ""), variables.get("version_comment", "").lower()
     signs = {
         Platform.TIDB: "tidb" in version.lower(),
@@ -69,7 +73,11 @@ class Missing(StrEnum):
 
 @dataclass(frozen=True)
 class Holder:
-    """Connections of an account, a host, and a program if known. active: they run a statement."""
+    """Connections of one account from one host and one program.
+
+    program: as its driver says; None where it is not known. active: connections that run a statement.
+    longest_idle_seconds: of its idle connections; None without one.
+    """
 
     account: str
     host: str

@@ -55,7 +55,10 @@ class Server:
         return "max_connections", self.max_connections
 
     def free_connections(self, other_connections: int, own_connections: int) -> int:
-        """Return how many connections remain for a pool, beside others' and poolsize's own; at least 0."""
+        """Return how many connections the server admits for a pool, at least 0.
+
+        other_connections: connections of other programs. own_connections: those that poolsize needs beside the pool.
+        """
         free = self.max_connections - other_connections - own_connections
         of_account = self.max_user_connections - own_connections if self.max_user_connections else free
         return max(0, min(free, of_account))
@@ -109,7 +112,10 @@ def text_of(value: Any) -> str:
 
 
 def read_server(cursor: Cursor) -> Server:
-    """Return the server's facts, which need no privilege. Raises BadInput for a server that hides the basic ones."""
+    """Return the server's facts, read through a cursor; the account needs no privilege.
+
+    Raises BadInput for a server that lacks what every MySQL and MariaDB has.
+    """
     variables = read_pairs(cursor, "variables")
     max_connections = number_of(variables, "max_connections")
     if max_connections is None or not variables.get("version"):
@@ -148,7 +154,10 @@ def read_cipher(cursor: Cursor) -> str | None:
 
 
 def open_connections(cursor: Cursor) -> int:
-    """Return the number of all open connections of the server, this included; 1 where it does not say."""
+    """Return the number of connections that are open on the server now, of all accounts, this one included.
+
+    1 where the server does not say.
+    """
     return max(1, number_of(read_pairs(cursor, "connected"), "Threads_connected") or 1)
 
 
@@ -163,7 +172,10 @@ def connection_bytes(cursor: Cursor) -> int | None:
 
 
 def connection_ids(cursor: Cursor, account: str | None = None) -> set[int]:
-    """Return the ids of open connections, of all or of an account; of others only with the privilege PROCESS."""
+    """Return the server's ids of the open connections that this account may see, or of these an account's.
+
+    The connections of another account need the privilege PROCESS.
+    """
     cursor.execute(query("connections"))
     rows = [row for row in cursor.fetchall() if len(row) > 1 and isinstance(row[0], int)]
     return {number for number, user, *_ in rows if account in {None, user}}

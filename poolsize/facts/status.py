@@ -68,7 +68,10 @@ system, where the server runs on this machine.
 
 
 def read_status(cursor: Cursor) -> dict[str, float]:
-    """Return counter -> its value, for every counter that the server has with a value that a run may hold."""
+    """Return counter -> its value now, for every counter that the server has; the account needs no privilege.
+
+    A value that is not a number, or that no counter can have, is left out.
+    """
     counters = {}
     for name, text in read_pairs(cursor, "status").items():
         with suppress(ValueError):
@@ -78,7 +81,11 @@ def read_status(cursor: Cursor) -> dict[str, float]:
 
 
 def increases_per_second(before: Mapping[str, float], after: Mapping[str, float], seconds: float) -> dict[str, float]:
-    """Return counter -> increase per second between two readings, or a gauge's level; none if it fell or is absurd."""
+    """Return counter -> its increase per second between two readings; gauge -> its later value.
+
+    seconds: time between the readings. A counter that went backwards (the server restarted) is left out, and so is a
+    value that no run can hold.
+    """
     rates = {}
     for name, value in after.items():
         if name in GAUGES:

@@ -31,7 +31,8 @@ NO_ITEM = object()
 class FairQueue(QueueCommon[Any]):
     """A queue for the greenlets of one thread, first come, first served.
 
-    All waiters have the same timeout, so that one greenlet which watches the first costs less than a timer for each.
+    All waiters of a pool have the same timeout, so the first in line is the first whose timeout ends. A single greenlet
+    that watches the first waiter costs less than a timer for each waiter.
     """
 
     def __init__(self, maxsize: int = 0, use_lifo: bool = False) -> None:
@@ -64,7 +65,10 @@ class FairQueue(QueueCommon[Any]):
         self._items.append(item)
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
-        """Return an item, after timeout seconds at most, else raise Empty. Other greenlets run meanwhile."""
+        """Return an item; wait up to timeout seconds for it. Raises Empty when the time is up.
+
+        Meanwhile the greenlet that was served last runs, if it has not run yet, or whatever the event loop has next.
+        """
         if self._items:
             return self._items.pop() if self.use_lifo else self._items.popleft()
         if not block:

@@ -33,7 +33,10 @@ A step that might end at any second would end when its interval happens to be to
 
 
 class StepSeconds:
-    """Collects the seconds of a step. workers: not lost. complete: the seconds that all of them have reported."""
+    """Collects the seconds of a step as the workers report them.
+
+    workers: the workers that are not lost. complete: the seconds that all of them have reported, in order.
+    """
 
     def __init__(self, workers: Iterable[str]) -> None:
         self.workers = set(workers)
@@ -115,9 +118,10 @@ def _start_seconds(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[Step
 
 
 def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:
-    """Return the number of seconds until PAUSES mean pauses were over; all so far where they are not yet.
+    """Return the number of seconds until PAUSES mean pauses were over; all seconds so far where they are not yet.
 
-    A user's first transaction follows no pause. Very short pauses count as none. Never more than the longest step.
+    The first transaction of a user follows no pause. Pauses so short that the first second has PAUSES of them count as
+    none, and an open loop has none. It is never more than the longest step.
     """
     if not any(second.gap_seconds for second in seconds):
         return 0
@@ -192,7 +196,10 @@ def assemble(
 ) -> Step:
     """Return the step, without checks and without the server's part.
 
-    shares: worker -> connections, of the workers that began. reports: of those that stayed. timeout_ms: of a wait.
+    planned: the step's place in the plan. started: UTC, ISO 8601. seconds: the step's seconds over all workers.
+    ending: which seconds count. shares: worker -> connections, of the workers that began the step.
+    reports: worker -> report, of the workers that stayed to the end.
+    timeout_ms: how long a user waits for a connection.
     """
     seconds, is_open = seconds[: ending.last], planned.rate is not None
     number = min((len(report.sections) for report in reports.values()), default=0)

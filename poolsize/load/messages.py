@@ -35,7 +35,11 @@ SECTIONS = 8
 
 @dataclass(frozen=True)
 class Calibrate:
-    """Measure the cost of a worker. private_url: the private server's, without password; None for its own URL."""
+    """Measure the cost of a worker.
+
+    private_url: of the private server, without its password; None for the worker's own URL. schema: the schema in
+    which the workload runs.
+    """
 
     private_url: str | None
     schema: str
@@ -43,9 +47,13 @@ class Calibrate:
 
 @dataclass(frozen=True)
 class WorkerShare:
-    """One worker's share of a step; without connections it has no users.
+    """One worker's share of a step.
 
-    rate: arrivals per second here, None in a closed loop. think_seconds: mean pause. timeout_seconds: of a user's wait.
+    connections: its part of the pool. A worker without connections has no users in the step.
+    rate: transactions that arrive at this worker per second (open loop), or None in a closed loop.
+    think_seconds: mean pause of a user between transactions (closed loop).
+    timeout_seconds: how long a user waits for a connection.
+    pool: the kind of pool, a PoolKind. schema: the schema in which the workload runs.
     """
 
     connections: int
@@ -58,7 +66,11 @@ class WorkerShare:
 
 @dataclass(frozen=True)
 class Open:
-    """Open the connections of a step. shares: worker -> its share. kinds: of transactions."""
+    """Open the connections of a step.
+
+    shares: worker -> its share. private_url: as in Calibrate. workload_sha256: hash of the locustfile's text.
+    kinds: names of the kinds of transactions.
+    """
 
     shares: dict[str, WorkerShare]
     private_url: str | None

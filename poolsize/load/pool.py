@@ -43,7 +43,10 @@ class WorkerConnection(GuardedConnection):
     """Waits until the socket is readable; None before the first query on this socket."""
 
     def connect(self, sock: Any = None) -> None:
-        """Connect within bounds of time and bytes, which statements lack, to save CPU time; also once more."""
+        """Connect to the server, within a time and a number of bytes. A second call watches the new socket.
+
+        Statements have no such bounds, which would cost CPU time.
+        """
         self._await_response = None
         left, read = HANDSHAKE_BYTES, super()._read_bytes
 
@@ -78,7 +81,10 @@ class WorkerConnection(GuardedConnection):
             super()._write_bytes(data[sent:])
 
     def _execute_command(self, command: int, sql: str | bytes) -> None:
-        """Send a command, and await a query's response, unless PyMySQL's own read does, to report its timeout."""
+        """Send a command. The server answers every query, so wait for its response.
+
+        With a read timeout, PyMySQL's own read waits, which reports the timeout.
+        """
         super()._execute_command(command, sql)
         if command != COM_QUERY or self._read_timeout is not None:
             return
@@ -90,7 +96,11 @@ class WorkerConnection(GuardedConnection):
 
 @dataclass(frozen=True)
 class Pools:
-    """A worker's pools. engines: user class, or SHARED -> its pool. connection_ids: the server's, of all so far."""
+    """The open pools of a worker: one for each class of users that has a pool of its own, and one for the others.
+
+    engines: user class, or SHARED -> its pool. connection_ids: the server's id of every connection that the pools have
+    opened, later ones and closed ones included.
+    """
 
     engines: dict[str, Engine]
     connection_ids: list[int]
@@ -111,8 +121,9 @@ def open_pools(
 ) -> Pools:
     """Return a worker's pools, with all their connections open unless they are lazy.
 
-    connections: of all pools. shares: user class -> its pool's part; the shared pool has the others. Raises WorkFailed
-    for fewer connections than pools, and when the server does not admit them; BadInput for unfit certificates.
+    connections: of all pools together. shares: user class -> its pool's part of them; the shared pool has the others.
+    timeout_seconds: how long a user waits for a connection. Raises WorkFailed where there are fewer connections than
+    pools, and when the server does not admit them; BadInput for files of certificates that can't be read.
     """
     pools = Pools({}, [])
     try:
@@ -182,7 +193,10 @@ def divided_shares(shares: Mapping[str, float]) -> dict[str, float]:
 
 
 def divided(connections: int, shares: Mapping[str, float]) -> dict[str, int]:
-    """Return each pool's connections, at least 1, nearly in proportion; none of none. Raises WorkFailed for too few."""
+    """Return the connections of each pool: at least 1, in all exactly `connections`, nearly in proportion.
+
+    shares: as in open_pools. Without a connection, no pool has any. Raises WorkFailed for fewer connections than pools.
+    """
     parts = divided_shares(shares)
     if connections == 0:
         return dict.fromkeys(parts, 0)

@@ -29,9 +29,12 @@ Observer = Callable[[str, int, Exception | None], None]
 
 @dataclass(frozen=True)
 class WorkerSecond:
-    """One second of one worker. errors: kind of error -> failed transactions. kinds: its part by kind, if several.
+    """One second of one worker.
 
-    wait, usage, total, and failed, of failed transactions: times rounded as the stored histograms round.
+    transactions: number that ended in this second. gap_seconds: sum of the gaps before these transactions.
+    wait, usage, total: their times, rounded as the stored histograms round.
+    errors: kind of error -> failed transactions. failed: the total times of failed transactions, rounded likewise.
+    kinds: kind of transaction -> its part of the second; empty for a workload with one kind.
     """
 
     transactions: int
@@ -45,7 +48,10 @@ class WorkerSecond:
 
 
 class Recorder:
-    """Records one kind of transaction, summed once a second. record: only appends its three times, to cost little."""
+    """Records the times of one kind of transaction, and sums them up once a second.
+
+    record: the function that records one transaction. To cost little, it only appends three numbers to an array.
+    """
 
     def __init__(self, observe: Callable[[int, Exception | None], None] | None = None) -> None:
         """observe: called with each transaction's total time in ns and its error; None to call nothing."""

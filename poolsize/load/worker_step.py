@@ -48,7 +48,12 @@ class StepGate:
 
 @dataclass(frozen=True)
 class Reporting:
-    """How a step reports: each second, with the master's part; why it can't go on; each transaction, or None."""
+    """The functions by which a step reports.
+
+    on_second: called at the end of each second with its record, and with what the master needs of it.
+    on_failure: called with the reason when the step can't go on.
+    observe: called with each transaction; None to call nothing.
+    """
 
     on_second: Callable[[WorkerSecond, ReportedSecond], None]
     on_failure: Callable[[str], None]
@@ -67,7 +72,12 @@ class WorkerStep:
         pool_shares: Mapping[str, float],
         reporting: Reporting,
     ) -> None:
-        """Open the share's connections, unless lazy. pool_shares: user class -> its pool's part. Raises WorkFailed."""
+        """Open every connection of the share, unless the pool is lazy.
+
+        gate: the gate at which the worker's users wait. kinds: names of the workload's kinds of transactions.
+        pool_shares: user class -> the part of the connections that is a pool of its own.
+        Raises WorkFailed when the server does not admit that many connections.
+        """
         self._share = share
         self._gate = gate
         self._reporting = reporting
@@ -107,7 +117,11 @@ class WorkerStep:
             )
 
     def finish(self, first: int, last: int) -> WorkerReport:
-        """Stop the load, and report the seconds from first to before last. Raises WorkFailed beyond DRAIN_SECONDS."""
+        """Stop the load, wait until every user has returned its connection, and return the report.
+
+        The report covers the seconds from first to before last. Raises WorkFailed when a transaction does not end
+        within DRAIN_SECONDS.
+        """
         users, deadline = self._load.users, monotonic() + DRAIN_SECONDS
         self._stop()
         while self._load.users and monotonic() < deadline:
@@ -148,7 +162,9 @@ class WorkerStep:
 def calibrate(url: URL, schema: str) -> Calibration:
     """Return the cost of one worker: of the users' loop without a server, and of the smallest statement.
 
-    Always by the fair pool, so that runs compare. Raises WorkFailed when the server does not admit the connections.
+    It takes less than a second. Both use the fair pool, whichever pool the sweep measures, so that the figures of all
+    runs compare. url: the database. schema: the schema that the connections use.
+    Raises WorkFailed when the server does not admit the connections.
     """
     creator: Any = IdleConnection  # the loop uses no more of a connection than this class has
     # More users than connections, so that users wait for each other.

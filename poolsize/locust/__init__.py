@@ -9,7 +9,10 @@ __all__ = ["PoolUser"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import PoolUser on its first use, and let Locust know of sweeps with it, unless of another kind before."""
+    """Import PoolUser on its first use, and let Locust know of sweeps with it.
+
+    The process of another kind of sweep imports parts of this package, too, before it lets Locust know of its kind.
+    """
     if name != "PoolUser":
         raise AttributeError(f"module 'poolsize.locust' has no attribute {name!r}")
     from poolsize.locust.session import OF_DATABASE, register

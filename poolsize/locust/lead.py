@@ -126,7 +126,8 @@ class Lead:
     def _interrupt(self) -> None:
         """End the sweep as Locust ends a run, its reports included; before the users start, end at once.
 
-        A clean-up under way, which restores the user's tables, goes on; a second Ctrl-C ends without it.
+        Once the sweep has ended by itself, let the clean-up finish, which restores the user's tables. A second Ctrl-C
+        ends without it.
         """
         if self._interrupted:
             sys.stderr.write("poolsize: error: interrupted in the clean-up, which may be incomplete\n")
@@ -207,7 +208,10 @@ def forked_workers() -> list[psutil.Process]:
 
 
 def end_forked_workers(number: signal.Signals = signal.SIGTERM) -> None:
-    """End the workers that Locust has forked from this process, which otherwise wait a minute for their master."""
+    """End the workers that Locust has forked from this process, by a signal.
+
+    When the sweep does not begin, Locust does not end them, and they wait a minute for their master.
+    """
     for worker in forked_workers():
         with suppress(psutil.Error):
             worker.send_signal(number)

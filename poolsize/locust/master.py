@@ -41,10 +41,13 @@ class LocustGenerator:
         load_connections: set[int],
         wait_seconds: int | None,
     ) -> None:
-        """Connect to the server. Raises BadInput when it can't be reached.
+        """Connect to the server.
 
-        before_step: restores the workload's tables. load_connections: set of the server's ids of the workers'
-        connections in a step. wait_seconds: for a server that goes away; None for 60 s.
+        workers: the workers that measure. ready: the sweep. kinds: names of the kinds of transactions.
+        before_step: called before each step, to restore the workload's tables.
+        load_connections: a set that holds the server's ids of the workers' connections while a step is measured.
+        wait_seconds: longest time, in each step, to wait for a server that goes away; None for 60 s.
+        Raises BadInput when the server can't be reached.
         """
         self._workers, self._kinds, self._before_step = workers, kinds, before_step
         self._url, self._private, self._setting = ready.url, ready.private, ready.run.setting
@@ -81,7 +84,8 @@ class LocustGenerator:
     def measure(self, planned: PlannedStep) -> Step:
         """Measure one pool size once, with all workers, and return the step, without checks.
 
-        A lost worker ends the step early; a server that comes back is measured again. Raises WorkFailed otherwise.
+        The loss of a worker ends the step early. When the server goes away, the step is measured again once it is back.
+        Raises WorkFailed when a worker or the server fails, and when the server stays away.
         """
         seconds_left = float(self._wait_seconds)
         while True:
@@ -147,7 +151,8 @@ class LocustGenerator:
     def _wait(self, error: ServerGone, seconds_left: float) -> float:
         """Connect anew as soon as the server answers, and return the seconds that it took.
 
-        Raises ServerGone after the seconds that are left, and for a private server, with the reason in its log.
+        Raises ServerGone where it takes more than the seconds that are left of the limit, and for a private server,
+        with the reason why it ended where its log says so within a moment.
         """
         if self._private is not None:
             deadline = monotonic() + CRASH_SECONDS
@@ -174,7 +179,10 @@ class LocustGenerator:
         return monotonic() - began
 
     def _reconnect(self) -> None:
-        """End the load on a server that is back. Raises BadInput without one, WorkFailed for another server."""
+        """Connect to the server anew, and end what it still has of the load.
+
+        Raises BadInput when the server can't be reached, and WorkFailed when another server answers.
+        """
         with ExitStack() as stack:
             monitor = stack.enter_context(closing(connect(self._url, bounds=OWN)))
             with naming_failures(), monitor.cursor() as cursor:

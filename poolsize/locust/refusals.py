@@ -15,7 +15,10 @@ from poolsize.sweep.options import SweepOptions
 
 
 def with_host(options: SweepOptions, environment: Environment) -> SweepOptions:
-    """Return the options with Locust's host, which Locust then forgets, as URL where there is none. Raises BadInput."""
+    """Return the options; without a URL, Locust's option for the host becomes the database's URL.
+
+    Locust forgets the host, whose password its reports would show. Raises BadInput for a host that is not a database.
+    """
     host = environment.host
     if not host:
         return options
@@ -75,7 +78,8 @@ def refuse_two_pauses(options: SweepOptions, user_classes: Iterable[type[PoolUse
 def refuse_undivided(plan: SweepPlan, options: SweepOptions, tasks: Tasks) -> None:
     """Raise BadInput where the plan can't be divided among the user classes.
 
-    Their fixed counts exceed the users; or, with pools of their own, a size is too small, or any user takes an arrival.
+    That is where their fixed counts exceed the users, and where they have pools of their own and a pool size is too
+    small, or the loop is open: there, any user takes the next arrival.
     """
     pool_shares, fixed = pool_shares_of(tasks), sum(user_class.fixed_count for user_class in tasks)
     if fixed > plan.users:

@@ -94,7 +94,10 @@ _registered: list[SweepKind] = []
 
 
 def register(kind: SweepKind) -> None:
-    """Give Locust the sweep's options, and start the sweep with Locust's run. Only the first call has an effect."""
+    """Give Locust the sweep's options, and start the sweep with Locust's run; only the first call has an effect.
+
+    Importing PoolUser calls this, also where a process of another kind has loaded the Locust file.
+    """
     if _registered:
         return
     _registered.append(kind)

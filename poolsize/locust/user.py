@@ -39,11 +39,17 @@ class PoolUser(User):
 
     @classmethod
     def prepare(cls, cursor: Any) -> None:
-        """Make the tables that the transactions need, once a sweep. In the user's own schema, they are not dropped."""
+        """Make the tables that the transactions need; called once a sweep, with an empty schema or the user's own.
+
+        In the user's own schema, the sweep drops nothing that `prepare` makes.
+        """
 
     @classmethod
     def before_step(cls, cursor: Any) -> None:
-        """Restore the tables to the state in which a step starts. In the user's own schema also after the last step."""
+        """Restore the tables to the state in which every step starts; does nothing by default.
+
+        In the user's own schema it is also called after the last step, so that the tables end as they began.
+        """
 
     def transaction(self, cursor: Any) -> None:
         """Run one transaction. Its duration is the connection's usage time."""
@@ -75,7 +81,10 @@ Tasks = Mapping[type[PoolUser], tuple[tuple[str, Task], ...]]
 
 
 def tasks_of(environment: Environment) -> Tasks:
-    """Return the tasks of the user classes, without those that tags exclude. Raises BadInput for unfit classes."""
+    """Return the tasks of the user classes of this Locust run, without those that tags exclude.
+
+    Raises BadInput for classes that no sweep can run, and for parts of the pool that do not add up to the whole.
+    """
     known = list(environment.available_user_classes or {})
     classes = sorted(environment.user_classes, key=lambda user_class: known.index(user_class.__name__))
     pool_users = [_pool_user(user_class) for user_class in classes]

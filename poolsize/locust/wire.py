@@ -29,7 +29,11 @@ ENDED = zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | z
 
 
 class Wire:
-    """The encryption of each socket that Locust opens here. strangers: connections without the secret so far."""
+    """The encryption of each socket that Locust opens in this process.
+
+    secret: of the sweep; workers that this process forks inherit it. strangers: connections so far of peers that did
+    not know the secret.
+    """
 
     def __init__(self) -> None:
         """Draw or read the secret. Raises BadInput for a secret that is too short."""
@@ -65,7 +69,8 @@ class Wire:
     def _watch(self, socket: Any, *, is_master: bool) -> None:
         """Follow the handshakes of a socket until it is closed: a master counts those of strangers.
 
-        A worker that its master refuses at first ends: Locust would try for minutes, and ZeroMQ not against no CURVE.
+        A worker that its master refuses before it was ever admitted ends; Locust would try for minutes. ZeroMQ itself
+        does not try again where the other side speaks no CURVE.
         """
         monitor, failed = socket.get_monitor_socket(ENDED | zmq.EVENT_MONITOR_STOPPED), 0
         while (event := int(recv_monitor_message(monitor)["event"])) != zmq.EVENT_MONITOR_STOPPED:

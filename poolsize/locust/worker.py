@@ -49,7 +49,11 @@ class LocustWorker:
     """Carries out the master's orders, one conversation after another, and runs the users of this process."""
 
     def __init__(self, environment: Environment, tasks: Tasks, workload_sha256: str, own_url: str | None) -> None:
-        """Begin to listen to the master. own_url: the database's from here; None for the master's private server."""
+        """Begin to listen to the master.
+
+        tasks: of the user classes. workload_sha256: hash of the locustfile's text.
+        own_url: the database's URL from here; None for the private server of the master.
+        """
         assert environment.runner is not None
         self._environment, self._runner = environment, environment.runner
         self._tasks, self._kinds, self._pool_shares = tasks, kinds_of(tasks), pool_shares_of(tasks)
@@ -176,7 +180,11 @@ def request_observer(environment: Environment) -> Observer | None:
 
 
 def add_to_stats(environment: Environment, name: str, second: WorkerSecond) -> None:
-    """Add a second to Locust's statistics, of the kind `name` or kind by kind, with total times as response times."""
+    """Add one second of transactions to Locust's statistics, so that Locust's table and exports show the same load.
+
+    Locust's response time is the total time. name: of the kind of transaction. A second of several kinds is added kind
+    by kind, under their own names.
+    """
     if second.kinds:
         for kind, part in second.kinds.items():
             add_to_stats(environment, kind, part)

@@ -126,11 +126,12 @@ class Workers:
         timeout_ms: float,
         look: Callable[[], None] = lambda: None,
     ) -> tuple[Step, set[int], AtEnd]:
-        """Measure a step, and return it, without checks; the server's ids of its connections; and what at_end returned.
+        """Measure a step in this conversation, and return the step, without checks and connections of the server.
 
-        shares: worker -> connections. at_end: called after the last second. timeout_ms: how long a user waits for a
-        connection. look: called several times a second; may raise WorkFailed. A lost worker ends the step early.
-        Raises WorkFailed when a worker or a user fails.
+        shares: worker -> connections. at_end: called when the last second is over; its result is returned, too, after
+        the server's ids of the workers' connections. timeout_ms: how long a user waits for a connection.
+        look: called several times a second; it may raise WorkFailed to end the step.
+        The loss of a worker ends the step early. Raises WorkFailed when a worker or a user fails.
         """
         started, seconds = datetime.now(UTC).isoformat(timespec="seconds"), StepSeconds(shares)
         try:
@@ -175,7 +176,10 @@ class Workers:
                 raise WorkFailed(f"no worker has reported for {GRACE_SECONDS} s")
 
     def _next_reply(self, workers: set[str]) -> tuple[str, messages.Reply | None]:
-        """Return a worker and its reply, or None. Raises WorkFailed for a failed worker, UserGone for a failed user."""
+        """Return a worker and its next reply, None after LOOK_SECONDS or for another worker's or conversation's.
+
+        Raises WorkFailed for a reply that the worker failed, and UserGone for a failed user of any worker.
+        """
         try:
             worker, number, reply = self._inbox.get(timeout=LOOK_SECONDS)
         except Empty:

@@ -23,7 +23,10 @@ from poolsize.units import count
 
 @dataclass(frozen=True)
 class Difference:
-    """A setting that differs from the recommended one. in_file: its value, or the library's (is_default)."""
+    """A setting whose value differs from the recommended value.
+
+    name: the library's. in_file: the file's value; where the file has none (is_default), the library's default.
+    """
 
     name: str
     in_file: Value
@@ -34,8 +37,10 @@ class Difference:
 
 @dataclass(frozen=True)
 class CheckedPool:
-    """A pool of a file, checked. most_connections: that it may open; None for no limit, or an unknown one.
+    """A pool of a file, checked.
 
+    most_connections: that it may open; None for no limit, for an unknown number, and for the server.
+    findings: warnings for what causes errors, reasons for departures from the library's own advice.
     differences: from the recommended configuration; None without a recommendation for this library.
     """
 
@@ -48,7 +53,11 @@ class CheckedPool:
 def check_pools(
     pools: Sequence[FilePool], server: ServerFacts | None = None, settings: PoolSettings | None = None
 ) -> tuple[CheckedPool, ...]:
-    """Return each pool with its findings, for a server and recommended settings, if known. Raises BadInput."""
+    """Return each pool with its findings.
+
+    server: that the pools connect to; None for the defaults. settings: the recommended ones, or None.
+    Raises BadInput for recommended settings that a library does not accept.
+    """
     checked = []
     for pool in pools:
         numbers = [pool.number(name) for name in pool.library.sizes]
@@ -94,9 +103,10 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
 
 
 def pool_checks_json(file: str, pools: Sequence[CheckedPool], more: int) -> str:
-    """Return a JSON object: file, pools, and more_pools, the number of further pools in the file.
+    """Return a JSON object. Keys: file, pools, and more_pools: the number of further pools in the file.
 
-    Of a pool: library, place, settings, most_connections, findings, warnings, reasons, and differences or null.
+    pools: library, place, settings, most_connections, findings, and differences.
+    findings: also as sentences, in warnings and reasons. differences: null without a recommendation.
     """
     values = [
         {
@@ -115,7 +125,10 @@ def pool_checks_json(file: str, pools: Sequence[CheckedPool], more: int) -> str:
 
 
 def pool_checks_text(file: str, pools: Sequence[CheckedPool], more: int) -> str:
-    """Return each pool's settings, findings and differences. more: the number of further pools in the file."""
+    """Return, for each pool of a file, its settings, its findings, and what differs from the recommendation.
+
+    more: the number of further pools in the file.
+    """
     further = [f"The file has {count(more, 'more pool')}, which poolsize does not check."] if more else []
     return "\n\n".join([*(_pool_text(file, pool) for pool in pools), *further])
 

@@ -107,7 +107,10 @@ def config(
 
 @dataclass(frozen=True)
 class Asked:
-    """The typed options; None for the others. Raises BadInput for options that do not go together."""
+    """The options, as typed: those of the recommendation, and as_json, for the form of the answer.
+
+    None where an option was not typed. Raises BadInput for options that do not go together.
+    """
 
     size: int | None
     run_path: str | None
@@ -128,7 +131,10 @@ class Asked:
             raise BadInput("give either --size or --rate, not both: the pool size follows from the traffic")
 
     def settings(self, stack: Stack | None) -> PoolSettings | None:
-        """Return the settings for a stack; None without a size. Prints why no pools fit, and ends. Raises BadInput."""
+        """Return the settings for the size, the run or the traffic; None without any. Raises BadInput.
+
+        Where no pools fit, it prints why and ends the command. stack: of the configuration, or None.
+        """
         if self.size is None and self.run_path is None and self.demand.rate is None:
             return None
         settings_of = _divided if self.demand.rate is None else _for_traffic
@@ -240,7 +246,10 @@ def _end(text: str) -> NoReturn:
 
 
 def _caution(settings: PoolSettings, stack: Stack | None) -> None:
-    """Print to standard error why the pools are not what was recommended, and what the fleet must heed."""
+    """Print to standard error why the pools are not what was recommended, and what the fleet must heed.
+
+    stack: of the configuration, or None.
+    """
     known = settings.server.max_connections is not None or not settings.fleet_known
     unsaid = {"traffic_supply_unknown", *(("fleet_limit_unknown",) if known else ())}  # `recommend` says the former
     findings = [finding for finding in settings.plan.findings if finding.code not in unsaid]

@@ -295,7 +295,10 @@ class WholeRequests(Worded, Caution, code="pool_whole_requests"):
 
 
 class TimesOut(Worded, Caution, code="pool_times_out"):
-    """A share of requests, NaN if unknown, reaches the wait limit. bounded: the server's limit decides the size."""
+    """A share of the requests, NaN if not known, reaches the wait limit. one_away: while an instance is away.
+
+    bounded: whether the server's limit decides the pool size.
+    """
 
     share: float
     seconds: int

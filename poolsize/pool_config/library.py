@@ -148,7 +148,10 @@ def _closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Finding]:
 def _outlives_server(
     pool: FilePool, lifetime: str, per_second: int, wait_timeout: int, *, is_checked: bool
 ) -> Iterator[Finding]:
-    """Find connections neither ended by `lifetime` (units per second) nor checked before the server ends them."""
+    """Find a connection that neither ends nor is checked before the server ends it.
+
+    lifetime: setting after which a connection ends. per_second: its units in a second.
+    """
     limit = pool.number(lifetime)
     if not is_checked and (limit <= 0 or limit >= wait_timeout * per_second):
         seconds = limit / per_second if limit > 0 else None
@@ -161,7 +164,10 @@ def _in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -
 
 
 def _is_tested(pool: FilePool, wait_timeout: int, *, ends_idle: bool) -> bool:
-    """Return whether idle connections are tested or ended, or borrowed ones tested. ends_idle: it may end all."""
+    """Return whether Druid, DBCP 2 or Tomcat test or end a connection that was idle, or test each that is borrowed.
+
+    ends_idle: whether the pool may end every connection that was idle.
+    """
     runs = _in_time(pool, "timeBetweenEvictionRunsMillis", 1000, wait_timeout)
     ends = ends_idle and _in_time(pool, "minEvictableIdleTimeMillis", 1000, wait_timeout)
     return pool.value("testOnBorrow") is True or (runs and (ends or pool.value("testWhileIdle") is True))

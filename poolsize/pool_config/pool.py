@@ -35,7 +35,10 @@ class Library:
     ignored: frozenset[str] = frozenset()
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
-        """Return the setting that a name means, or None. relaxed: as Spring Boot binds names, and with in_spring."""
+        """Return the setting that a name in a file means; None for another name.
+
+        relaxed: whether hyphens, underscores and capitals make no difference, and names of in_spring count.
+        """
         if not relaxed:
             return name if name in self.defaults else None
         names = {normalized(each): each for each in self.defaults}
@@ -50,7 +53,11 @@ def normalized(name: str) -> str:
 
 @dataclass(frozen=True)
 class FileSetting:
-    """A setting, as a file spells its name and text. value: None where the file alone does not contain it."""
+    """A setting in a file.
+
+    name: as the file spells it. text: its value as the file writes it. value: the value, or the default that holds
+    where the environment gives no other; None where the file alone does not contain it. line: in the file, from 1.
+    """
 
     name: str
     text: str
@@ -60,9 +67,11 @@ class FileSetting:
 
 @dataclass(frozen=True)
 class FilePool:
-    """A pool that a file configures at a place. unread: settings that the library does not read.
+    """A pool that a file configures.
 
-    complete: whether the settings that the file does not have are at their defaults; else they are unknown.
+    place: where in the file, for people. settings: by the library's own names. unread: settings that the library does
+    not read, because it has another name for them or none. complete: whether the settings that the file does not have
+    are at their defaults; else they are unknown.
     """
 
     library: Library

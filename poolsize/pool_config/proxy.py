@@ -38,7 +38,10 @@ def shared_connections(size: int, shared: Service, limit: ServerLimit) -> tuple[
 
 
 def proxy_findings(answer: "TrafficAnswer", traffic: "Traffic", of_process: "ProcessNeed") -> Iterator[Finding]:
-    """Yield the answer's findings in words for a proxy. traffic, of_process: of the processes that share it."""
+    """Yield the findings of the answer for a proxy in its words.
+
+    traffic, of_process: of the processes that share it.
+    """
     from poolsize.answer import traffic_findings as of  # only a traffic needs numpy
 
     for finding in answer.findings:

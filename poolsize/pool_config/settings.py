@@ -35,7 +35,10 @@ DEFAULT_MAX_CONNECTIONS = 151
 
 @dataclass(frozen=True)
 class UsageInPool:
-    """The usage times in a pool. two_pools: for short and for long transactions, where a run proposes them."""
+    """The usage times in a pool.
+
+    two_pools: for short and for long transactions, where a run proposes them.
+    """
 
     p99_ms: float
     mean_ms: float
@@ -48,7 +51,10 @@ ASSUMED_USAGE = UsageInPool(50.0, 50.0)
 
 @dataclass(frozen=True)
 class SizeOfRun:
-    """The run that a measured size comes from, and its verdict. in_doubt: whether a finding puts it in doubt."""
+    """Where a measured pool size comes from. path: of the run's file. verdict: on the size.
+
+    in_doubt: whether a finding puts the size in doubt.
+    """
 
     path: str
     verdict: Verdict
@@ -126,9 +132,10 @@ class PoolSettings:
 
     @cached_property
     def share_timed_out(self) -> float | None:
-        """The share of requests that reach the wait limit while an instance is away; NaN if unknown.
+        """The share of the traffic's requests that reach the wait limit while an instance is away.
 
-        0 below 1 of 1,000. None without traffic, and where the database can't keep up with it, which the answer says.
+        0 for fewer than 1 of 1,000; NaN where the model fails at so long a limit. None without traffic, and where the
+        database can't keep up with it, which the traffic's answer says.
         """
         answer, limit_ms = self.traffic, 1000.0 * self.wait_limit_seconds
         if answer is None or answer.load is None:
@@ -162,10 +169,12 @@ def pool_settings(
     *,
     fleet_known: bool,
 ) -> PoolSettings:
-    """Return the settings for each process of a fleet of one application. plan: with pools.
+    """Return the settings for each process of a fleet of one application.
 
-    The wait limit is a third of what the p99 usage time leaves of the callers' time, in whole seconds, at least 1 s.
-    Raises BadInput where the server ends idle connections too soon, or callers wait no longer than a usage time.
+    The wait limit is a third of what the callers' time has left after the p99 usage time, in whole seconds, at least
+    1 s. plan: with pools. usage: None where it is not known. caller_timeout_seconds, fleet_known: as in
+    PoolSettings. Raises BadInput for a server that ends idle connections sooner than a pool can check them, and for
+    callers who wait no longer than a usage time.
     """
     (pool,) = plan.pools
     wait_timeout = server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS
@@ -206,7 +215,10 @@ def _third(caller_timeout_seconds: float, usage: UsageInPool) -> float:
 
 
 def measured_usage(analysis: "Analysis", answer: "Recommendation") -> UsageInPool | None:
-    """Return the usage times at the size nearest to a run's answer; None for a replay or an application's run."""
+    """Return the usage times at the measured pool size that is nearest to a run's answer; None for a run without them.
+
+    A replay knows no latencies. An application's metrics give means of wait and usage time, and no percentiles.
+    """
     assert answer.pool_size
     nearest = analysis.by_size.nearest(answer.pool_size)
     if not (nearest.usage.mean > 0 and nearest.usage.p99 >= 0):

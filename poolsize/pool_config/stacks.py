@@ -107,7 +107,10 @@ STACKS = {
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting. unit: of a number, e.g. "ms", or None. why: its reason and its source."""
+    """A setting of a configuration.
+
+    unit: of a number, e.g. "ms"; None where it is not a number with a unit. why: its reason and its source.
+    """
 
     name: str
     value: int | float | str | bool
@@ -165,8 +168,9 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
 def configuration_json(configured: Configuration, pool: PoolSettings) -> str:
     """Return a configuration as a JSON object.
 
-    Keys: stack, file (its usual name), pool_size of a process, the run's verdict or null, connections and
-    connections_in_deploy of all pools, settings (name, value, unit, why), advice, and the text to paste.
+    Keys: stack; file: its usual name; pool_size: of a process; verdict: on the pool size of a run, or null without a
+    run; connections and connections_in_deploy: of all pools, and in a rolling deploy; settings: name, value, unit and
+    why of each; advice: sentences; text: to paste.
     """
     values: dict[str, Any] = {
         "stack": configured.stack.name,

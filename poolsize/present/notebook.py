@@ -57,7 +57,10 @@ def sizes_frame(analysis: Analysis) -> pd.DataFrame:
 
 
 def counters_frame(analysis: Analysis) -> pd.DataFrame:
-    """Return the means of the server's counters that the run has, one row a pool size, indexed by pool_size."""
+    """Return a table with one row a pool size, ascending, indexed by pool_size: the means of the server's counters.
+
+    Counters that the run does not have are left out. Units are in the column names.
+    """
     server = analysis.setting.server
     counters = COUNTERS | (THREAD_POOL_COUNTERS if server and server.thread_pool else {})
     rows = [

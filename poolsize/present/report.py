@@ -64,7 +64,10 @@ UNDER_CHECKS = (CheckFailed, VerificationFailed, Retried)
 
 
 def report_html(analysis: Analysis, answer: Recommendation, current: int | None = None) -> str:
-    """Return the report as an HTML page. current: the user's pool size today, to mark in a plot, or None."""
+    """Return the report as an HTML page for a phone, a desk and paper.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
     contents = _contents(analysis, answer) | {"pictures": _pictures(analysis, answer, current)}
     return _templates().get_template("report.html.j2").render(report=contents)
 
@@ -164,7 +167,10 @@ def _limit_sentence(answer: Recommendation) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a report. caption: what to look for. alt: its figures in words. source: data URI of an SVG file."""
+    """A plot of a report.
+
+    caption: what to look for. alt: alternative text, the plot's main figures in words. source: data URI of an SVG file.
+    """
 
     title: str
     caption: str
@@ -173,7 +179,10 @@ class Picture:
 
 
 def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -> Iterator[Picture]:
-    """Yield the pictures for which the run has the data. current: pool size to mark, or None."""
+    """Yield the pictures for which the run has the data: wait and usage times are not known of a replay.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
     yield _throughput_picture(analysis, answer, current)
     if analysis.knows_p95:
         caption = (

@@ -31,8 +31,9 @@ Rows = list[tuple[int, float, float]]
 
 
 def read_logs(paths: Sequence[Path]) -> Recording:
-    """Return a recording of sysbench's logs, or of a Locust history; its pool sizes are their threads or users.
+    """Return a single recording of all files: sysbench's logs, or a history of Locust's.
 
+    The pool size is the number of sysbench's threads or of Locust's users, each with a connection of its own.
     Raises BadInput where a file can't be read, has another format, or lacks seconds.
     """
     rows: Rows = []
@@ -115,7 +116,10 @@ def _locust(path: Path, lines: Iterable[str]) -> Rows:
 
 
 def _intervals(totals: Iterable[Sequence[str]]) -> Iterator[tuple[int, float, float]]:
-    """Yield pool size, throughput and p95 of each interval of Aggregated rows; Locust's own rate is over 10 s."""
+    """Yield pool size, throughput and p95 of each interval; Locust's own rate is a mean over ten seconds.
+
+    totals: the texts of LOCUST_COLUMNS in the rows of all requests together.
+    """
     for (then, users_then, _, _, *done_then), (now, users, _, p95_ms, *done_now) in pairwise(totals):
         seconds = int(now) - int(then)
         if seconds > 0 and users_then == users:

@@ -19,9 +19,11 @@ MEAN_SECONDS = 10
 
 @dataclass(frozen=True)
 class PublishedCurve:
-    """A throughput curve from the literature, or from a scenario that repeats it, with texts as the source has them.
+    """A throughput curve from the literature, or from a scenario that repeats it.
 
-    cores: of the database's host, or None. unit: of the throughput. recording: one throughput a pool size, without p95.
+    source, server, machine, workload: as the source states them. cores: of the database host; None where unknown.
+    unit: of the throughput, such as requests/s. recording: one throughput a pool size, without p95; its users where the
+    source fixed their number.
     """
 
     name: str
@@ -36,7 +38,11 @@ class PublishedCurve:
 
 @dataclass(frozen=True)
 class PoolTiming:
-    """How long so many threads took with a pool for a test of the survey, as published or repeated."""
+    """The time that one pool took for a test of the survey, as published or repeated.
+
+    test: short name. description: the test's work, with its driver. pool: name of the pool.
+    threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
+    """
 
     test: str
     description: str
@@ -76,7 +82,10 @@ def repeated_pools() -> tuple[PoolTiming, ...]:
 
 
 def timings_of(test: str, pools: Sequence[str] | None) -> tuple[PoolTiming, ...]:
-    """Return timings of a test: of these pools, or of all that are published. Raises BadInput for an unknown pool."""
+    """Return the published and the repeated timings of a test, of these pools; None for all that are published.
+
+    Raises BadInput for a pool that has none.
+    """
     if pools is None:
         return tuple(timing for timing in published_pools() if timing.test == test)
     known = [timing for timing in (*published_pools(), *repeated_pools()) if timing.test == test]

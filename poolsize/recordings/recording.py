@@ -27,7 +27,11 @@ FASTEST, SLOWEST_MS = 1e9, 1e9
 
 @dataclass(frozen=True)
 class Seconds:
-    """The seconds of a pool size: transactions in each, and the p95 of their total time in ms, 0 if unknown."""
+    """The seconds of one pool size, in the order of measurement.
+
+    throughput: transactions in each second. p95_ms: of their total time, in ms; 0 where unknown. Both have one value
+    a second.
+    """
 
     throughput: tuple[float, ...]
     p95_ms: tuple[float, ...]
@@ -35,7 +39,11 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Recording:
-    """A curve measured elsewhere: ascending pool size -> its seconds. users: the same at every size, or None."""
+    """A throughput curve that was measured elsewhere.
+
+    by_size: pool size, ascending -> its seconds, not empty. users: where their number was the same at every size;
+    None where it is unknown, or each connection had a user of its own.
+    """
 
     by_size: Mapping[int, Seconds]
     users: int | None = None
@@ -47,10 +55,11 @@ class Recording:
 
 
 def read_recording(path: Path) -> Recording:
-    """Return the recording in a CSV file, plain or gzipped. Raises BadInput for any other file.
+    """Return the recording in a CSV file, plain or gzipped.
 
-    Columns in any order: pool_size, second, throughput (per second), p95_ms (ms, 0 if unknown); perhaps users, all
-    equal.
+    Columns: pool_size, second, throughput (per second) and p95_ms (ms, 0 where unknown), in any order. A column users
+    may follow, with the same number in every line. Raises BadInput where the file can't be read, a line is invalid, or
+    no second has a throughput.
     """
     rows: dict[int, list[tuple[float, ...]]] = {}
     lines = csv.reader(lines_of(path, _inflated(path)))
@@ -93,7 +102,10 @@ def can_be(pool_size: int, throughput: float, p95_ms: float) -> bool:
 
 
 def write_recording(recording: Recording, path: Path) -> None:
-    """Write a recording as a CSV file, gzipped if the name ends in .gz. Raises BadInput."""
+    """Write a recording as a CSV file, gzipped if the name ends in .gz.
+
+    Raises BadInput where the file can't be written.
+    """
     try:
         with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")

@@ -355,7 +355,10 @@ class Run:
 
     @property
     def timeout_ms(self) -> float:
-        """How long a user waits for a connection, in ms, as which a failure counts at least; 0 for an application."""
+        """How long a user waits for a connection, in ms: a failed transaction counts as that long, or longer.
+
+        0 for an application, whose failed requests count with their own times.
+        """
         return 0.0 if self.setting.application else 1000 * self.plan.pool_timeout_seconds
 
     @property

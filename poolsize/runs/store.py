@@ -181,7 +181,10 @@ def load_setting(path: Path) -> Setting:
 
 
 def named_by(setting: Setting) -> dict[str, Any]:
-    """Return what a run names and a sweep would open, execute or set; as data of others, it must be given again."""
+    """Return what a run names and a sweep would open, execute or set: parameter -> value.
+
+    Runs of others are data, so a resumed sweep takes none of it from the run: the user gives it again.
+    """
     if setting.application is not None:
         return {"application": setting.application.file}
     named = {
@@ -194,7 +197,10 @@ def named_by(setting: Setting) -> dict[str, Any]:
 
 
 def resume_command(path: str | os.PathLike[str]) -> str:
-    """Return the command, quoted, that finishes a run (of two in turn, the first), with all that the run names."""
+    """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
+
+    path: of the run; of two runs that were measured in turn, of the first.
+    """
     path = Path(path)
     named = _named_in(path)
     if (other := other_path(path)).exists():
@@ -204,7 +210,10 @@ def resume_command(path: str | os.PathLike[str]) -> str:
 
 
 def parameter_words(named: Mapping[str, Any]) -> list[str]:
-    """Return the quoted words that give these parameters: a text, or variable -> value. None is another option."""
+    """Return the words of a command that give these parameters, quoted for a shell.
+
+    named: parameter -> text, or variable -> value. A text can't pass for another option.
+    """
     pairs = [
         (name, text)
         for name, value in named.items()

@@ -24,7 +24,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits of one exchange, a statement and its result. received_bytes, packets (rows): of the server's answer."""
+    """What one exchange may take: a statement, from its first byte to the last byte of its result.
+
+    seconds: of the whole exchange. received_bytes, packets: of the server's answer; each row is a packet.
+    """
 
     seconds: float
     received_bytes: int
@@ -186,7 +189,10 @@ class BoundedConnection(GuardedConnection):
             raise
 
     def _until(self, move: Callable[[], Result], event: int, sock: Any) -> Result:
-        """Return a socket function's result once it need not wait. Raises OperationalError at the end of the time."""
+        """Return the result of a function of a socket as soon as the socket lets it move on.
+
+        event: what the function waits for. Raises OperationalError at the end of the exchange's time.
+        """
         while True:
             try:
                 return move()

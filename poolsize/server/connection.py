@@ -54,7 +54,11 @@ class ServerGone(WorkFailed):
 
 
 def database_url(text: str) -> URL:
-    """Return the URL of a server, for PyMySQL and without its schema. Raises BadInput; the error shows no password."""
+    """Return the URL of a MySQL or MariaDB server, for PyMySQL and without a schema.
+
+    Raises BadInput for a text that is not a URL, for another database, and for keys behind the question mark that a URL
+    does not have; the error does not show the password.
+    """
     url = _parsed(text)
     return with_known_keys(URL.create("mysql+pymysql", url.username, url.password, url.host, url.port, None, url.query))
 
@@ -114,9 +118,11 @@ def given_host(url: URL) -> str | None:
 
 
 def connect(url: URL, schema: str | None = None, bounds: Bounds = WORKLOAD) -> Any:
-    """Return a new PyMySQL connection that autocommits, with a current schema or without. bounds: of each statement.
+    """Return a new PyMySQL connection that autocommits.
 
-    Raises BadInput when the server refuses the account or is not encrypted as asked; NoAnswer when none is reached.
+    schema: the current schema, or None. bounds: of each statement; the default is for those of a workload.
+    Raises BadInput when the server refuses the account, or is not encrypted as the URL asks; its kind NoAnswer when no
+    server can be reached.
     """
     bare, encryption = connect_arguments(url)
     _, arguments = bare.get_dialect()().create_connect_args(bare.set(database=schema))
@@ -132,7 +138,10 @@ def connect(url: URL, schema: str | None = None, bounds: Bounds = WORKLOAD) -> A
 
 @contextmanager
 def asking(url: URL, seconds: float = inf) -> Iterator[tuple[Any, Any]]:
-    """Yield a connection and its cursor for questions that end within the seconds. Raises what connect raises."""
+    """Yield a connection and its cursor, to ask the server for facts. Raises what connect and naming_failures raise.
+
+    seconds: the longest time that all questions together may take.
+    """
     with closing(connect(url, bounds=OWN)) as connection, naming_failures(), connection.cursor() as cursor:
         connection.end_within(seconds)
         yield connection, cursor
@@ -151,7 +160,10 @@ def naming_failures() -> Iterator[None]:
 
 
 def error_kind(error: BaseException) -> str:
-    """Return the kind of an error of PyMySQL's or SQLAlchemy's: "deadlock", "mysql_1146_no_such_table", ..."""
+    """Return the kind of a failed transaction's error: "deadlock", "server_gone", "mysql_1146_no_such_table", ...
+
+    The error is PyMySQL's, or SQLAlchemy's, which holds PyMySQL's.
+    """
     error = getattr(error, "orig", None) or error
     number = error.args[0] if error.args and isinstance(error.args[0], int) else None
     if number is None:

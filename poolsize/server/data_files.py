@@ -20,13 +20,20 @@ from typing import IO
 
 
 def archive_of(version: str, parent: Path) -> Path:
-    """Return this account's file in parent for a server program's data. version: tells programs apart."""
+    """Return the file that holds the data files of a server program, in parent; another file for each account.
+
+    version: all that tells one program from another, such as its path, its time and what it says of itself.
+    """
     key = hashlib.sha256(version.encode()).hexdigest()
     return parent / f"poolsize_data-{os.geteuid()}-{key[:16]}.tar.gz"
 
 
 def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
-    """Fill the directory from the archive, or both by the installer, and return its exit code. Raises OSError."""
+    """Fill the empty directory with a new server's files, and return the exit code: 0, or that of the installer.
+
+    They come from the archive, or else from the installer; the archive then gets them, too. Raises OSError where they
+    can't be written.
+    """
     if file := _opened(archive):
         try:
             with file, tarfile.open(fileobj=file) as files:

@@ -38,7 +38,10 @@ def with_encryption(url: URL, mode: SslMode | None, ca: str | None) -> URL:
 
 
 def with_known_keys(url: URL) -> URL:
-    """Return the URL with its keys as in KEYS; underscores mean the same. Raises BadInput for unknown or unfit keys."""
+    """Return the URL with its keys of encryption as in KEYS; underscores, as in my.cnf, mean the same.
+
+    Raises BadInput for a key that no URL has, for keys that contradict each other, and for an unknown character set.
+    """
     query: dict[str, str] = {}
     for key, value in _query(url).items():
         known = key.replace("_", "-") if key.startswith("ssl") else key
@@ -68,7 +71,8 @@ def _query(url: URL) -> dict[str, str]:
 def ssl_mode(url: URL) -> SslMode:
     """Return the URL's mode: its own; else verify-ca with an authority, required off this machine, else preferred.
 
-    A client certificate requires encryption. Raises BadInput for an unknown mode, and for files that it does not use.
+    With a certificate of the client's own it is at least required. Raises BadInput for a mode that does not exist, and
+    for files of certificates that the mode does not use.
     """
     query = _query(url)
     files = [key for key in KEYS[1:] if query.get(key)]
@@ -86,7 +90,10 @@ def ssl_mode(url: URL) -> SslMode:
 
 
 def connect_arguments(url: URL) -> tuple[URL, Mapping[str, Any]]:
-    """Return the URL without keys of encryption, and PyMySQL's arguments in their place. Raises BadInput."""
+    """Return the URL without its keys of encryption, and PyMySQL's arguments in their place.
+
+    Raises BadInput for a file that does not exist or holds no certificate.
+    """
     mode, bare = ssl_mode(url), url.difference_update_query(KEYS)
     if mode is SslMode.OFF:
         return bare, {"ssl_disabled": True}

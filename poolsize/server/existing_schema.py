@@ -21,7 +21,11 @@ NOT_ALLOWED = {1044, 1045}
 
 
 def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None) -> str | None:
-    """Return the user's schema for the sweep; None for poolsize's own. Raises BadInput where it can't be used."""
+    """Return the name of the user's schema that the sweep runs in, or None for poolsize's own schema.
+
+    resumed: the run that the sweep resumes, or None. Raises BadInput where the options, the URL and the resumed run
+    name different schemas, for a private server, and for a workload that comes with poolsize.
+    """
     in_url = schema_in(options.url) if options.url else None
     schema = resumed.setting.schema if resumed else options.schema
     if resumed is None and schema is None and in_url and in_url != OWN_SCHEMA:
@@ -54,9 +58,10 @@ def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None
 
 
 class ExistingSchema:
-    """A schema of the user's, for one sweep at a time, which never drops it or its tables. A context manager.
+    """A schema of the user's, for one sweep at a time. The sweep never drops the schema or its tables.
 
-    Entering raises BadInput when the schema can't be used, or another sweep uses it. Leaving restores the tables.
+    A context manager. Entering raises BadInput when the schema is missing, when the account may not use it, or when
+    another sweep uses it; WorkFailed when the server fails. Leaving restores the tables, as before each step.
     """
 
     def __init__(
@@ -67,10 +72,12 @@ class ExistingSchema:
         load_connections: Collection[int],
         on_failure: Callable[[str], None],
     ) -> None:
-        """Connect to the server. Raises BadInput when it can't be reached.
+        """Connect to the server.
 
-        restore: the workload's function of a cursor. load_connections: the server's ids of the step's connections; they
-        are killed first, so that nothing commits later. on_failure: called with the reason when restoring fails.
+        restore: the workload's function of a cursor that restores its tables. load_connections: the server's ids of
+        the connections of the step that is being measured; those that an interrupted step leaves open are killed, so
+        that no transaction commits after the tables are restored. on_failure: called with the reason when the tables
+        can't be restored at the end. Raises BadInput when the server can't be reached.
         """
         self.url = url
         self.name = name
@@ -114,7 +121,10 @@ class ExistingSchema:
         self._call(prepare)
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor, after which tables may be changed. Raises WorkFailed when the lock is lost."""
+        """Call a function with a cursor in the schema, on a new connection. From then on, the tables may be changed.
+
+        Raises WorkFailed when another sweep has the schema by now.
+        """
         with self._locks.cursor():
             self._changed = True
         self._call(task)

@@ -35,7 +35,11 @@ ROOM = 20
 
 @dataclass(frozen=True)
 class Prepared:
-    """A sweep that can begin. url: with the password, without a schema. run: so far. notes: sentences for the user."""
+    """A sweep that can begin.
+
+    url: of the server, with the password, without a schema. run: the run so far, without a step if it is new.
+    path: of the run's file. notes: sentences for the user. private: the private server, or None.
+    """
 
     url: URL
     run: Run
@@ -48,9 +52,10 @@ class Prepared:
 def prepared(
     options: SweepOptions, workload: Workload, *, own_wait_time: bool, private_password: str
 ) -> Iterator[Prepared]:
-    """Connect to the server, or start a private server, which ends with the context; plan, and yield the sweep.
+    """Connect to the server, or start a private server, decide the plan, and yield the sweep that can begin.
 
     own_wait_time: whether the user classes set a wait_time. private_password: of the private server's account.
+    Leaving ends the private server.
     Raises BadInput for options that contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
@@ -90,7 +95,8 @@ def _server(
 ) -> Iterator[tuple[URL, PrivateServer | None]]:
     """Yield the URL of the user's server, or of a private server that ends with the context, and the private server.
 
-    Connections to a private server stay on this machine, and are not encrypted, unless a resumed run began so.
+    Connections to a private server never leave this machine, and are not encrypted, unless a resumed run began so.
+    largest: the largest pool size that may be measured. password: of the private server's account.
     """
     if options.url:
         for name in ("mysqld", "server_options"):
@@ -117,9 +123,10 @@ def _serves_others(url: URL, connections: int, statements_per_second: float) -> 
 def limited_to(
     plan: SweepPlan, options: SweepOptions, server: Server, free: int, pools: int = 1
 ) -> tuple[SweepPlan, tuple[str, ...]]:
-    """Return the plan without the sizes, poolsize's own, that the server does not admit, and a note of that.
+    """Return the plan without the sizes that the server does not admit, and a note of that.
 
-    If every size is too large, the plan stays as it is. free: connections for each of the pools.
+    The sizes are poolsize's own; if every size is too large, the plan stays as it is. free: connections for each of
+    the pools.
     """
     if plan.largest <= free or free < 1:
         return plan, ()

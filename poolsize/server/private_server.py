@@ -151,7 +151,10 @@ def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool
 
 
 def _installer(program: Path) -> str:
-    """Return MariaDB's script that makes a data directory, from near the program or the PATH. Raises BadInput."""
+    """Return MariaDB's script that makes a data directory, from near the program or from the PATH.
+
+    Raises BadInput without a script.
+    """
     near = [program.resolve().parent, program.resolve().parent.parent]
     folders = [*(str(folder / part) for folder in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
     for name in ("mariadb-install-db", "mysql_install_db"):
@@ -205,7 +208,11 @@ def _start_watchdog(**request: object) -> "subprocess.Popen[bytes]":
 def _wait_until_up(
     directory: Path, port: int, password: str, watchdog: "subprocess.Popen[bytes]", oom_kills_before: int
 ) -> int:
-    """Return the process id of the server that answers. Raises BadInput where it ends, WorkFailed if killed or late."""
+    """Wait until the server answers, and return its process id.
+
+    Raises BadInput when the server ends by itself, WorkFailed when it is killed, or does not answer within
+    START_SECONDS.
+    """
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if (code := watchdog.poll()) is not None:

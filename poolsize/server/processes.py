@@ -25,9 +25,10 @@ OF_SHELL = 128
 
 
 def server_process(url: "URL") -> psutil.Process | None:
-    """Return the process of the local server at a URL; None where this account can't see it, and in case of doubt.
+    """Return the process of the local server at a URL.
 
-    It is the server process that listens on the URL's port; for a URL with a socket, the only server process.
+    For a URL with a port it is the server process that listens on the port; for a URL with a socket, the only server
+    process. None for a process that this account can't see, and in case of doubt.
     """
     processes = list(psutil.process_iter(["name", "cmdline"]))
     servers = [each for each in processes if each.info["name"] in SERVER_PROGRAMS]
@@ -60,9 +61,10 @@ class OtherPrograms:
         self._taken_at = monotonic()
 
     def cores_since(self, server: psutil.Process | None) -> dict[str, float]:
-        """Return name -> cores used since then by its processes, of the five busiest programs with at least 0.05 cores.
+        """Return name of a program -> cores that its processes used since then, the busiest first.
 
-        Without this process's family, the server, and what this account does not see or has ended in between.
+        The five busiest programs with at least 0.05 cores, as far as this account sees them. Without this process, its
+        ancestors and descendants, and the server. A process that ended in between is not seen.
         """
         span_seconds, this = monotonic() - self._taken_at, psutil.Process()
         own = {process.pid for process in (this, server, *this.parents(), *this.children(recursive=True)) if process}
@@ -95,7 +97,10 @@ def oom_kills() -> int:
 
 
 def killed_by(code: int, oom_kills_before: int) -> str | None:
-    """Return "killed by SIGKILL", with want of memory if that may be why; None for another exit code's end."""
+    """Return "killed by SIGKILL", for example, with the want of memory if that may be why; None for another end.
+
+    code: the exit code, negative for a signal. oom_kills_before: of when the process started.
+    """
     starved = oom_kills() > oom_kills_before
     try:
         name = signal.Signals(-code if code < 0 else code - OF_SHELL).name

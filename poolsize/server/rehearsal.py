@@ -78,7 +78,10 @@ class RehearsalConnection(Connection):  # type: ignore[misc]  # PyMySQL has no t
 
 
 def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]) -> DryRun:
-    """Return what the sweep would do. workload: occasion -> its code. Raises BadInput for a mistake in it."""
+    """Return what the sweep would do. workload: for an occasion, a function of a cursor that runs the workload's code.
+
+    Raises BadInput for a mistake in the workload, and for a schema that does not exist.
+    """
     plan, server, schema = ready.run.plan, ready.run.setting.server, ready.run.setting.schema
     assert server is not None
     if schema is not None:
@@ -120,6 +123,9 @@ def _noted(work: Callable[[Any], None]) -> list[str]:
 
 
 def _counted(statements: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Return each statement with the number of those of its form, which is what values leave, that follow."""
+    """Return each statement with how often statements of its form follow each other.
+
+    A form is a statement without its values: of an INSERT, what comes before them.
+    """
     forms = groupby(statements, key=lambda statement: VALUE.sub("?", statement.partition(" VALUES ")[0]))
     return tuple((same[0], len(same)) for same in (list(group) for _, group in forms))

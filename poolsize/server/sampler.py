@@ -35,7 +35,11 @@ class Sampler:
     """
 
     def __init__(self, url: URL | None, read_application: Callable[[], dict[str, float]] | None = None) -> None:
-        """Connect to the server, if there is one. read_application: returns its counters, or None. Raises BadInput."""
+        """Connect to the server. Raises BadInput when it can't be reached.
+
+        url: of the server, or None where an application's database is not known.
+        read_application: returns the counters of the application that is measured, or None without one.
+        """
         self._url = url
         self._read_application = read_application
         self._connection: Any = None
@@ -74,7 +78,10 @@ class Sampler:
             self._sampling.join()  # a kill in the middle of a query would break the connection
 
     def series(self, seconds: int) -> dict[str, tuple[float | None, ...]]:
-        """Return counter -> its increase, or a gauge's level, in each second since start; None where not read."""
+        """Return counter -> its value in each of the first seconds since start; None where it was not read.
+
+        Values are increases per second; gauges (facts.status.GAUGES) have their value at the second's end.
+        """
         names = sorted({name for sample in self._samples for name in sample})
         samples = [*self._samples, *[{}] * seconds][:seconds]
         values = {name: [sample.get(name) for sample in samples] for name in names}
@@ -85,7 +92,10 @@ class Sampler:
         return self._before.cores_since(self._process)
 
     def speed(self) -> float | None:
-        """Return the mean speed, in the next second, of the cores that load or server may use; None if unknown."""
+        """Return the mean speed of this machine's cores in the next second; None where it can't be measured.
+
+        They are those that the load or a local server may use. Not while it samples.
+        """
         if not (cores := usable_cores(self._process)):
             return None
         self._probe.start(cores)
@@ -115,7 +125,10 @@ class Sampler:
                 self._connection.close()
 
     def _sample(self) -> None:
-        """Read once a second. A late answer, as of a full thread pool, counts in each of its seconds."""
+        """Read once a second. The increase over a longer reading counts in each of its seconds.
+
+        A server answers late where its thread pool is full, or the machine.
+        """
         started = monotonic()
         before, before_at = self._read(), monotonic()
         self._samples += [{}] * floor(before_at - started)  # before the first reading, no increase is known
@@ -213,7 +226,10 @@ def _connected(url: URL) -> tuple[Any, psutil.Process | None]:
 
 
 def _context_switches(process: psutil.Process) -> int | None:
-    """Return the context switches of all threads (the process's own figure: its main thread's); None for too many."""
+    """Return the context switches of all threads, or None for too many threads.
+
+    The process's own figure counts its main thread only.
+    """
     if process.num_threads() > MOST_THREADS:
         return None
     switches = 0

@@ -92,7 +92,10 @@ class SweepSchema:
             cursor.list_tables()
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a new connection. Raises WorkFailed when the lock is lost."""
+        """Call a function with a cursor in the schema, on a new connection that is closed afterwards.
+
+        Raises WorkFailed when another sweep has the schema by now.
+        """
         with self._own():
             pass
         with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
@@ -101,7 +104,8 @@ class SweepSchema:
     def _make(self, cursor: Any) -> None:
         """Clear what a killed sweep left, and mark the schema as in use; make it where it is missing.
 
-        A second call finishes what the first began. Raises BadInput for a living owner, and for tables of others.
+        A second call finishes what the first began, in whose session the server may have made the schema without a
+        mark. Raises BadInput when the owner of the tables lives, and when the schema holds tables of others.
         """
         _refuse_living_owner(cursor, self._owner)
         _clear(cursor)

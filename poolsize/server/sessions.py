@@ -31,7 +31,10 @@ SAME_START_SECONDS = 2
 
 
 class HeldLocks:
-    """Locks in a session of their own, which is kept alive, and replaced when lost. Leaving gives the locks up."""
+    """Locks in a session of their own, which is replaced when a proxy, an administrator or a restart ends it.
+
+    A context manager, whose end gives the locks up. Entering starts the thread that keeps the session alive.
+    """
 
     def __init__(self, url: URL) -> None:
         self._url = url
@@ -63,14 +66,20 @@ class HeldLocks:
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
-        """Yield a cursor of the session. Raises WorkFailed when another sweep has a lock, and ServerGone."""
+        """Yield a cursor of the session that holds the locks.
+
+        Raises WorkFailed when another sweep has a lock, and ServerGone when the server is gone.
+        """
         with self._in_use:
             self._renew()
             with self._session.cursor() as cursor:
                 yield cursor
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with such a cursor; again if the session is lost meanwhile. Raises its error, too."""
+        """Call a function with a cursor of the session that holds the locks; again if the session is lost meanwhile.
+
+        Raises what `cursor` raises, and the function's error where the session lives, or is lost again.
+        """
         with self._in_use:
             try:
                 with self.cursor() as cursor:
@@ -82,7 +91,10 @@ class HeldLocks:
                     task(cursor)
 
     def _renew(self) -> None:
-        """Take the locks, the last first, in a new session if this is lost; the server may still have it."""
+        """Take the locks again in a new session, the last one first, if the session is lost.
+
+        The server may still have the lost session with the locks, because nothing told it that the network was cut.
+        """
         if self._answers():
             return
         with suppress(pymysql.MySQLError):
@@ -124,7 +136,10 @@ def get_lock(cursor: Any, name: str, seconds: float) -> bool:
 
 @dataclass(frozen=True)
 class ServerProcess:
-    """A running server, within which ids of connections are unique. started: seconds by its clock; NaN if unknown."""
+    """A running server: where it runs, and when it started by its own clock, in seconds; NaN where it does not say.
+
+    Numbers of connections are unique within it. Behind a proxy or after a failover, another server may answer.
+    """
 
     address: str
     started: float
@@ -147,9 +162,11 @@ class ServerProcess:
 
 
 def end_abandoned(cursor: Any, identifiers: Collection[int], opened_on: ServerProcess) -> None:
-    """End connections of the cursor's account that this process has lost, and wait for their rollback.
+    """End connections of the cursor's account that this process has lost and the server still has.
 
-    opened_on: the server to which they were open; another has given their ids to others. Raises WorkFailed.
+    They are those of a step that was interrupted, or of before the network was cut; their transactions are rolled back
+    when this returns. opened_on: the server to which they were open; another server has given their ids to others.
+    Raises WorkFailed when they do not end.
     """
     if not identifiers or not ServerProcess.of(cursor).is_same(opened_on):
         return

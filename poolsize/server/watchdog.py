@@ -48,7 +48,10 @@ MAKING_SECONDS = 60
 
 
 def clear_abandoned(parent: Path, beginning: str) -> None:
-    """End this account's servers that nobody watches, and remove their directories: those in parent that begin so."""
+    """End the servers of this account that nobody watches, and remove their directories.
+
+    The directories are those in parent whose names begin so.
+    """
     for directory in parent.glob(f"{beginning}*"):
         with suppress(OSError):
             status = directory.lstat()
@@ -67,7 +70,10 @@ def clear(directory: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory while killed processes may still write to it; last the file that shows it was watched."""
+    """Remove a directory, repeatedly while killed processes still write to it.
+
+    The file that tells whether it is watched goes last: a removal that is killed leaves an abandoned directory.
+    """
     deadline = time.monotonic() + REMOVAL_SECONDS
     while directory.exists() and time.monotonic() < deadline:
         with suppress(OSError):
@@ -98,7 +104,8 @@ def _is_watched(directory: Path) -> bool:
 def outlive_signals() -> None:
     """Let no signal of a terminal or a shell end this process.
 
-    They are caught, not ignored: a program started from here would inherit that, as from the parent.
+    Signals are caught, not ignored: a program started from here would inherit an ignored signal, also one that the
+    parent ignores.
     """
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: None)
@@ -128,7 +135,10 @@ def main() -> None:
 
 
 def _make(directory: Path, files: Mapping[str, str]) -> IO[str]:
-    """Make the directory and its files, with passwords, for this account only; return the open file of the watchdog."""
+    """Make the directory and its files, which hold passwords, readable by this account only.
+
+    Return the open file that shows that the directory has a watchdog.
+    """
     directory.mkdir(mode=0o700)
     making = directory / "watching"  # so that nobody sees the file before it is locked
     watched = making.open("w")

@@ -57,7 +57,11 @@ def work(environment: "Environment", typed: SweepOptions) -> None:
 
 
 def lead(environment: "Environment", typed: SweepOptions, progress: ProgressPipe, stack: ExitStack) -> ReadySweep:
-    """Return the sweep of an application, which ends, or gets its old size back, with the stack. Raises BadInput."""
+    """Return the sweep of an application; leaving the stack ends the application, or puts its old pool size back.
+
+    Raises BadInput for options that such a sweep does not support, and for an application that is not the one that the
+    resumed run began with.
+    """
     described, options = described_for(environment, typed)
     refuse_ignored(environment)
     runner = environment.runner
@@ -80,7 +84,10 @@ def lead(environment: "Environment", typed: SweepOptions, progress: ProgressPipe
 
 
 def described_for(environment: "Environment", typed: SweepOptions) -> tuple[DescribedService, SweepOptions]:
-    """Return the application and its options, and send the users' requests to its host. Raises BadInput."""
+    """Return the application and its options, and let the users of this process send their requests to its host.
+
+    Raises BadInput for options, user classes, a host and Locust files that the application's file does not support.
+    """
     if typed.application is None:
         raise BadInput("`application` is missing: name the file that describes the application")
     described, options = read_description(typed.application), of_application(typed)
@@ -145,7 +152,10 @@ def _run(options: SweepOptions, described: DescribedService, url: URL | None) ->
 
 
 def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: ExitStack) -> Callable[[], int]:
-    """Return a function that counts the application's connections on the server, without the sampler's and its own."""
+    """Return a function that returns the application's connections by the server's count.
+
+    sampler: its connection, which may have the same account, is left out. stack: closes the function's own connection.
+    """
     connection = stack.enter_context(closing(connect(url, bounds=OWN)))
     cursor = stack.enter_context(connection.cursor())
 
@@ -161,7 +171,11 @@ def _counter(described: DescribedService, url: URL, sampler: Sampler, stack: Exi
 
 @dataclass(frozen=True)
 class RequestGenerator:
-    """A LoadGenerator: it gives the application a pool size, and all users of Locust send their requests."""
+    """A LoadGenerator: it gives the application a pool size, and all users of Locust send their requests.
+
+    service: the application. sampler: of the database, if it is known, and of this machine. count_connections: returns
+    the application's connections by the database's count, or None.
+    """
 
     workers: Workers
     service: RunningService
@@ -181,7 +195,10 @@ class RequestGenerator:
         return self.sampler.speed()
 
     def measure(self, planned: PlannedStep) -> Step:
-        """Measure the application with this pool size, and return the step, without checks. Raises WorkFailed."""
+        """Give the application this pool size, measure it once with all users, and return the step, without checks.
+
+        Raises WorkFailed when the application, a user or every worker fails.
+        """
         change_seconds = self.service.set_pool_size(planned.pool_size)
         self.workers.start_users()
         try:

@@ -98,7 +98,10 @@ def _check(file: Path, pool_size: int) -> None:
 
 
 def _naming_kept(message: str, log: Path, file: Path) -> str:
-    """Keep the output that the message names beside the file, if possible, and return the message with its place."""
+    """Keep the application's output beside its file, if the message names it, and return the message with its place.
+
+    Where it can't be kept there, the message stays without it.
+    """
     if str(log) not in message:
         return message
     kept = file.with_name(log.name)

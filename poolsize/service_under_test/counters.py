@@ -67,9 +67,11 @@ IDLE_SECONDS = 0.05
 
 
 def pool_metrics(text: str) -> tuple[dict[str, float], str | None]:
-    """Return a page's counters (METRICS, pool_count), summed over its pools, and the first value that no pool can have.
+    """Return the counters that a metrics page has of its pools, summed over the pools; empty without any.
 
-    text: a Prometheus page, or Druid's JSON. Such a value, "NAME is VALUE" or None, is not among the counters.
+    Keys are those of METRICS, and `pool_count`, the number of pools. text: a Prometheus page, or Druid's JSON. A
+    counter with a value that no pool can have is left out; beside the counters, the first such value is returned as
+    "NAME is VALUE", or None.
     """
     try:
         metrics = _of_druid(json.loads(text))

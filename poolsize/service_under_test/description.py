@@ -187,7 +187,10 @@ def read_description(path: Path) -> DescribedService:
 
 
 def of_application(options: SweepOptions) -> SweepOptions:
-    """Return the options without the environment's URL. Raises BadInput for an option of poolsize's own pool."""
+    """Return the options without a database's URL from the environment: an application's file names its database.
+
+    Raises BadInput for an option that belongs to poolsize's own pool.
+    """
     options = options.having(**dict.fromkeys(FROM_ENVIRONMENT))
     for name in options.chosen:
         if OPTIONS[name].of_pool:

@@ -48,7 +48,10 @@ class Guarded:
     """An application in the care of a guard process, which cleans up however this process ends."""
 
     def __init__(self, directory: Path, log: Path) -> None:
-        """Start the guard in a directory, with a file for the output. Raises BadInput for a link or another file."""
+        """Start the guard. directory: where the application and its commands run. log: file for their output.
+
+        Raises BadInput for a log that is a link or no regular file, as it may come with a run of somebody else.
+        """
         if log.is_symlink():
             raise BadInput(f"{log} is a link, and the application's output would go where it leads: move it away")
         if log.exists() and (why := why_missing(log)):
@@ -78,12 +81,18 @@ class Guarded:
         self._ask({"end": True})
 
     def run(self, command: Command, seconds: float, restore: Command | None) -> int | None:
-        """Run a command; return its exit code, None if late. restore: runs when the guard or this process ends."""
+        """Run a command, and return its exit code; None where it took longer than the seconds.
+
+        restore: the command that the guard runs when it is closed, or when this process ends; None for no such command.
+        """
         code: int | None = self._ask({"run": command, "seconds": seconds, "restore": restore})["code"]
         return code
 
     def close(self, seconds: float | None = None) -> bool:
-        """Let the guard clean up; return False if a due restore failed. After the seconds it goes on by itself."""
+        """Let the guard clean up, wait for it, and return whether a restore command that was due succeeded.
+
+        seconds: the longest wait; a guard that takes longer goes on by itself, and the result is True.
+        """
         assert self._guard.stdin is not None
         with suppress(BrokenPipeError):
             self._guard.stdin.close()
@@ -160,7 +169,10 @@ class Guard:
         return {"code": self._application.poll() if self._application else None}
 
     def _run(self, command: Command, seconds: float, *, is_last: bool = False) -> int | None:
-        """Return a command's exit code; None if late, or the parent ends first. is_last: the parent is gone already."""
+        """Return the exit code of a command; None where it takes longer, or the parent ends meanwhile.
+
+        is_last: whether the parent is gone, and every process of the command ends with it.
+        """
         process, deadline = self._popen(command), time.monotonic() + seconds
         while process.poll() is None and time.monotonic() <= deadline and (is_last or not self._parent_is_gone):
             time.sleep(LOOK_SECONDS)

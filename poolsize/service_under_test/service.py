@@ -43,7 +43,10 @@ class RunningService:
         return (f"metrics {self._metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
 
     def set_pool_size(self, pool_size: int) -> float:
-        """Give the application this pool size, and return the seconds until it is ready. Raises WorkFailed."""
+        """Let the application run with this pool size, wait until it is ready, and return the seconds that took.
+
+        An application that has this size already goes on. Raises WorkFailed where it does not become ready.
+        """
         began = time.monotonic()
         if pool_size == self._pool_size:
             self.require_alive()
@@ -72,7 +75,10 @@ class RunningService:
         return self._family.counters() | self._pool_metrics(METRICS_SECONDS)
 
     def close(self, seconds: float | None = None) -> None:
-        """End the application, or restore its size, within the seconds or in the background. Raises WorkFailed."""
+        """End the application, or put the size of before back. Raises WorkFailed where that fails.
+
+        seconds: the longest wait for that, which then goes on by itself; None to wait for its end.
+        """
         if not self._guarded.close(seconds):
             raise WorkFailed(f"restore failed, so the application may have another pool size now{self._last_lines()}")
 

@@ -44,7 +44,10 @@ class PageAddress:
     authorization: str | None = field(default=None, repr=False)
 
     def leads_to(self, location: str) -> "PageAddress":
-        """Return a redirect's address, with this user and password. Raises ValueError for another server."""
+        """Return the address that a redirect names, with the user and password of this address.
+
+        Raises ValueError for another server, and for what is not the address of a page. The error holds no secret.
+        """
         try:
             other = page_address(urljoin(self.shown, location))
         except ValueError:
@@ -91,10 +94,11 @@ class WebPage:
 
 
 def read_page(address: PageAddress, seconds: float) -> WebPage:
-    """Return what a page answers within the seconds, the look-up of its name included.
+    """Return what a page answers. seconds: the longest time from the look-up of its name to its last byte.
 
-    The exchange has a thread, in Locust a greenlet, so that a look-up has the deadline, and the caller hears signals. A
-    look-up can't be ended: an earlier exchange must be over before the next begins.
+    The exchange has a thread of its own, a greenlet in Locust's process: so the deadline holds in a look-up as well,
+    and the caller, who only waits, hears signals. A look-up can't be ended: an earlier exchange must be over before the
+    next begins, or look-ups would pile up.
     """
     deadline = time.monotonic() + seconds
     exchange, earlier = _Exchange(address, seconds), _latest.get(address)

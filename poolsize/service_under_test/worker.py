@@ -20,7 +20,10 @@ MOST_NAMES, OTHER_NAMES = 40, "other requests"
 
 
 class RequestStep:
-    """Counts a worker's requests by the second. served: user -> end of its last response, in ns of perf_counter."""
+    """Counts the requests of one worker's users, second by second, while Locust runs the users.
+
+    seconds: the seconds that ended. served: user, a greenlet -> when its last response came, in ns of perf_counter.
+    """
 
     def __init__(self, users: int, on_second: Callable[[ReportedSecond], None]) -> None:
         """Count nothing yet. users: of this worker. on_second: called at the end of each second."""
@@ -38,7 +41,11 @@ class RequestStep:
         self._clock.start()
 
     def record(self, name: str, response_ns: int, error_kind: str | None) -> None:
-        """Record a request of the current greenlet that ends now; beyond MOST_NAMES names, under OTHER_NAMES."""
+        """Record a request of the current greenlet, which is a user, that has ended now.
+
+        name: of the request; names beyond MOST_NAMES share one, for each costs time in every second.
+        response_ns: its response time. error_kind: None for success.
+        """
         user, ended_ns = gevent.getcurrent(), perf_counter_ns()
         began_ns = ended_ns - response_ns
         if name not in self._recorders and len(self._recorders) >= MOST_NAMES:

@@ -92,7 +92,11 @@ class Noted:
 
 @dataclass(frozen=True)
 class StepDone:
-    """A step is stored. p95_ms: of the total time; 0 in a replay. rate: of an open loop. again: it is repeated."""
+    """A step is stored.
+
+    throughput: mean transactions per second. p95_ms: of the total time; 0 in a replay. failed_checks: of the step.
+    rate: arrivals per second in an open loop, or None. again: whether the step is measured again.
+    """
 
     pool_size: int
     throughput: float
@@ -141,7 +145,10 @@ class EndAsked:
 
 
 class Occasion(StrEnum):
-    """When a sweep runs statements that a dry run shows; not what poolsize reads, locks and lists for itself."""
+    """When a sweep runs the statements that a dry run shows.
+
+    Not shown is what poolsize reads between steps, its locks, and the list that it keeps of its own tables.
+    """
 
     TABLES = "tables"
     BEFORE_STEP = "before_step"

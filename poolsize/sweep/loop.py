@@ -48,7 +48,9 @@ def sweep(
 ) -> Run:
     """Measure the missing steps of a run, and return the complete run. Each step is on disk before the next begins.
 
-    on_event: called with each event. await_turn: called before each step and after the last. Raises WorkFailed.
+    notes: sentences for the user, before the first step. on_event: called with each event of the sweep.
+    await_turn: called before each step and after the last; returns when the sweep may go on.
+    Raises WorkFailed where a step can't be measured.
     """
     decision = next_step(run)
     notes = (*notes, *generator.notes)

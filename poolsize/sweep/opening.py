@@ -66,9 +66,11 @@ Only these of a run may be given again to resume it.
 
 @dataclass(frozen=True)
 class Workload:
-    """The workload of a sweep: name of its locustfile, and its path as typed, or None for a shipped one.
+    """The workload of a sweep.
 
-    sha256: of the locustfile's text, or of its name where there is no such file, as for a published curve.
+    name: the locustfile's name without its folder and ending. own_path: the path as typed, or None for a workload that
+    comes with poolsize. sha256: of the locustfile's text, or of its name where there is no such file, as for a
+    published curve.
     """
 
     name: str
@@ -118,7 +120,9 @@ def new_setting(
 ) -> Setting:
     """Return the setting of a run that starts now on this machine.
 
-    server, recording: what is measured. local: whether the database runs here. libraries: whose versions are recorded.
+    server: the database, or None in a replay. recording: the curve of a replay, as typed, or None.
+    server_options: variable -> value of a private server. local: whether the database runs on this machine.
+    libraries: packages whose versions are recorded beside poolsize's own.
     """
     versions = {name: importlib.metadata.version(name) for name in ("poolsize", *libraries)}
     return Setting(
@@ -141,7 +145,8 @@ def new_setting(
 def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
     """Return the interrupted run that the options resume, or None for a new run.
 
-    Raises BadInput for a settled option, another workload or recording, and server variables that are not repeated.
+    Raises BadInput for an option that a resumed run has already, for another workload or recording than the run's, and
+    for server variables that the run has and the options do not repeat.
     """
     if options.resume is None:
         return None
@@ -156,7 +161,10 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
 
 
 def require_given_again(options: SweepOptions, parameter: str, named: str | None) -> None:
-    """Raise BadInput where a run names what a sweep would open or execute, and the options do not name it."""
+    """Raise BadInput where a run names something that a sweep would open or execute, and the options do not name it.
+
+    parameter: of the options, such as workload. named: its text in the run, or None.
+    """
     if named is not None and getattr(options, parameter) is None:
         (words,) = parameter_words({parameter: named})
         noun = "recording" if parameter == "replay" else parameter
@@ -194,7 +202,11 @@ def require_server_options(options: SweepOptions, began: Mapping[str, str]) -> N
 
 
 def new_file(output: Path | None, name: str) -> Path:
-    """Return output, or a new path in data/runs of time and name. Raises BadInput for a path that can't be new."""
+    """Return the path of a new file, which does not exist. output: the path to use, or None for a new name.
+
+    name: of what is measured. A new path is in data/runs, from the time and the name. Raises BadInput for an output
+    that exists, or whose folder does not exist.
+    """
     if output is None:
         return free_path(Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{name}", ".jsonl")
     if output.suffix != ".jsonl":

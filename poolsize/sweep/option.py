@@ -67,7 +67,11 @@ class Option:
         return f"{self.text}  [default: {self.default}]" if self.default else self.text
 
     def read(self, name: str, texts: Sequence[str]) -> Any:
-        """Return the value of an option's texts: all if repeatable, else the last. Raises BadInput for a wrong one."""
+        """Return the value of an option's texts: of all if repeatable, else of the last.
+
+        name: the parameter's, for the error. Raises BadInput for a text that the reader refuses, and for a number
+        outside of the bounds.
+        """
         values = [read(name, text, self.reader) for text in texts]
         for text, value in zip(texts, values, strict=True):
             if isinstance(value, int | float):

@@ -34,7 +34,8 @@ def plan_for(
 ) -> SweepPlan:
     """Return the plan that follows from the options; the server's limits are not considered.
 
-    recorded: smallest and largest size in a replay. pools: of an application, which share the formula's connections.
+    workload: its name. recorded: smallest and largest pool size of the recording in a replay, else None.
+    pools: number of pools of an application, which share the formula's connections; None for poolsize's own pool.
     Raises BadInput for options that contradict each other or that no sweep can have.
     """
     start = starting_point(cores_of(options), disks=disks_of(options))

@@ -29,7 +29,8 @@ from poolsize.units import count
 def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     """Sweep the recording that options.replay names, and return the run's path.
 
-    Raises BadInput for an option that needs a server, a size beyond the recorded, and a wrong file; Interrupted.
+    on_event: called with each event of the sweep. Raises BadInput for an option that needs a server, for a size beyond
+    the recorded sizes, and for a recording that can't be read. Raises Interrupted for Ctrl-C.
     """
     assert options.replay is not None
     for name in options.chosen:
@@ -72,9 +73,10 @@ def recording_of(path: Path) -> Recording:
 
 
 def recorded_run(recording: Recording, name: str, cores: int | None = None, disks: int | None = None) -> Run:
-    """Return a recording as a run with a step for each size, of all its seconds; MSER determines the warm-up.
+    """Return a recording as a run with a step for each size; a step has all recorded seconds of its size.
 
-    name: the recording's file or published name. cores, disks: of the database's host.
+    MSER determines the warm-up. name: the recording's file or published name. cores, disks: of the database's
+    host; None for this machine's cores, and 1 disk.
     """
     length = min(MOST_STEP_SECONDS, *(len(seconds.throughput) for seconds in recording.by_size.values()))
     options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
@@ -96,7 +98,10 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
 
 
 class ReplayGenerator:
-    """A LoadGenerator of windows of a recording; between sizes, of their mean weighted linearly over log2."""
+    """A LoadGenerator whose steps are windows of a recording, each from a random second on.
+
+    Between two recorded sizes, a step is a weighted mean of two windows, linear over log2 of the size.
+    """
 
     notes: tuple[str, ...] = ()
 
@@ -113,7 +118,10 @@ class ReplayGenerator:
         """Return None: a recording is as it is."""
 
     def measure(self, planned: PlannedStep) -> Step:
-        """Return a window, by the plan's seed and the step's order, as a step; at its end, the beginning follows."""
+        """Return a window of the recording as a step. The plan's seed and the step's order determine the window.
+
+        At its end, the recording continues with its beginning. No time passes but in the steps' start times.
+        """
         length = self._plan.planned_seconds
         random = np.random.default_rng([self._plan.seed, planned.order])
         window = np.zeros((2, length))

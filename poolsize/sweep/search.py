@@ -191,7 +191,8 @@ def _filled_by_its_users(step: Step) -> int | None:
 def _bracket(progress: Progress) -> int | None:
     """Return the first size to begin with that is not measured; None when all are.
 
-    Once users could not fill a pool, it is a size that they surely fill: no fewer want a smaller pool's connection.
+    Once users could not fill a pool, the search begins among the sizes that they surely fill, because no fewer want a
+    connection of a smaller pool.
     """
     if not progress.sizes:
         return None

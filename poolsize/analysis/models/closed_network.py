@@ -58,7 +58,10 @@ def throughputs(stations: Sequence[Station], delay_ms: float, population: int) -
 
 
 def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Sequence[int]) -> Vector:
-    """Return the transactions per millisecond with these numbers of connections, from 1. delay_ms: of a transaction."""
+    """Return the transactions per millisecond with these numbers of connections in the network, each at least 1.
+
+    delay_ms: time of a transaction in the delay, in ms. At least one demand or the delay must be above 0.
+    """
     most = max(populations)
     used = [station for station in stations if station.demand_ms]
     slowest = max([station.demand_ms / station.servers**station.scaling for station in used] + [delay_ms / most])
@@ -150,7 +153,8 @@ class NetworkCurve:
     def _others(self, delay_ms: float) -> Vector:
         """Return the logarithms of the normalising constants of the measured stations and a delay.
 
-        Floats are exact only near the highest value: the largest populations come first, smaller ones are scaled anew.
+        A convolution in floats is exact only near its highest value. So it begins with the largest populations, and
+        goes on with the smaller ones, scaled anew, until all are computed.
         """
         delay = self._numbers * np.log(delay_ms) - gammaln(self._numbers + 1)
         if self._measured is None:

@@ -114,7 +114,10 @@ class FittedNetwork:
 
     @cached_property
     def samples(self) -> "list[FittedNetwork]":
-        """SAMPLES networks from the fit's uncertainty, by a fixed seed; alternatives have shares by their weights."""
+        """SAMPLES networks, sampled from the fit's uncertainty with a fixed seed.
+
+        The network and its alternatives have shares of them by their weights.
+        """
         ends = np.cumsum([0.0, *self.weights]) / sum(self.weights)
         shares = np.diff(np.rint(SAMPLES * ends)).astype(int).tolist()
         structures = (self, *(replace(other, saturated_share=self.saturated_share) for other in self.alternatives))

@@ -31,7 +31,11 @@ Model = Callable[[Matrix, NDArray[np.int64]], tuple[Matrix, Matrix]]
 
 @dataclass(frozen=True)
 class Minima:
-    """The minimum of each starting point. costs: half the sums of squares. derivatives: of residuals by parameters."""
+    """The minimum that each starting point led to.
+
+    parameters: shape (starts, parameters). costs: half the sums of squares, shape (starts,). derivatives: of the
+    residuals at the minimum, shape (starts, residuals, parameters).
+    """
 
     parameters: Matrix
     costs: Vector

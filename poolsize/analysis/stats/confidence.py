@@ -170,7 +170,10 @@ def half_width(series: Sequence[Sequence[float]], noise: Noise | None = None) ->
 
 
 def mean_error(series: Sequence[Sequence[float]], noise: Noise | None = None) -> tuple[float, int]:
-    """Return the standard error of the mean of series, and its freedom; infinity and 1 for too few seconds."""
+    """Return the standard error of the mean of one or more series, in their unit, and its degrees of freedom.
+
+    noise: as of mean_interval. Infinity and 1 for too few seconds.
+    """
     fits = [series_fit(tuple(repeat)) for repeat in series if len(repeat) > 1]
     if not fits or sum(map(len, series)) < FEWEST_SECONDS:
         return inf, 1
@@ -180,7 +183,10 @@ def mean_error(series: Sequence[Sequence[float]], noise: Noise | None = None) ->
 
 
 def standard_error(seconds: Sequence[float]) -> tuple[float, float]:
-    """Return mean and standard error of a series of seconds; of fewer than 4, a fifth of the mean."""
+    """Return the mean of a series of seconds and its standard error, both in the unit of the series.
+
+    With fewer than 4 seconds the error is a fifth of the mean.
+    """
     series = np.asarray(seconds, float)
     mean = float(series.mean()) if series.size else 0.0
     if series.size < FEWEST_SECONDS:

@@ -31,7 +31,10 @@ WEIGHT_OF_AVERAGE = 1
 
 @dataclass(frozen=True)
 class Pair:
-    """Two steps of one pool size, one from each run. log_ratio: ln(second / first), with its standard error."""
+    """Two steps of one pool size, one from each run.
+
+    log_ratio: natural logarithm of second / first. standard_error: of log_ratio, from the seconds of the steps.
+    """
 
     pool_size: int
     log_ratio: float
@@ -40,7 +43,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Difference:
-    """The difference of the second run, shares of the first: 0.05 is 5 % more, with its 95 % interval."""
+    """The relative difference of the second run from the first, with its 95 % interval.
+
+    mean, low, high: shares of the first run's value; 0.05 is 5 % more.
+    """
 
     mean: float
     low: float

@@ -31,7 +31,10 @@ MOST_BYTES = 2**18
 
 @dataclass(frozen=True)
 class Percentiles:
-    """A latency's distribution in ms: 0 without transactions, NaN if unknown. mean: of successful transactions."""
+    """A latency's distribution in milliseconds; all 0 without transactions, all NaN where the latency is not known.
+
+    mean: of successful transactions, as Little's law needs it, also where the percentiles count failed transactions.
+    """
 
     p50: float
     p75: float
@@ -52,7 +55,10 @@ def empty_histogram() -> HdrHistogram:
 
 
 def merged(encoded: Iterable[str | None]) -> HdrHistogram:
-    """Return the exact sum of encoded histograms; None adds nothing. Raises BadInput for another text."""
+    """Return the sum of encoded histograms; it is exact, because all histograms have the same classes.
+
+    A latency that is not known, None, adds nothing. Raises BadInput for a text that is not an encoded histogram.
+    """
     histogram = empty_histogram()
     for text in filter(None, encoded):
         try:
@@ -72,7 +78,10 @@ def encoded(histogram: HdrHistogram) -> str:
 
 
 def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return lowest value, width and count of each class with values: from the layout, a thousand times faster."""
+    """Return the lowest value, the width and the count of each class that has values; three arrays, ascending.
+
+    The function reads the histogram's layout directly: the library's iterator is a thousand times slower.
+    """
     counts = np.ctypeslib.as_array(histogram.counts).astype(np.int64)
     index = np.flatnonzero(counts)
     half = histogram.sub_bucket_half_count
@@ -83,7 +92,10 @@ def recorded(histogram: HdrHistogram) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def quantiles(histogram: HdrHistogram, shares: Sequence[float]) -> NDArray[np.float64]:
-    """Return the quantiles of a histogram, not empty, in its unit: at most so large is each share of the values."""
+    """Return the quantiles of a histogram, in the histogram's unit, one value a share.
+
+    histogram: not empty. shares: from 0 to 1; that share of the histogram's values is at most the quantile.
+    """
     lowest, width, counts = recorded(histogram)
     ranks = np.maximum(1, np.floor(np.asarray(shares) * counts.sum() + 0.5))
     places = np.searchsorted(np.cumsum(counts), ranks)
@@ -123,7 +135,10 @@ def with_failures(
 
 
 def mean_ms(encoded: Iterable[str | None]) -> float:
-    """Return the mean in ms over encoded histograms of us; 0 without transactions. Raises BadInput."""
+    """Return the mean, in milliseconds, over several encoded histograms of microseconds; 0 without transactions.
+
+    Raises BadInput for a text that is not an encoded histogram.
+    """
     return percentiles(merged(encoded)).mean
 
 
@@ -146,13 +161,19 @@ def quantile_interval(value_ms: float, sections_ms: Sequence[Sequence[float]], n
 
 
 def total_times(steps: Sequence[Step], timeout_ms: float) -> HdrHistogram:
-    """Return the histogram, in us, of total times; failures count as with_failures says, but not a lost worker's."""
+    """Return the histogram, in us, of the total times of steps with latencies; a failed transaction took the timeout.
+
+    It took at least the timeout: see with_failures. The times of a lost worker's failures are not known.
+    """
     latencies = [step.latencies for step in steps if step.latencies]
     return _all_times(latencies, timeout_ms, sum(step.error_count for step in steps))
 
 
 def total_percentiles(latencies: Sequence[Latencies], timeout_ms: float, failed: int = 0) -> Percentiles:
-    """Return the percentiles of total times in ms, with failed transactions, timed or not; the mean is without."""
+    """Return the percentiles of the total times in ms, failed transactions included; the mean is without them.
+
+    failed: number of failed transactions, timed or not.
+    """
     succeeded = percentiles(merged(stored.total for stored in latencies))
     if not failed and not any(stored.failed for stored in latencies):
         return succeeded

@@ -34,7 +34,10 @@ Opening = tuple[Callable[[Arguments, Work], Any], Set[Work]]
 
 @dataclass(frozen=True)
 class Pool:
-    """The functions of a library's pool: borrow a connection, use it, close all, give one back. Async: awaitables."""
+    """A pool of a library; the functions of a pool for asyncio return awaitables.
+
+    borrow: returns a connection. use: works with it. close: ends all. give_back: returns a connection.
+    """
 
     borrow: Callable[[], Any]
     use: Callable[[Any], Any]

@@ -96,7 +96,10 @@ class Users:
 
 
 def measure_threads(pool: Pool, number: int, seconds: float) -> dict[str, Any]:
-    """Let a number of threads or greenlets work for some seconds. Raises WorkFailed where one fails or stays."""
+    """Let a number of threads, or greenlets, work for some seconds, and return what they got.
+
+    Raises WorkFailed where a user failed, or does not stop.
+    """
     users, begin = Users(number), threading.Event()
     threads = [threading.Thread(target=_work, args=(pool, user, users, begin), daemon=True) for user in users.each]
     for thread in threads:

@@ -64,7 +64,10 @@ STARVES = (
 
 @contextmanager
 def survey_progress() -> Iterator[Callable[[Timing], None]]:
-    """Yield a function that shows each timing: in one line of a terminal, else a line for each kind of them."""
+    """Show which pool is timed, by each complete timing with which the function that is yielded is called.
+
+    A terminal has one line that changes; elsewhere there is a line for each concurrency and work.
+    """
     console, shown = error_console(), set[str]()
     with console.status("preparing the pools of Java, and a private server") as status:
 
@@ -131,10 +134,12 @@ def _times(work: Work, timings: Sequence[Timing]) -> Table:
 
 
 def survey_json(scenario: Scenario, survey: Survey, path: str) -> str:
-    """Return a JSON object, with the path of its file.
+    """Return a JSON object.
 
-    Keys: scenario, question, source, file, pool_size, missing (pools that are not installed), java_left_out (why, or
-    null), and timings: the fields of Timing, time_us, fair_wait_ms and starves.
+    path: of the survey's file. Keys: scenario, its name; question; source; file, the path; pool_size, connections of
+    each pool; missing, pools whose libraries are not installed; java_left_out, why pools of Java were not timed, or
+    null; timings, the fields of Timing with time_us, fair_wait_ms (null without a transaction) and starves, one object
+    a pool, concurrency, work and number of users.
     """
     return json.dumps(
         {

@@ -56,9 +56,11 @@ class Work(StrEnum):
 
 @record
 class Timing:
-    """One pool with one number of users. served: users that completed a transaction.
+    """One pool with one number of users.
 
-    longest_wait_ms: of any user, those that still wait at the end included; None where it was not measured.
+    pool: library and kind. transactions: borrowed and returned connections, in so many seconds. served: users that
+    completed a transaction. longest_wait_ms: of any user, those that still wait at the end included; None where it
+    was not measured.
     """
 
     pool: Name

@@ -79,7 +79,10 @@ def yaml_pools(text: str) -> list[FilePool]:
 
 
 def properties_pools(text: str, file_name: str) -> list[FilePool]:
-    """Return the pools of a properties file, whose name tells Druid from Tomcat JDBC. Raises BadInput."""
+    """Return the pools of a properties file. Raises BadInput for a text that is not a properties file.
+
+    file_name: tells Druid from Tomcat JDBC, which share their names.
+    """
     entries = []
     line = 1
     try:
@@ -147,7 +150,11 @@ def _entries(node: yaml.Node, path: tuple[str, ...]) -> Iterable[Entry]:
 
 
 def _pools(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = True) -> list[FilePool]:
-    """Return a pool for each place with settings, the later of which counts. relaxed: as in Library.setting."""
+    """Return a pool for each place with settings of a library; a later value of a setting replaces an earlier one.
+
+    file_name: shows the library of a properties file without prefixes. relaxed: whether the spelling of names does not
+    matter.
+    """
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         prefix = entry.path[:-1]
@@ -200,7 +207,10 @@ def _library(prefix: tuple[str, ...], group: Sequence[Entry], file_name: str) ->
 
 
 def _value(text: str, *, durations: bool = False) -> Value:
-    """Return a text's value, a placeholder's default, or None. durations: 30s and 5m become milliseconds."""
+    """Return the value of a text; of a placeholder, its default or None.
+
+    durations: whether the library reads 30s and 5m; they become milliseconds.
+    """
     text = text.strip()
     if match := PLACEHOLDER.fullmatch(text):
         default = match["default"]

@@ -71,9 +71,10 @@ class Source:
 
 
 def go_pools(text: str) -> list[FilePool]:
-    """Return the pools of Go source: what limits are set of, by its name.
+    """Return the pools of Go source.
 
-    Limits that a further function sets are another pool's. Of two in a function, an `if` for SQLite, the larger counts.
+    A pool is what the limits are set of, by its name in the source. Limits that a further function sets again are those
+    of another pool; of two in one function, the larger counts: in the branches of an `if`, SQLite has the smaller one.
     """
     source = Source(GoLexer(), text)
     pools: dict[str, list[tuple[str, dict[str, FileSetting]]]] = {}

@@ -19,7 +19,10 @@ def estimator_sizes(analysis: Analysis) -> Mapping[str, int]:
 
 
 def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
-    """Return the alternative text of the throughput plot. marks: name -> further pool size."""
+    """Return the alternative text of the throughput plot.
+
+    marks: name -> pool size marked beside the estimators' sizes.
+    """
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
     course = ", ".join(f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis))
     plateau, between = analysis.plateau, plateau_range_text(analysis)

@@ -86,7 +86,10 @@ def milliseconds_axis(ax: Axes, label: str) -> Axes:
 
 
 def band(ax: Axes, curve: FittedCurve, colour: str, label: str | None = None) -> None:
-    """Draw the band that holds 95 % of a fitted curve's posterior at each size. label: for the legend, or None."""
+    """Draw the band that holds 95 % of the posterior of a fitted curve at each size.
+
+    label: for the legend; None for no entry.
+    """
     low, high = curve.band(CONFIDENCE)
     ax.fill_between(curve.sizes, low, high, color=colour, alpha=0.18, linewidth=0, label=label)
 
@@ -108,9 +111,10 @@ def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
 
 
 def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, columns: int = 2) -> Axes:
-    """Draw stacked bars, one bar a pool size, at most twelve of them labelled, at equal distances. Returns ax.
+    """Draw stacked bars, one bar a pool size, at equal distances. Returns ax.
 
-    parts: from the bottom up; NaN for unknown. label: of the y axis. columns: of the legend.
+    parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. columns: of the
+    legend. Of more than twelve sizes, at most twelve have a label.
     """
     positions = np.arange(len(sizes))
     bottoms = np.zeros(len(sizes))
@@ -138,7 +142,10 @@ def svg_text(draw: Draw, width: float, height: float) -> str:
 
 
 def save_figure(plots: Figure, path: Path) -> None:
-    """Write a figure to a .png or .svg file. Raises BadInput for another ending, and if it can't be written."""
+    """Write a figure to a file in the format of its ending, .png or .svg.
+
+    Raises BadInput for another ending, and where the file can't be written.
+    """
     if path.suffix not in {".png", ".svg"}:
         raise BadInput(f"--plot {path}: name a .png or an .svg file")
     try:

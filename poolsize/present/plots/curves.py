@@ -43,7 +43,10 @@ POINTS = 100
 
 
 def figure(analysis: Analysis) -> Figure:
-    """Return a figure of an analysis, below its title: throughput, latency, and, if known, wait and usage time."""
+    """Return a figure of an analysis: throughput, latency, and, where they are known, wait and usage time.
+
+    The plots are below each other, under a title that names workload, server and users.
+    """
     plots = (plot_throughput, plot_latency, *([plot_wait_and_usage] if analysis.knows_usage else []))
     return below_each_other([partial(plot, analysis=analysis) for plot in plots], run_title(analysis))
 
@@ -100,7 +103,10 @@ def plot_latency(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles]) -> Axes:
-    """Draw known p50, p95 and p99 of the total time. by_size: pool size -> times in ms. Returns ax."""
+    """Draw p50, p95 and p99 of the total time against pool size. Returns ax. Unknown percentiles have no line.
+
+    by_size: pool size -> total times in ms.
+    """
     sizes = list(by_size)
     for name, colour in QUANTILE_COLOURS.items():
         times_ms = [getattr(total, name) for total in by_size.values()]
@@ -122,9 +128,10 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> Axes:
-    """Draw the distribution of a latency (wait, usage or total; ms, logarithmic), one line a pool size. Returns ax.
+    """Draw the distribution of a latency (ms, logarithmic), one line a pool size. Returns ax.
 
-    The percentiles 90, 99, 99.9 and so on have equal distances on the x axis. Of more sizes, eight are drawn.
+    latency: "wait", "usage" or "total". The percentiles 90, 99, 99.9 and so on have equal distances on the x axis.
+    Of more than eight sizes, eight are drawn, with the first and the last among them.
     """
     sizes = [size.pool_size for size in analysis.sizes]
     shown = [sizes[round(index)] for index in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]

@@ -76,7 +76,10 @@ def _line(throughput: Sequence[float], start: int, seconds_a_point: int) -> Matr
 
 
 def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw the cores that server, load generator and other programs kept busy, as far as known. Returns ax."""
+    """Draw the cores that the server, the load generator and other programs kept busy at each pool size. Returns ax.
+
+    The server and the other programs are drawn only where the run knows them.
+    """
     sizes = [size.pool_size for size in analysis.sizes]
     load = np.array([analysis.by_size.worker_cores(size) for size in sizes])
     server = _counter(analysis, "process_cpu")
@@ -106,9 +109,10 @@ def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
 
 
 def plot_users(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw the mean numbers of users that hold a connection, wait for one, or pause: by Little's law. Returns ax.
+    """Draw the mean numbers of users that hold a connection, wait for a connection, or pause between transactions.
 
-    Without wait and usage times the plot is empty.
+    By Little's law, each is throughput times the mean time in that state; without these times the plot is empty.
+    Returns ax.
     """
     sizes = analysis.sizes if analysis.knows_usage else ()
     holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])

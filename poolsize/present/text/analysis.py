@@ -60,7 +60,10 @@ def run_title(analysis: Analysis) -> str:
 
 
 def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
-    """Return a line for each excluded step, with its failed checks; later steps can change the check `speed`."""
+    """Return a line for each excluded step, with the checks that failed.
+
+    A step may have none of them: later steps can change the check `speed`.
+    """
     lines = []
     for step in analysis.excluded:
         failed = "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)

@@ -15,7 +15,10 @@ from poolsize.units import count
 
 
 def fleet_text(plan: FleetPlan) -> str:
-    """Return the answer, its table, reasons, warnings and lines to configure; else the cause, and what fits."""
+    """Return the answer, a table with a row for each service, the reasons, the warnings, and the lines to configure.
+
+    Without an answer: the cause, and what else would fit.
+    """
     return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
 
 

@@ -44,7 +44,10 @@ def per_core_text(inspection: Inspection, disks: float) -> str:
 
 
 def per_core_json(inspection: Inspection, disks: float) -> str:
-    """Return per_core_text as a JSON object: a recommendation with null where it needs the cores, and facts."""
+    """Return what per_core_text says as a JSON object: a recommendation with null where it needs the cores, and facts.
+
+    disks: effective disks.
+    """
     values = {
         "basis": "formula",
         "pool_size": None,

@@ -13,9 +13,10 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 
 
 def knee_text(analysis: Analysis, width: int | None = None) -> str:
-    """Return the fitted curve as lines of letters: throughput from 0 over log2 of the pool size; empty without one.
+    """Return the fitted curve as lines of letters: throughput from 0 over log2 of the pool size.
 
-    Below it are the valid sizes, and the plateau's start (^) with its 95 % range (~). width: columns, or None for all.
+    Two lines below the curve show the valid pool sizes, and the plateau's start (^) with its 95 % range (~). Empty for
+    a run without a curve, and for a single size. width: columns that the lines may have; None for all they need.
     """
     curve, plateau = analysis.curve, analysis.plateau
     if curve is None or plateau is None or len(curve.sizes) < 2:

@@ -22,7 +22,10 @@ Lines = Sequence[Sequence[str]]
 
 
 def terminal_width() -> int | None:
-    """Return the terminal's columns, or COLUMNS, from 40 to 120; None where standard output is no terminal."""
+    """Return the columns of the terminal, 40 to 120, or None where standard output is not a terminal.
+
+    The environment variable COLUMNS counts before the terminal's own size.
+    """
     if not sys.stdout.isatty():
         return None
     import shutil  # text that goes to a file or to another program starts without it
@@ -42,7 +45,10 @@ def paragraph(text: str, mark: str = "") -> str:
 
 
 class Table(QuickRecord):
-    """Text cells in columns, for terminal, page and Markdown. rows: ready to print. chosen: row to point at."""
+    """Text cells in columns, which terminal, HTML page and Markdown file each print in their own way.
+
+    columns: names. rows: each with one cell a column, ready to print. chosen: index of the row to point at, or None.
+    """
 
     columns: Sequence[str]
     rows: Lines

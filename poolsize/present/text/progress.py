@@ -114,7 +114,10 @@ class ProgressBar:
         self._bar.stop()
 
     def show(self, event: events.Event, side: str = "") -> None:
-        """Update the display for an event that it knows. side: of two sweeps in turn, whose event it is."""
+        """Update the display for an event; events of other kinds change nothing.
+
+        side: of two sweeps in turn, the name of that whose event it is.
+        """
         match event:
             case events.SweepStarted():
                 self._begin(event)

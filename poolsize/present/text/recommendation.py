@@ -22,7 +22,10 @@ APPLICATIONS = "Pool size for an application, depending on the time that its own
 
 
 def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None) -> str:
-    """Return the answer with reasons, prices, warnings, and what to do next. fleet: the answer divided, or None."""
+    """Return the answer, its reasons, the price table, the warnings, and the next command or the line to configure.
+
+    fleet: the answer divided among the application's processes; it takes the place of the line to configure.
+    """
     of_formula = answer.basis == "formula"
     others = [each for each in answer.findings if not each.leads and not (fleet and isinstance(each, ToDivide))]
     parts = [
@@ -91,7 +94,10 @@ def _formula(formula: Formula) -> str:
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
-    """Return a SQLAlchemy line for each pool of a process, or the measured application's variables; or nothing."""
+    """Return the lines for a SQLAlchemy application of one process, one line a pool; empty without a pool size.
+
+    For an application whose own pool was measured, the lines are the variables that hold its pool size.
+    """
     if answer.pool_size is None:
         return ()
     if answer.measured_in is not None:

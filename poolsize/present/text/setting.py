@@ -79,10 +79,11 @@ def _facts_of_load(run: Run) -> Facts:
 
 
 def repeat_command(run: Run) -> str:
-    """Return the command that measures the run again, without an account; empty for an imported run.
+    """Return the command that measures the run again; empty for an imported run, which no sweep made.
 
-    It is also empty for a private server with a variable that may do harm: the run may be somebody else's. A private
-    server but MariaDB, which a sweep finds by itself, has a placeholder for its program.
+    The command has the server's address, but no account. For a private server it has a placeholder for the program,
+    unless the server is a MariaDB, which a sweep chooses by itself. It is also empty for a private server with a
+    variable that may do harm: the run may be somebody else's, and a reader may paste the command.
     """
     setting, plan = run.setting, run.plan
     if (setting.recording is not None and plan.search is None) or setting.server_options.keys() - HARMLESS:

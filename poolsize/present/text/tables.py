@@ -13,7 +13,10 @@ from poolsize.units import milliseconds, number, per_second, percent, sizes_text
 
 
 def sizes_table(analysis: Analysis) -> Table:
-    """Return throughput and main percentiles by pool size; of an application, response times and means of its pool."""
+    """Return throughput (per second) and main percentiles, one row a pool size, without unknown columns.
+
+    Of an application, the total times are response times, and its own metrics have the mean times in its pool.
+    """
     times, total = ("wait p50", "wait p95", "usage p50", "usage p95", "total p95"), "total"
     if analysis.setting.application is not None:
         times, total = ("wait mean", "usage mean", "total p50", "total p95", "total p99"), "response"
@@ -50,7 +53,10 @@ def kinds_table(analysis: Analysis) -> Table:
 
 
 def estimators_table(analysis: Analysis) -> Table:
-    """Return each estimator's pool size, range and tests. "!": it moves much without the largest size."""
+    """Return each estimator's pool size, its range, and its two tests, one row an estimator.
+
+    The last column shows how far the size moves when the largest pool size is left out; "!" marks an unstable size.
+    """
     rows = []
     for name, estimate in analysis.models.estimates.items():
         size = "none" if estimate.pool_size is None else str(estimate.pool_size)

@@ -78,7 +78,11 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
 
 @singledispatch
 def sentence(finding: Finding) -> str:
-    """Return a finding's sentence, with its figures and way out, after importing its words when first needed."""
+    """Return the sentence of a finding, with its figures and its way out.
+
+    The words of a module's findings are registered when the first of them is worded: the formula's answer starts
+    without the words of a run's.
+    """
     module = f"{__package__}.{OWN_WORDS.get(type(finding).__module__, 'warnings')}"
     if module in sys.modules:
         raise NotImplementedError(finding.code)
@@ -87,7 +91,10 @@ def sentence(finding: Finding) -> str:
 
 
 def register_templates(templates: Mapping[type[Figures], str | Callable[[Any], str]]) -> None:
-    """Register words of findings and ways out: record -> template for `filled`, or a function that chooses it."""
+    """Register the words of findings and of ways out.
+
+    templates: record -> its template, for `filled`, or the function that chooses a template for a record's figures.
+    """
     for record, template in templates.items():
         words: Any = sentence if issubclass(record, Finding) else way_out_text
         words.register(record, partial(_filled_from, template))
