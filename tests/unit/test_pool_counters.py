@@ -7,6 +7,7 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.from_run import recommend
+from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
@@ -72,6 +73,15 @@ def test_a_busy_load_generator_puts_an_answer_in_doubt_and_does_not_forbid_it() 
     assert answer.verdict == "generator-limited"
     assert answer.pool_size in {2, 3}
     assert recommendation_text(answer).endswith(f"In the application, set POOL_SIZE={answer.pool_size}.")
+
+
+def test_a_report_needs_no_warning() -> None:
+    """The pool that was measured is the application's own, whose answer has no caution in every run."""
+    analysis = analyze(of_run(a_run({1: 100, 2: 190, 4: 200, 8: 201}), pool_active=8, pool_count=1, pool_max=8))
+    answer = recommend(analysis)
+    assert not answer.doubts
+    for page in (report_html(analysis, answer), report_markdown(analysis, answer)):
+        assert "Caution" not in page
 
 
 def test_two_hosts_of_an_application_differ_in_one_field() -> None:
