@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import fmean
 
+from poolsize.analysis.application_pool import PoolUse, free_pools
 from poolsize.analysis.attempts import curve_places, curve_steps, retried_places, valid_steps, verification_steps
-from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
+from poolsize.analysis.bottleneck import OF_APPLICATION, Bottleneck, Evidence, bottleneck
 from poolsize.analysis.by_size import BySize, steps_by_size
 from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
@@ -69,6 +70,19 @@ class Analysis:
     def valid_sizes(self) -> tuple[SizeSummary, ...]:
         """The sizes that may enter an estimate, ascending."""
         return self.by_size.valid
+
+    @cached_property
+    def free_pools(self) -> tuple[PoolUse, PoolUse] | None:
+        """The use of an application's smallest pool, and of the smallest that was never full (see free_pools).
+
+        None where a measured size may limit throughput, and without the application's metrics.
+        """
+        if self.setting.application is None or self.plateau is None:
+            return None
+        by_size = (PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools) for size in self.valid_sizes)
+        uses = [use for use in by_size if use]
+        saturated_cpu = self.bottleneck is not None and self.bottleneck.name in OF_APPLICATION
+        return free_pools(uses, self.plateau.tolerance, saturated_cpu=saturated_cpu)
 
     @property
     def speed_corrections(self) -> tuple[float, ...]:

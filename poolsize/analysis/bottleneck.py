@@ -39,6 +39,10 @@ class BottleneckName(StrEnum):
     UNKNOWN = "unknown"
 
 
+OF_APPLICATION = frozenset({BottleneckName.APPLICATION_CPU, BottleneckName.SHARED_CPU})
+"""Bottlenecks of an application's run that lie in the application: other instances have cores of their own."""
+
+
 @dataclass(frozen=True)
 class Bottleneck:
     """What limits throughput. values: the figures that show it, by names with units; shares are fractions."""

@@ -1,9 +1,10 @@
 """The checks that show whether a step's figures are trustworthy: each returns its result and the figures compared."""
 
-from math import isfinite, nan, sqrt
+from math import isfinite, sqrt
 
 import numpy as np
 
+from poolsize.analysis.application_pool import NEARLY, wanting_requests
 from poolsize.analysis.rate_evidence import rate_evidence
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.analysis.stats.steady_state import drift
@@ -22,8 +23,6 @@ CROWDED, OTHERS = 0.85, 0.1
 """Shares of a machine's cores. CROWDED: the machine is short of cores. OTHERS: more than an idle machine uses."""
 FILLED = 1.1
 """Users per connection that keep a pool full: with hardly more than one each, some connections idle."""
-NEARLY = 0.9
-"""Requests per connection, by metrics that are read once a second, from which on a pool counts as full."""
 
 
 def check_step(step: Step, error_budget: float, pools: int = 1, *, opens_all: bool = True) -> tuple[CheckResult, ...]:
@@ -259,44 +258,3 @@ def service_threads(step: Step, pools: int) -> CheckResult | None:
         not enough_users or wanting >= NEARLY * step.pool_size,
         {"pool_size": step.pool_size, "wanting_requests": wanting, "waiting_users": waiting_users},
     )
-
-
-def busy_connections(step: Step) -> float | None:
-    """Return the mean number of busy connections of a pool; None without metrics."""
-    return _in_each_pool(step, "pool_usage_seconds", "pool_active")
-
-
-def _in_each_pool(step: Step, spent_seconds: str, level: str) -> float | None:
-    """Return the mean number of requests of a pool by the time they spent, else by a level; None without metrics.
-
-    The sum of times misses no moment between two readings.
-    """
-    spent, pools = step.counter(spent_seconds), step.counter("pool_count")
-    number = step.counter(level) if spent is None else spent
-    return None if number is None or not pools else number / pools
-
-
-def wanting_requests(step: Step, pools: int) -> float | None:
-    """Return the mean number of requests of a pool that hold or want a connection; None where not known.
-
-    Without metrics, a pool that opened fewer connections than it may had no more such requests at any time.
-    pools: number of pools of the application.
-    """
-    busy, opened = busy_connections(step), step.server_connections
-    if busy is not None:
-        return busy + (_in_each_pool(step, "pool_wait_seconds", "pool_waiting") or 0.0)
-    if step.knows_usage or opened is None or not 0 < opened < pools * step.pool_size:
-        return None
-    return opened / pools
-
-
-def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:
-    """Return the mean wait time and the mean usage time of a request in ms, by Little's law; NaN where not known.
-
-    A request that takes several connections has the sum of their times. pools: number of pools of the application, of
-    which the metrics page may show a part.
-    """
-    rate = step.mean_throughput / pools
-    numbers = _in_each_pool(step, "pool_wait_seconds", "pool_waiting"), busy_connections(step)
-    wait_ms, usage_ms = (nan if number is None or not rate else 1000 * number / rate for number in numbers)
-    return wait_ms, usage_ms

@@ -6,8 +6,8 @@ from math import hypot, sqrt
 from statistics import fmean
 from typing import Self
 
+from poolsize.analysis.application_pool import mean_times_ms
 from poolsize.analysis.attempts import valid_steps
-from poolsize.analysis.checks import mean_times_ms
 from poolsize.analysis.rate_evidence import rate_evidence, unsettled_seconds
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.speed import corrected, speed_correction

@@ -5,7 +5,7 @@ from itertools import starmap
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.bimodal import Mode
-from poolsize.analysis.plateau import Plateau
+from poolsize.analysis.plateau import CERTAINTY, Plateau
 from poolsize.answer.application import (
     ClientTimes,
     application_findings,
@@ -15,9 +15,9 @@ from poolsize.answer.application import (
 )
 from poolsize.answer.failed_attempts import TooFewValid, mostly_failed
 from poolsize.answer.finding import Finding, Severity, sizes_beyond
-from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, limits_of_run, within_limits
+from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitKept, limits_of_run, within_limits
 from poolsize.answer.operating_point import RateTooHigh, check_rate, operating_point
-from poolsize.answer.price import Price, current_size, prices
+from poolsize.answer.price import CurrentNotTheLimit, Price, current_size, prices
 from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (
@@ -28,13 +28,24 @@ from poolsize.answer.verdict import (
     Verdict,
     highest,
     known_range,
+    not_the_limit,
     verdict_on_size,
     verdict_without_size,
 )
-from poolsize.answer.warnings import BudgetSpent, FewSteps, NothingVerified, WideRange, high_utilisation, warnings
+from poolsize.answer.warnings import (
+    BudgetSpent,
+    CheckFailed,
+    Contradicted,
+    FewSteps,
+    NothingVerified,
+    WideRange,
+    high_utilisation,
+    warnings,
+)
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
+from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.sweep.next_step import remaining
 
@@ -42,6 +53,8 @@ KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
 """Reasons of the load generator's pool size that also hold for an application."""
 OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
+OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted)
+"""Warnings about the fitted curve, which is noise where the pool is not the limit."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +104,8 @@ def recommend(
     if left := remaining(analysis.run):
         raise WorkFailed(f"the run is incomplete: {left}")
     start = starting_point(analysis.setting.cores, disks=analysis.setting.disks)
+    if client_times is None and (answer := _not_the_limit(analysis, start, limits, current)):
+        return answer
     if refused := verdict_without_size(analysis):
         verdict, finding = refused
         failed = mostly_failed(analysis, has_size=False, for_noise=isinstance(finding, Noisy | NothingValid))
@@ -157,6 +172,53 @@ def _measured(
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current), latency),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
+    )
+
+
+def _not_the_limit(
+    analysis: Analysis, start: StartingPoint, limits: LatencyLimits | None, current: int | None
+) -> Recommendation | None:
+    """Return the smallest pool size that was never full, where the pool is not the limit; else None.
+
+    None also where that size does not keep the latency limits. Throughput at the other sizes differs by noise, which
+    makes neither a range nor prices.
+    """
+    finding = not_the_limit(analysis)
+    if finding is None:
+        return None
+    size, limits_ms = finding.pool_size, (limits_of_run(analysis) if limits is None else limits).by_quantile
+    probability = analysis.size_within(limits_ms)[1].get(size, 0.0) if limits_ms else None
+    if probability is not None and probability < CERTAINTY:
+        return None
+    bottleneck = analysis.bottleneck
+    current_known = None
+    if current is not None:
+        measured = current >= finding.smallest
+        current_known = CurrentNotTheLimit(current) if measured else current_size(analysis, size, current)
+    findings = (
+        finding,
+        mostly_failed(analysis, has_size=True),
+        None if probability is None else LimitKept(limits_ms, probability),
+        current_known,
+        LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,
+        *(
+            each
+            for each in warnings(analysis, has_size=True)
+            if not isinstance(each, OF_CURVE)
+            and not (isinstance(each, CheckFailed) and each.check is Check.SERVICE_THREADS)
+        ),
+    )
+    return Recommendation(
+        basis="measured",
+        pool_size=size,
+        range=None,
+        formula=Formula.of(start),
+        verdict=Verdict.NOT_THE_LIMIT,
+        findings=_known(*findings),
+        throughput=analysis.throughput_at(size),
+        limit_probability=probability,
+        measured_in=analysis.setting.application,
+        estimates=analysis.models.sizes,
     )
 
 

@@ -43,6 +43,12 @@ class CurrentNotMeasured(Reason, code="current_not_measured"):
     high: int
 
 
+class CurrentNotTheLimit(Reason, code="current_not_the_limit"):
+    """The user's current pool size does not limit throughput either."""
+
+    current: int
+
+
 def prices(analysis: Analysis, further_sizes: tuple[int | None, ...], latency: Latency) -> tuple[Price, ...]:
     """Return the price of every valid size, and of the further sizes between them, ascending in pool size."""
     measured = [size.pool_size for size in analysis.valid_sizes]

@@ -43,6 +43,7 @@ class Verdict(StrEnum):
     USERS_LIMITED = "users-limited"
     GENERATOR_LIMITED = "generator-limited"
     NOISY = "noisy"
+    NOT_THE_LIMIT = "not-the-limit"
 
 
 class Highest(StrEnum):
@@ -97,6 +98,21 @@ class SmallestSize(Caution, code="smallest_size", is_doubt=True):
 OpenEnd = Literal["low", "high"]
 OPEN_ENDS: Mapping[type[Finding], OpenEnd] = {UsersLimited: "high", StillRising: "high", SmallestSize: "low"}
 """Warning -> the end of the 95 % range beyond which the answer may lie."""
+
+
+class NotTheLimit(Caution, code="not_the_limit", leads=True):
+    """No measured size of an application's pool limits its throughput; pool_size is the smallest that was never full.
+
+    users: of the closed loop. in_use: mean connections in use of pool_size; most_in_use: the most at once. smallest:
+    the smallest measured size. smallest_in_use: its mean connections in use.
+    """
+
+    pool_size: int
+    users: int
+    in_use: float
+    most_in_use: int
+    smallest: int
+    smallest_in_use: float
 
 
 class RateNotServed(Refusal, code="rate_not_served"):
@@ -157,6 +173,26 @@ def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tupl
         return None, None
     ends = [OPEN_ENDS[type(finding)] for finding in findings if type(finding) in OPEN_ENDS]
     return (plateau.low, plateau.high), next(iter(ends), None)
+
+
+def not_the_limit(analysis: "Analysis") -> NotTheLimit | None:
+    """Return the finding that no measured pool size limits an application's throughput; None where that is not shown.
+
+    A saturated load generator comes first: the application has not shown its own throughput then.
+    """
+    if analysis.free_pools is None:
+        return None
+    smallest, answer = analysis.free_pools
+    if any(_is_generator_limited(analysis, use.pool_size) for use in (smallest, answer)):
+        return None
+    return NotTheLimit(
+        pool_size=answer.pool_size,
+        users=analysis.setting.plan.users,
+        in_use=answer.in_use,
+        most_in_use=answer.most_in_use,
+        smallest=smallest.pool_size,
+        smallest_in_use=smallest.in_use,
+    )
 
 
 def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None:

@@ -9,6 +9,7 @@ import click
 
 from poolsize.answer.finding import QuickRecord
 from poolsize.command_line.options import read_by
+from poolsize.command_line.run_file import require_shown
 from poolsize.sweep.readers import decimal
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -135,12 +136,15 @@ def plan_of_run(
     """Return the plan of a fleet by a run's answer, which has a pool size.
 
     The services divide the connections. But where an application was measured and limits throughput itself, another
-    number of its instances has another number of cores and threads: the size of each pool stays.
+    number of its instances has another number of cores and threads: the size of each pool stays. Raises BadInput for
+    several services and a run in which the pool is not the limit.
     """
     from poolsize.answer.fleet_plan import PoolSizeKept, plan_fleet
 
     assert answer.connections is not None
     assert answer.pool_size is not None
+    if len(services) > 1:
+        require_shown(answer, "`run_path`")
     limited, pools = _limited_in_application(analysis, answer), services[0].pools
     if limited is None or len(services) > 1 or answer.measured_in is None or pools == answer.measured_in.pools:
         return plan_fleet(answer.connections, services, limit, losses_of(analysis, answer))
@@ -152,12 +156,14 @@ def plan_of_run(
 
 def _limited_in_application(analysis: "Analysis", answer: "Recommendation") -> str | None:
     """Return what limits throughput in the application, outside the database; None for anything else."""
-    from poolsize.analysis.bottleneck import BottleneckName
+    from poolsize.analysis.bottleneck import OF_APPLICATION
+    from poolsize.answer.verdict import Verdict
     from poolsize.runs.check import Check
 
-    of_application = {BottleneckName.APPLICATION_CPU, BottleneckName.SHARED_CPU}
-    if analysis.bottleneck and analysis.bottleneck.name in of_application:
+    if analysis.bottleneck and analysis.bottleneck.name in OF_APPLICATION:
         return str(analysis.bottleneck.name)
+    if answer.verdict is Verdict.NOT_THE_LIMIT:
+        return "no pool size limits it"
     has_few_threads = analysis.by_size.nearest(answer.pool_size or 1).failed(Check.SERVICE_THREADS)
     return "service threads" if has_few_threads else None
 
@@ -165,11 +171,12 @@ def _limited_in_application(analysis: "Analysis", answer: "Recommendation") -> s
 def losses_of(analysis: "Analysis", answer: "Recommendation") -> "MeasuredLosses | None":
     """Return the loss of throughput that a run tells, for its load generator or for the answer's application.
 
-    None for a run at a fixed rate, which has no capacity to lose.
+    None for a run at a fixed rate, which has no capacity to lose, and where the pool is not the limit.
     """
     from poolsize.answer.fleet_plan import MeasuredLosses
+    from poolsize.answer.verdict import Verdict
 
-    if analysis.setting.plan.rate is not None:
+    if analysis.setting.plan.rate is not None or answer.verdict is Verdict.NOT_THE_LIMIT:
         return None
     if application := answer.application:
         from poolsize.analysis.application_size import LARGEST

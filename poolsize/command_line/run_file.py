@@ -49,8 +49,25 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     return analysis, answer
 
 
+def require_shown(answer: "Recommendation", named: str) -> None:
+    """Raise BadInput where a run does not show what the database can use: the pool is not the limit there.
+
+    named: the run, as the error names it.
+    """
+    from poolsize.answer.verdict import Verdict
+
+    if answer.verdict is Verdict.NOT_THE_LIMIT:
+        raise BadInput(
+            f"{named}: the pool is not the limit in this run, so it does not show how many connections the database "
+            "can use: leave it out"
+        )
+
+
 def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
-    """Return what the database can use, by the run in a file. Raises WorkFailed for a run without a pool size."""
+    """Return what the database can use, by the run in a file.
+
+    Raises WorkFailed for a run without a pool size, and BadInput for a run in which the pool is not the limit.
+    """
     from poolsize.answer.application import ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
@@ -58,6 +75,7 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     measured = recommend(analysis, None, None, client_times)
     if measured.connections is None:
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
+    require_shown(measured, f"`run_path` {path}")
     rates = rates_in_use(analysis, measured.application) if measured.application else None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
     highest = max(size.throughput.mean for size in analysis.valid_sizes)

@@ -16,6 +16,7 @@ NO_SIZE = {
     Verdict.EDGE: "may lie beyond the measured sizes",
     Verdict.USERS_LIMITED: "is limited by its users",
     Verdict.NOISY: "is too noisy",
+    Verdict.NOT_THE_LIMIT: "does not follow from throughput, because the pool is not the limit",
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
 FIGURES = ("left_out", "apart_seconds", "in_turn", "longer_loop", "faster_machine")

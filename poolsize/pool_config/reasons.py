@@ -91,6 +91,8 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
             " If more than one process has such a pool, give --instances and --processes: each then needs a pool for "
             "its part of the rate."
         )
+    if settings.of_run and settings.of_run.verdict is Verdict.NOT_THE_LIMIT:
+        after = ""  # there is no number for all processes together
     if settings.fleet_known:
         each, after = count(settings.service.pools, "process", "processes"), ""
         before = f"{size} in each of {each}: together {settings.plan.connections:,}. "
@@ -116,6 +118,12 @@ def _recommended(settings: PoolSettings) -> str:
         )
         return " ".join((in_use, *deciding))
     source, run = "(--size)", settings.of_run
+    if run and run.verdict is Verdict.NOT_THE_LIMIT:
+        never_full = count(settings.plan.size // settings.service.pools, "connection")
+        return (
+            f"By the measurement in {run.path}, the pool is not the limit: {never_full} is the smallest pool that was "
+            "never full."
+        )
     if run:
         verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
         doubt = f" (in doubt{verdict})" if run.in_doubt else ""

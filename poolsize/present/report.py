@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
 from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.verdict import Verdict
 from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
 from poolsize.present.plots import alt_text
 from poolsize.present.plots.axes import svg_text
@@ -223,6 +224,8 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
         caption = (
             "Transactions arrive at a fixed rate. The answer is the smallest measured pool size that serves the rate."
         )
+    elif answer.verdict == Verdict.NOT_THE_LIMIT:
+        caption = f"The pool is not the limit, so the curve, its line and its range show noise. {others}"
     elif of_limit:
         caption = f"The line is the answer without the latency limit. {others}"
     else:

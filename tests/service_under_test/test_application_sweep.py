@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from poolsize.analysis.checks import busy_connections
+from poolsize.analysis.application_pool import busy_connections
 from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run

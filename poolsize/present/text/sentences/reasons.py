@@ -159,6 +159,7 @@ register_templates(
         ),
         application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
         "needs {pool_size:#connection} (95 % range {range:range}).",
+        price.CurrentNotTheLimit: "Your current pool size, {current}, is not the limit either.",
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
         operating_point.ModelledTimes: lambda finding: (

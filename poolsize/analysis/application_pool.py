@@ -1,0 +1,129 @@
+"""The pool inside an application: its use, by the application's own metrics."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, nan
+from statistics import fmean
+from typing import Self
+
+from poolsize.analysis.stats.percentiles import mean_ms
+from poolsize.runs.run import Step
+
+NEARLY = 0.9
+"""Requests per connection, by metrics that are read once a second, from which on a pool counts as full."""
+
+
+def busy_connections(step: Step) -> float | None:
+    """Return the mean number of busy connections of a pool; None without metrics."""
+    return _in_each_pool(step, "pool_usage_seconds", "pool_active")
+
+
+def _in_each_pool(step: Step, spent_seconds: str, level: str) -> float | None:
+    """Return the mean number of requests of a pool by the time they spent, else by a level; None without metrics.
+
+    The sum of times misses no moment between two readings.
+    """
+    spent, pools = step.counter(spent_seconds), step.counter("pool_count")
+    number = step.counter(level) if spent is None else spent
+    return None if number is None or not pools else number / pools
+
+
+def wanting_requests(step: Step, pools: int) -> float | None:
+    """Return the mean number of requests of a pool that hold or want a connection; None where not known.
+
+    Without metrics, a pool that opened fewer connections than it may had no more such requests at any time.
+    pools: number of pools of the application.
+    """
+    busy, opened = busy_connections(step), step.server_connections
+    if busy is not None:
+        return busy + (_in_each_pool(step, "pool_wait_seconds", "pool_waiting") or 0.0)
+    if step.knows_usage or opened is None or not 0 < opened < pools * step.pool_size:
+        return None
+    return opened / pools
+
+
+def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:
+    """Return the mean wait time and the mean usage time of a request in ms, by Little's law; NaN where not known.
+
+    A request that takes several connections has the sum of their times. pools: number of pools of the application, of
+    which the metrics page may show a part.
+    """
+    rate = step.mean_throughput / pools
+    numbers = _in_each_pool(step, "pool_wait_seconds", "pool_waiting"), busy_connections(step)
+    wait_ms, usage_ms = (nan if number is None or not rate else 1000 * number / rate for number in numbers)
+    return wait_ms, usage_ms
+
+
+@dataclass(frozen=True)
+class PoolUse:
+    """The use of an application's pool of one size, in the counted seconds of its steps.
+
+    in_use: mean number of connections in use, by the higher of two metrics: HikariCP's sum of usage times leaves out
+    parts of a millisecond. most_in_use: the highest number that a reading of the metrics has, one reading a second;
+    several pools on a metrics page count together. has_waiting: whether a reading has requests that wait for a
+    connection. wait_share: share of the response time that a request waits for a connection; NaN where not known.
+    """
+
+    pool_size: int
+    in_use: float
+    most_in_use: int
+    has_waiting: bool
+    wait_share: float
+
+    @classmethod
+    def of(cls, steps: Sequence[Step], pools: int) -> Self | None:
+        """Return the use of the pool in steps of one size; None without metrics of the connections in use."""
+        active, waiting = (_readings(steps, name) for name in ("pool_active", "pool_waiting"))
+        busy = [number for step in steps if (number := busy_connections(step)) is not None]
+        levels = [number for step in steps if (number := _in_each_pool(step, "", "pool_active")) is not None]
+        if not active or not levels:
+            return None
+        response_ms = mean_ms(step.latencies.total for step in steps if step.latencies)
+        wait_ms = fmean(mean_times_ms(step, pools)[0] for step in steps)
+        return cls(
+            pool_size=steps[0].pool_size,
+            in_use=max(fmean(busy), fmean(levels)),
+            most_in_use=ceil(max(active)),
+            has_waiting=any(waiting),
+            wait_share=wait_ms / response_ms if response_ms else nan,
+        )
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the pool was the bottleneck: a queue saturates a server that is busy for nearly all of the time."""
+        return self.in_use >= NEARLY * self.pool_size
+
+
+def free_pools(uses: Sequence[PoolUse], tolerance: float, *, saturated_cpu: bool) -> tuple[PoolUse, PoolUse] | None:
+    """Return the use of the smallest pool, and of the smallest that was never full, where no size limits throughput.
+
+    None where the metrics do not show that. They show it where the connections of the smallest pool were free for a
+    part of the time, and without the waits for them throughput would be higher by no more than the tolerance: a closed
+    loop has users / response time (interactive law). Where the application's processors are saturated, throughput
+    would not be higher, however long the waits: requests that do not wait for a connection wait for a core.
+    uses: of the measured sizes, ascending. tolerance: a share of throughput. saturated_cpu: of the application.
+    """
+    if len(uses) < 2 or uses[0].is_full or not (saturated_cpu or uses[0].wait_share <= tolerance):
+        return None
+    smallest = _never_full(uses)
+    return None if smallest is None else (uses[0], smallest)
+
+
+def _never_full(uses: Sequence[PoolUse]) -> PoolUse | None:
+    """Return the use of the smallest pool that no reading shows full, or with a waiting request; None without any.
+
+    No reading of a larger pool has as many connections in use either: most_in_use is that of all these pools.
+    """
+    smallest, most = None, 0
+    for use in reversed(uses):
+        most = max(most, use.most_in_use)
+        if use.has_waiting or most >= use.pool_size:
+            break
+        smallest = replace(use, most_in_use=most)
+    return smallest
+
+
+def _readings(steps: Sequence[Step], name: str) -> list[float]:
+    """Return the values of a counter in the counted seconds in which it was read."""
+    counted = (step.server.get(name, ())[step.warm_up_seconds :] for step in steps)
+    return [value for values in counted for value in values if value is not None]

@@ -1,0 +1,186 @@
+"""An application whose pool limits nothing: most of its connections are free at every size."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.analysis.checks import check_step
+from poolsize.answer.from_run import recommend
+from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.comparison.comparison import compare
+from poolsize.comparison.text import comparison_text
+from poolsize.present.report import report_html, report_markdown
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.plan import MeasuredApplication
+from poolsize.runs.run import Run, Step
+from poolsize.runs.store import RunWriter
+from tests.conftest import Command, a_run
+
+CURVE = {1: 1_000, 2: 1_090, 5: 1_050, 10: 1_010, 19: 880}
+"""Requests per second of an application whose CPU is saturated: the sizes differ by what the JVM has compiled."""
+IN_USE = (0, 1, 1, 2, 0, 1, 0, 4, 1, 0)
+"""Connections in use at the readings of a step of 10 s: 1 on average, and 0.8 of a pool of 1."""
+USERS = 38
+SATURATED = {"application_cpu": 1.97, "application_cores": 2.0}
+
+
+def metrics(step: Step, in_use: Sequence[float], wait_share: float, counters: Mapping[str, float]) -> Step:
+    """The step as an application's, with these readings of its metrics: connections in use, and others."""
+    assert step.latencies is not None
+    seconds = len(step.throughput)
+    wait_seconds = wait_share * step.users  # by Little's law, of all requests in a second
+    constant = {"pool_count": 1.0, "pool_max": float(step.pool_size), "pool_wait_seconds": wait_seconds} | dict(
+        counters
+    )
+    series = {name: (value,) * seconds for name, value in constant.items()}
+    readings = tuple(float(min(number, step.pool_size)) for number in (in_use[0], *in_use))
+    step = replace(
+        step,
+        latencies=replace(step.latencies, wait=None, usage=None),
+        server=series | {"pool_active": readings},
+    )
+    return replace(step, checks=check_step(step, 0.01))
+
+
+def free(
+    curve: dict[int, int] = CURVE,
+    in_use: Sequence[float] = IN_USE,
+    wait_share: float = 0.11,
+    users: int = USERS,
+    *,
+    saturated: bool = True,
+) -> Run:
+    """A run of an application in which requests wait for the smallest pool only. wait_share: of the response time."""
+    run, counters = a_run(curve, users), SATURATED if saturated else {}
+    application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", True, ("POOL_SIZE",))
+    steps = tuple(
+        metrics(step, in_use, wait_share if step.pool_size == min(curve) else 0.0, counters) for step in run.steps
+    )
+    return Run(replace(run.setting, application=application, private=False), steps)
+
+
+def stored(run: Run, folder: Path, name: str = "free.jsonl") -> str:
+    path = folder / name
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return str(path)
+
+
+def test_noise_between_the_sizes_is_no_answer() -> None:
+    """The answer was 2, with 19 connections losing 19 % and 10 losing 7 %."""
+    answer = recommend(free(), current=10)
+    assert (answer.pool_size, answer.range, answer.verdict) == (5, None, "not-the-limit")
+    assert answer.prices == ()
+    text = " ".join(recommendation_text(answer).split())
+    assert text.startswith("The pool is not the limit: no measured pool size limits throughput.")
+    assert "The smallest measured pool, 1 connection, had 0.6 in use on average." in text
+    assert (
+        "The smallest measured pool that was never full has 5 connections: with 38 users, 1 were in use on average, "
+        "and at most 4 at once."
+    ) in text
+    assert "Pool size: 5 connections [not-the-limit]" in text
+    assert "Your current pool size, 10, is not the limit either." in text
+    assert "Bottleneck: application CPU" in text
+    assert text.endswith("In the application, set POOL_SIZE=5.")
+
+
+def test_a_pool_that_is_full_at_its_smallest_size_limits_throughput() -> None:
+    in_use = (1, 2, 2, 1, 2, 1, 3, 1, 2, 1)
+    assert recommend(free({1: 100, 2: 190, 4: 200, 8: 201}, in_use)).verdict == "measured"
+
+
+def test_waits_limit_throughput_where_no_processor_is_saturated() -> None:
+    """Requests that wait 11 % of their time for a connection may come 12 % more often; 3 % is within the tolerance."""
+    assert recommend(free(wait_share=0.11, saturated=False)).verdict != "not-the-limit"
+    assert recommend(free(wait_share=0.03, saturated=False)).verdict == "not-the-limit"
+
+
+def test_without_metrics_nothing_shows_it() -> None:
+    run = free()
+    hidden = tuple(replace(step, server=dict(step.server) | {"pool_active": ()}) for step in run.steps)
+    assert recommend(replace(run, steps=hidden)).verdict != "not-the-limit"
+
+
+def test_a_size_with_a_request_that_waited_is_not_the_answer() -> None:
+    run = free()
+    waiting = tuple(
+        metrics(step, IN_USE, 0.0, SATURATED | {"pool_waiting": float(step.pool_size <= 5)}) for step in run.steps
+    )
+    assert recommend(replace(run, steps=waiting)).pool_size == 10
+
+
+def test_a_busy_load_generator_comes_first() -> None:
+    run = free()
+    busy = tuple(replace(step, workers=tuple(replace(each, cpu=0.98) for each in step.workers)) for step in run.steps)
+    busy = tuple(replace(step, checks=check_step(step, 0.01)) for step in busy)
+    assert recommend(replace(run, steps=busy)).verdict == "generator-limited"
+
+
+def test_a_range_that_noise_makes_too_wide_is_no_refusal() -> None:
+    run = free({1: 260, 2: 300, 4: 372, 8: 400, 16: 395, 32: 390}, users=80)
+    noisy = tuple(
+        replace(step, throughput=tuple(max(1, rate + (250 if second % 2 else -250)) for second, rate in enumerate(
+            step.throughput))) for step in run.steps
+    )  # fmt: skip
+    noisy = tuple(replace(step, checks=()) for step in noisy)
+    assert recommend(replace(run, steps=noisy)).pool_size == 8
+
+
+def test_a_latency_limit_is_kept_or_decides() -> None:
+    run = free()
+    kept = recommend(run, LatencyLimits(max_p95_ms=1000))
+    assert kept.verdict == "not-the-limit"
+    assert kept.limit_probability == pytest.approx(1, abs=0.01)
+    assert recommend(run, LatencyLimits(max_p95_ms=1)).verdict != "not-the-limit"
+
+
+def test_json_has_the_verdict_and_its_figures(poolsize_here: Command, tmp_path: Path) -> None:
+    answer = json.loads(poolsize_here("recommend", "--run", stored(free(), tmp_path), "--json").stdout)
+    assert (answer["verdict"], answer["pool_size"], answer["range"], answer["regret"]) == ("not-the-limit", 5, None, [])
+    finding = answer["findings"][0]
+    assert finding["code"] == "not_the_limit"
+    assert finding["values"] == {
+        "pool_size": 5, "users": 38, "in_use": 1.0, "most_in_use": 4, "smallest": 1, "smallest_in_use": 0.6
+    }  # fmt: skip
+
+
+def test_the_report_has_the_verdict() -> None:
+    analysis = analyze(free())
+    answer = recommend(analysis)
+    page = report_markdown(analysis, answer)
+    assert page.startswith("# 5 connections")
+    assert "**not-the-limit**" in page
+    assert "The pool is not the limit" in page
+    assert "the curve, its line and its range show noise" in report_html(analysis, answer)
+
+
+def test_the_configuration_has_the_smallest_size_that_was_never_full(poolsize_here: Command, tmp_path: Path) -> None:
+    path = stored(free(), tmp_path)
+    done = poolsize_here("config", "--for", "hikaricp", "--run", path)
+    text = " ".join(done.stdout.replace("#", " ").split())
+    assert "for all clients of the database together" not in text
+    assert "the pool is not the limit: 5 connections is the smallest pool that was never full" in text
+    many = poolsize_here("config", "--for", "hikaricp", "--run", path, "--instances", "6", "--json")
+    assert json.loads(many.stdout)["pool_size"] == 5
+
+
+def test_a_fleet_divides_no_size_that_says_nothing_of_the_database(poolsize_here: Command, tmp_path: Path) -> None:
+    """6 instances got 1 of 5 connections each; and what the database can use was not measured at all."""
+    path = stored(free(wait_share=0.03, saturated=False), tmp_path)
+    plan = json.loads(poolsize_here("fleet", "--run", path, "--instances", "6", "--json").stdout)
+    assert (plan["pools"][0]["pool_size"], plan["pools"][0]["connections"]) == (5, 30)
+    assert plan["findings"][0]["code"] == "fleet_pool_size_kept"
+    refused = poolsize_here("fleet", "--run", path, "--service", "a:1:1:1", "--service", "b:2:1:1")
+    assert refused.returncode == 2
+    assert "--run: the pool is not the limit in this run" in refused.stderr
+
+
+def test_a_comparison_compares_no_such_sizes() -> None:
+    first, second = free(), free({size: rate + 100 for size, rate in CURVE.items()})
+    text = " ".join(comparison_text(compare({"a": analyze(first), "b": analyze(second)})).split())
+    assert "The pool sizes can't be compared" in text
