@@ -43,6 +43,7 @@ def check_step(step: Step, error_budget: float, pools: int = 1, *, opens_all: bo
         generator(step),
         users_limited(step, pools),
         service_threads(step, pools),
+        pools_used(step, pools),
     )
     return tuple(result for result in results if result is not None)
 
@@ -258,3 +259,20 @@ def service_threads(step: Step, pools: int) -> CheckResult | None:
         not enough_users or wanting >= NEARLY * step.pool_size,
         {"pool_size": step.pool_size, "wanting_requests": wanting, "waiting_users": waiting_users},
     )
+
+
+def pools_used(step: Step, pools: int) -> CheckResult | None:
+    """Check that every process of an application serves users, where several have a pool each.
+
+    Users that keep their connections to the service open (HTTP keep-alive) stay with the process that accepted them,
+    and one process may accept nearly all. Its pool alone is then full, and throughput is that of fewer pools. A process
+    serves users if it uses at least a quarter of the CPU time that it would use if all processes did the same. There is
+    no such check for a single pool, nor where the sweep does not start the processes on this machine.
+
+    Figures: `used`, the pools whose process serves users; `pools`, their number.
+    """
+    processes = step.counter("application_processes")
+    if pools == 1 or processes is None:
+        return None
+    used = min(pools, round(processes))
+    return CheckResult(Check.POOLS_USED, used == pools, {"used": used, "pools": pools})

@@ -18,6 +18,7 @@ GAUGES: Mapping[str, str] = {
     "Threadpool_idle_threads": "Idle threads of the thread pool (MariaDB).",
     "process_cores": "Cores that the server's process may run on.",
     "process_memory_bytes": "Memory that the server's process has resident.",
+    "application_processes": "Processes of the application that serve users, where several have a pool each.",
     "application_cores": "Cores that the application's processes may use; a process of Python, Node.js, Ruby or PHP "
     "uses a single core.",
     "application_memory_bytes": "Memory that the application's processes have resident; memory that they share counts "

@@ -20,6 +20,7 @@ class Check(StrEnum):
     USERS_LIMITED = "users_limited"
     SPEED = "speed"
     SERVICE_THREADS = "service_threads"
+    POOLS_USED = "pools_used"
 
     @property
     def retryable(self) -> bool:
@@ -44,5 +45,14 @@ class Check(StrEnum):
 
 
 _DISTURBED = frozenset(
-    {Check.LITTLES_LAW, Check.CONNECTIONS, Check.ERRORS, Check.STEADY_STATE, Check.WORKERS, Check.QUIET, Check.SPEED}
+    {
+        Check.LITTLES_LAW,
+        Check.CONNECTIONS,
+        Check.ERRORS,
+        Check.STEADY_STATE,
+        Check.WORKERS,
+        Check.QUIET,
+        Check.SPEED,
+        Check.POOLS_USED,
+    }
 )

@@ -64,6 +64,11 @@ ONE_CORE = ("python", "pypy", "node", "ruby", "php")
 """Beginnings of the names of programs that run one thread at a time."""
 IDLE_SECONDS = 0.05
 """A process that has used less CPU time in a step is a supervisor, which needs no core."""
+LEAST_PART = 0.25
+"""A process serves users if it uses this part of the CPU time that it would use if all did the same.
+
+Where chance distributes 16 users over 2 processes, one of them has fewer than this part in 0.05 % of the cases.
+"""
 
 
 def pool_metrics(text: str) -> tuple[dict[str, float], str | None]:
@@ -134,17 +139,25 @@ def _in_seconds(name: str, value: float) -> float:
 class ProcessFamily:
     """The processes of an application, whenever they start: all descendants of its guard, which adopts orphans."""
 
-    def __init__(self, guard_pid: int | None) -> None:
-        """Read the CPU times of now. guard_pid: of the guard's process; None for a family without processes."""
+    def __init__(self, guard_pid: int | None, pools: int = 1) -> None:
+        """Read the CPU times of now. guard_pid: of the guard's process; None for a family without processes.
+
+        pools: number of processes that have a pool each.
+        """
         self._guard = None if guard_pid is None else psutil.Process(guard_pid)
+        self._pools = pools
         self._begun = {process: seconds for process, seconds, _ in self._members()}
 
     def counters(self) -> dict[str, float]:
-        """Return the CPU time so far in seconds, the cores and the memory now; empty without processes."""
+        """Return the CPU time so far in seconds, the cores and the memory now; empty without processes.
+
+        With several pools, also the number of processes that serve users, where as many are visible as have a pool.
+        """
         members = self._members()
         if self._guard is None or not members:
             return {}
-        busy = [process for process, seconds, _ in members if seconds - self._begun.get(process, 0.0) > IDLE_SECONDS]
+        used = {process: seconds - self._begun.get(process, 0.0) for process, seconds, _ in members}
+        busy = [process for process, seconds in used.items() if seconds > IDLE_SECONDS]
         of_ended = 0.0  # of descendants that have ended and were waited for
         for process in [self._guard, *(process for process, _, _ in members)]:
             with suppress(psutil.Error):
@@ -154,6 +167,9 @@ class ProcessFamily:
             "application_cpu": sum(seconds for _, seconds, _ in members) + of_ended,
             "application_memory_bytes": float(sum(memory for _, _, memory in members)),
         }
+        if self._pools > 1 and len(members) >= self._pools and busy:
+            least = LEAST_PART * sum(used.values()) / self._pools
+            counters["application_processes"] = float(sum(used[process] >= least for process in busy))
         return counters | ({"application_cores": float(_cores(busy))} if busy else {})
 
     def _members(self) -> list[tuple[psutil.Process, float, int]]:

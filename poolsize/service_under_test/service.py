@@ -18,6 +18,9 @@ METRICS_SECONDS = 0.5
 """The longest time that the metrics page may take in a step: a late page must not delay other counters."""
 LATE_SECONDS = 2.0
 """How long the metrics may come later than `ready`, and a dying application may close its sockets before it ends."""
+STARTING_SECONDS, IDLE_SECONDS, IDLE_CORES = 30.0, 0.5, 0.1
+"""How long processes may still start after the first is ready; they are ready when they use less than so many cores
+together, for so many seconds."""
 SHOWN_LINES, SHOWN_BYTES = 3, 8_192
 """Last lines of the application's output in an error, and how much of the output is read for them."""
 
@@ -50,6 +53,7 @@ class RunningService:
         began = time.monotonic()
         if pool_size == self._pool_size:
             self.require_alive()
+            self._family = self._new_family()
             return 0.0
         self._pool_size = None
         if self._described.file.start is not None:
@@ -60,7 +64,7 @@ class RunningService:
         self._await_ready()
         self._require_metrics(pool_size)
         self._pool_size = pool_size
-        self._family = ProcessFamily(self._guarded.pid if self._is_started else None)
+        self._family = self._new_family()
         return time.monotonic() - began
 
     def require_alive(self) -> None:
@@ -81,6 +85,10 @@ class RunningService:
         """
         if not self._guarded.close(seconds):
             raise WorkFailed(f"restore failed, so the application may have another pool size now{self._last_lines()}")
+
+    def _new_family(self) -> ProcessFamily:
+        """Return the application's processes, with their CPU times of now; none of an application that ran before."""
+        return ProcessFamily(self._guarded.pid if self._is_started else None, self._described.measured.pools)
 
     def _start(self, pool_size: int) -> None:
         described = self._described
@@ -123,6 +131,24 @@ class RunningService:
                     f"the application was not ready within {seconds:g} s: {ready.shown}: {failure}{self._last_lines()}"
                 )
             time.sleep(LOOK_SECONDS)
+        if self._is_started and self._described.measured.pools > 1:
+            self._await_processes()
+
+    def _await_processes(self) -> None:
+        """Wait until every process of several has started, up to STARTING_SECONDS: one of them answers `ready`.
+
+        A process that starts uses CPU time, and one that is ready waits for requests. The users' connections would all
+        go to the first that is ready, and stay with it.
+        """
+        family, deadline = self._new_family(), time.monotonic() + STARTING_SECONDS
+        before = family.counters().get("application_cpu", 0.0)
+        while time.monotonic() < deadline:
+            time.sleep(IDLE_SECONDS)
+            self.require_alive()
+            after = family.counters().get("application_cpu", 0.0)
+            if after - before < IDLE_CORES * IDLE_SECONDS:
+                return
+            before = after
 
     def _pool_metrics(self, seconds: float) -> dict[str, float]:
         """Return the counters of the metrics page; empty without a page, and where it takes longer than the seconds."""

@@ -1,7 +1,8 @@
 """A task service: FastAPI and SQLAlchemy under uvicorn; `python -m tests.applications.fastapi_tasks PORT`.
 
 SHOP_DATABASE holds the database's URL, POOL_SIZE the size of the pool. BUSY_MS is CPU time that each request takes
-beside the database. THREADS is the number of the service's worker threads.
+beside the database. THREADS is the number of the service's worker threads. WORKERS is the number of its processes, of
+which each but that which makes the file FIRST starts later: after LATE_SECONDS of sleep, or BUSY_SECONDS of CPU time.
 """
 
 import os
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from uuid import uuid4
 
 import uvicorn
@@ -18,7 +20,7 @@ from fastapi.responses import PlainTextResponse
 from sqlalchemy import create_engine, text
 from sqlalchemy.pool import QueuePool
 
-BUSY_SECONDS = float(os.environ.get("BUSY_MS", "0")) / 1000
+BUSY_MS = float(os.environ.get("BUSY_MS", "0"))
 THREADS = int(os.environ.get("THREADS", "100"))
 
 engine = create_engine(
@@ -27,13 +29,20 @@ engine = create_engine(
 
 
 @asynccontextmanager
-async def with_threads(_: FastAPI) -> AsyncIterator[None]:
-    """Give the service its worker threads."""
+async def started(_: FastAPI) -> AsyncIterator[None]:
+    """Start as a later process, and give the service its worker threads."""
+    if "FIRST" in os.environ:
+        try:
+            Path(os.environ["FIRST"]).touch(exist_ok=False)
+        except FileExistsError:
+            time.sleep(float(os.environ.get("LATE_SECONDS", "0")))
+            _be_busy(float(os.environ.get("BUSY_SECONDS", "0")))
+            Path(os.environ["FIRST"]).with_name("second").touch()
     to_thread.current_default_thread_limiter().total_tokens = THREADS
     yield
 
 
-app = FastAPI(lifespan=with_threads)
+app = FastAPI(lifespan=started)
 
 
 @app.get("/health")
@@ -62,7 +71,7 @@ def create() -> str:
     task_id = uuid4().hex
     with engine.begin() as connection:
         connection.execute(text("INSERT INTO tasks (task_id) VALUES (:task_id)"), {"task_id": task_id})
-    _be_busy()
+    _be_busy(BUSY_MS / 1000)
     return task_id
 
 
@@ -71,15 +80,22 @@ def newest() -> list[str]:
     """Return the last ten tasks."""
     with engine.connect() as connection:
         rows = connection.execute(text("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10")).all()
-    _be_busy()
+    _be_busy(BUSY_MS / 1000)
     return [row[0] for row in rows]
 
 
-def _be_busy() -> None:
-    until = time.thread_time() + BUSY_SECONDS
+def _be_busy(seconds: float) -> None:
+    until = time.thread_time() + seconds
     while time.thread_time() < until:
         pass
 
 
 if __name__ == "__main__":
-    uvicorn.run(app, host="127.0.0.1", port=int(sys.argv[1]), log_level="warning", access_log=False)
+    uvicorn.run(
+        "tests.applications.fastapi_tasks:app",
+        host="127.0.0.1",
+        port=int(sys.argv[1]),
+        workers=int(os.environ.get("WORKERS", "1")),
+        log_level="warning",
+        access_log=False,
+    )

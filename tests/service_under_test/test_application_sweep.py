@@ -232,6 +232,34 @@ def test_a_service_without_free_cpu_needs_no_larger_pool(
     assert "so no pool size makes it faster" in text
 
 
+def two_processes(service: TaskService, folder: Path, **late: str) -> Path:
+    """The file of a service of two processes, of which one starts later."""
+    return service.file(folder, "processes = 2", WORKERS="2", FIRST=str(folder / "first"), **late)
+
+
+@on_mariadb
+def test_one_process_that_serves_everybody_is_measured_again(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    """Users keep their connections to the first process that is ready; it passed, with half of the connections."""
+    file = two_processes(service, tmp_path, LATE_SECONDS="7")
+    done = poolsize("sweep", "--application", str(file), *TRULY, "--pool-sizes=2")
+    first, *others = load_run(tmp_path / "a.jsonl").steps
+    used = [result for result in first.checks if result.check is Check.POOLS_USED]
+    assert [(result.passed, result.values) for result in used] == [(False, {"used": 1, "pools": 2})]
+    assert not any(result.check is Check.POOLS_USED for result in others[-1].failed_checks)
+    assert "pools_used (a part of the pools was not used)" in done.stderr
+
+
+@on_mariadb
+def test_every_process_has_started_when_the_load_begins(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    done = poolsize("application", "check", str(two_processes(service, tmp_path, BUSY_SECONDS="3")))
+    assert "and ready after" in done.stdout, done.stderr
+    assert (tmp_path / "second").exists()
+
+
 @on_mariadb
 def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     """The steps are kept, and the user must know that the application may have another size now."""

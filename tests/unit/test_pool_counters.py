@@ -10,6 +10,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
+from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.runs.check import Check
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.plan import MeasuredApplication
@@ -51,6 +52,21 @@ def test_few_users_are_no_fault_of_the_service() -> None:
     step = of_application(a_step(80, [100] * 10), pool_active=20, pool_waiting=0, pool_count=1)
     assert judged(step)[Check.SERVICE_THREADS].passed
     assert not judged(step)[Check.USERS_LIMITED].passed
+
+
+@pytest.mark.parametrize(("processes", "passed"), [(1.0, False), (1.4, False), (2.0, True), (5.0, True)])
+def test_pools_that_nobody_uses_are_no_pools(processes: float, passed: bool) -> None:
+    """Of 2 pools of 3, one had all users: 3 connections opened, and 45 % less throughput than with both."""
+    step = replace(of_application(a_step(3, [100] * 10), application_processes=processes), server_connections=3)
+    used = {result.check: result for result in check_step(step, 0.01, pools=2)}[Check.POOLS_USED]
+    assert used.passed == passed
+    assert used.check.retryable
+    assert used.check.disqualifies
+    assert ("only 1 of 2 pools was used" in check_sentence(used)) == (not passed)
+
+
+def test_one_pool_needs_no_such_check() -> None:
+    assert Check.POOLS_USED not in judged(of_application(a_step(3, [100] * 10), application_processes=1.0))
 
 
 def test_without_metrics_there_is_no_such_check() -> None:

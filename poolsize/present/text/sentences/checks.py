@@ -21,6 +21,7 @@ BRIEFLY: Mapping[Check, str] = {
     Check.GENERATOR: "a worker was saturated or late",
     Check.USERS_LIMITED: "the users did not fill the pool",
     Check.SERVICE_THREADS: "the service never filled the pool",
+    Check.POOLS_USED: "a part of the pools was not used",
     Check.SPEED: "the machine was slower or faster than usual",
 }
 """Check -> what its failure means, in a few words."""
@@ -103,6 +104,10 @@ _TEMPLATES: Mapping[Check, str | Callable[[Values], str]] = {
     Check.SERVICE_THREADS: "{waiting_users:number} users waited for a response, but on average only "
     "{wanting_requests:number} requests used or wanted one of the {pool_size} connections: the service's worker "
     "threads, or its CPU, keep it from using more",
+    Check.POOLS_USED: lambda values: (
+        "only {used} of {pools:#pool} " + ("was" if values["used"] == 1 else "were") + " used: users that keep their "
+        "connections to the service open stay with the process that accepted them"
+    ),
     Check.ERRORS: "failed transactions: {failed:kinds} ({share:.2f %})",
     Check.STEADY_STATE: "throughput changed by {change:+.1f %} from the first half of the step to the second",
     Check.WORKERS: "the workers that stayed to the end of the step had {connections} of the {pool_size} connections",
