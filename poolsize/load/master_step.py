@@ -25,6 +25,8 @@ LARGEST_BACKLOG = 100_000
 """A backlog of so many transactions ends a step in any case."""
 PAUSES = 5
 """Mean pauses so far, of which the short ones are over first: nearly 4 of all, when 1 exponential pause in 40 lasts."""
+RISE = 0.05
+"""Throughput rises where it is higher than before by more than this share."""
 LOOKS = (1, 2, 4)
 """Counted lengths, in planned lengths of a step, at which a step with a precision or a rate may end.
 
@@ -114,7 +116,23 @@ def _start_seconds(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[Step
         return max(plan.warm_up_seconds, ceil(min(most, WARM_UP * relaxation)))
     unserved = sum(second.unserved > 0 for second in seconds)
     served_after = unserved + 1 if unserved else 0
-    return max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)), _paused_after(plan, seconds))
+    start = max(plan.warm_up_seconds, min(served_after, ceil(plan.pool_timeout_seconds)), _paused_after(plan, seconds))
+    return _risen_after(plan, [second.transactions for second in seconds], start)
+
+
+def _risen_after(plan: SweepPlan, throughput: Sequence[int], start: int) -> int:
+    """Return the seconds until throughput no longer rises, at least start, at most the plan's longest warm-up.
+
+    A JVM compiles while it serves, and is faster from then on. Throughput rises where the seconds after a moment have
+    more of it than as many before. While too few seconds are over to show that, the warm-up ends at that moment.
+    """
+    window = min(plan.warm_up_seconds, plan.step_seconds)
+    while start < plan.longest_warm_up_seconds and len(throughput) >= start + window:
+        before, after = throughput[start - window : start], throughput[start : start + window]
+        if sum(after) <= (1 + RISE) * sum(before):
+            break
+        start = min(plan.longest_warm_up_seconds, start + ceil(window / 2))
+    return start
 
 
 def _paused_after(plan: SweepPlan, seconds: Sequence[StepSecond]) -> int:

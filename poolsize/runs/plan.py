@@ -98,6 +98,8 @@ class SweepPlan:
     workload: the locustfile's name, without its folder and ending.
     warm_up_seconds: shortest beginning of each step that is stored but not counted. In a closed loop, no second counts
     before every user was served once, and before five mean pauses.
+    longest_warm_up_seconds: in a closed loop, a warm-up in which throughput still rises goes on for up to so long; 0
+    for no such warm-up.
     step_seconds: shortest counted time after the warm-up.
     repeats: number of steps at each size of a grid.
     think_time_ms: mean pause of a user between transactions, exponentially distributed.
@@ -135,6 +137,7 @@ class SweepPlan:
     pool: PoolKind = PoolKind.FAIR
     max_p95_ms: Limit | None = None
     max_p99_ms: Limit | None = None
+    longest_warm_up_seconds: StepSeconds = 0
 
     def __post_init__(self) -> None:
         if self.rate is not None and self.think_time_ms:

@@ -155,6 +155,11 @@ class DescribedService:
         """The database of the file, as an error names it."""
         return f"`application` {self.typed}: database"
 
+    @property
+    def starts_jvm(self) -> bool:
+        """Whether the command that starts the application runs Java."""
+        return self.file.start is not None and Path(shlex.split(self.file.start)[0]).name == "java"
+
     def command(self, name: str, pool_size: int) -> Command:
         """Return a command of the file for a pool size, with its variables; for `restore`, those without a size."""
         variables = {

@@ -21,6 +21,10 @@ LATE_SECONDS = 2.0
 STARTING_SECONDS, IDLE_SECONDS, IDLE_CORES = 30.0, 0.5, 0.1
 """How long processes may still start after the first is ready; they are ready when they use less than so many cores
 together, for so many seconds."""
+COLD_JVM = (
+    "start: a JVM compiles its code anew after each start, and is slow until then; it stays warm with `resize` in "
+    "place of `start`"
+)
 SHOWN_LINES, SHOWN_BYTES = 3, 8_192
 """Last lines of the application's output in an error, and how much of the output is read for them."""
 
@@ -40,10 +44,12 @@ class RunningService:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """A sentence that names the metrics page, once it had a value that no pool can have; else nothing."""
+        """Sentences on a JVM that is started for each size, and on a metrics page with values that no pool can have."""
+        notes = (COLD_JVM,) if self._described.starts_jvm else ()
         if self._metrics is None or self._unusable is None:
-            return ()
-        return (f"metrics {self._metrics.shown}: {self._unusable}: values that no pool can have are not recorded",)
+            return notes
+        unusable = f"{self._unusable}: values that no pool can have are not recorded"
+        return (*notes, f"metrics {self._metrics.shown}: {unusable}")
 
     def set_pool_size(self, pool_size: int) -> float:
         """Let the application run with this pool size, wait until it is ready, and return the seconds that took.

@@ -30,6 +30,7 @@ class SweepStarted:
     step_seconds: planned length of a step, warm-up included. counted_seconds: the part of it after the warm-up.
     budget_seconds: rest of a search's budget; None for a grid. notes: sentences for the user.
     of_application: whether an application's pool is measured, whose changes of size take time as well.
+    users: concurrent users. largest: the largest pool size that may be measured.
     """
 
     run: str
@@ -42,6 +43,8 @@ class SweepStarted:
     counted_seconds: float = 0.0
     complete: bool = False
     of_application: bool = False
+    users: int = 0
+    largest: int = 0
 
 
 @dataclass(frozen=True)

@@ -113,4 +113,6 @@ def _started(run: Run, path: str, notes: tuple[str, ...], *, complete: bool) -> 
         counted_seconds=plan.step_seconds,
         complete=complete,
         of_application=run.setting.application is not None,
+        users=plan.users,
+        largest=plan.largest,
     )

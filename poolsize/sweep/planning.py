@@ -23,9 +23,9 @@ SEARCH_VERIFY = (70,)
 A replay has no open loop, and in an application's sweep the arrivals would be the user's own Locust file's. A grid
 measures what was named, and nothing else.
 """
-APPLICATION_DEFAULTS = {"warm_up_seconds": 10, "step_seconds": 15}
+APPLICATION_DEFAULTS = {"warm_up_seconds": 10, "step_seconds": 15, "longest_warm_up_seconds": 60}
 """Fields of the plan that have another default in an application's sweep: an application that has just started is slow,
-and each change of size costs time, so that fewer and longer steps tell more.
+a JVM until it has compiled its code, and each change of size costs time, so that fewer and longer steps tell more.
 """
 
 

@@ -18,7 +18,7 @@ from poolsize.sweep.options import FLAGS
 from tests.conftest import ROOT, Command, in_ci
 from tests.pages import Block, all_blocks, blocks, environment, link_checkout, pages, shown
 
-LANGUAGES = {"sh", "console", "sql", "python", "yaml", "toml", "text"}
+LANGUAGES = {"sh", "console", "sql", "python", "yaml", "toml", "java", "text"}
 NO_SERVER = (
     "poolsize recommend", "poolsize fleet", "poolsize config", "poolsize explain", "poolsize sweep --replay",
     "poolsize import", "poolsize report", "poolsize scenario --list",

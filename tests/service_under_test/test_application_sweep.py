@@ -30,6 +30,7 @@ from tests.conftest import (
     measured_again,
     on_mariadb,
 )
+from tests.pages import blocks
 
 pytestmark = pytest.mark.server
 CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
@@ -72,7 +73,7 @@ def service(server: PrivateServer) -> Iterator[TaskService]:
 
 def answers(service: TaskService) -> bool:
     try:
-        with urllib.request.urlopen(f"{service.url}/health", timeout=2):  # noqa: S310 (the service of the test)
+        with urllib.request.urlopen(service.url + service.kind.ready, timeout=2):  # noqa: S310 (the service of the test)
             return True
     except (urllib.error.URLError, OSError):
         return False
@@ -374,6 +375,40 @@ def test_a_running_application_gets_its_old_size_back(
         running.wait()
 
 
+JMX = "-Dcom.sun.management.jmxremote"
+
+
+@pytest.mark.experiment
+@pytest.mark.slow
+@on_mariadb
+def test_a_running_jvm_is_resized_by_the_program_of_the_documentation(
+    server: PrivateServer, tmp_path: Path, poolsize: Command
+) -> None:
+    """HikariCP grows and shrinks to exactly the size, and has its old size at the end."""
+    (program,) = [block.text for block in blocks("docs/how-to/application-pool.md") if block.language == "java"]
+    (tmp_path / "SetPoolSize.java").write_text(program)
+    port = free_port()
+    with task_service(server, "spring") as service:
+        flags = f"{JMX}.port={port} {JMX}.host=127.0.0.1 {JMX}.authenticate=false {JMX}.ssl=false"
+        command = service.start.replace("java ", f"java {flags} -Djava.rmi.server.hostname=127.0.0.1 ").split()
+        registered = {"SPRING_DATASOURCE_HIKARI_REGISTER_MBEANS": "true"}
+        running = subprocess.Popen(command, cwd=ROOT, env=os.environ | service.environment("3") | registered)
+        try:
+            assert_soon(lambda: answers(service))
+            resize, restore = (f"java {tmp_path}/SetPoolSize.java {port} {size}" for size in ("{pool_size}", "3"))
+            file = resized(service, tmp_path, resize, restore, left_out=("start", "environment"))
+            done = poolsize("sweep", "--application", str(file), *QUICKLY, "--pool-sizes=1,6", timeout=300)
+            assert_swept(done)
+            run = load_run(tmp_path / "a.jsonl")
+            assert {step.pool_size: step.server_connections for step in curve_of(run)} == {1: 1, 6: 6}
+            assert all(step.counter("pool_max") in {None, step.pool_size} for step in run.steps)  # None: read late
+            with urllib.request.urlopen(f"{service.url}/actuator/prometheus") as metrics:  # noqa: S310 (of the test)
+                assert 'hikaricp_connections_max{pool="HikariPool-1"} 3.0' in metrics.read().decode()
+        finally:
+            running.terminate()
+            running.wait()
+
+
 @pytest.mark.experiment
 @on_mariadb
 def test_a_sweep_resumes_with_the_files_that_it_began_with(
@@ -400,10 +435,15 @@ def test_a_sweep_resumes_with_the_files_that_it_began_with(
     assert_measured(load_run(run), {1, 4})
 
 
-def resized(service: TaskService, folder: Path, resize: str, restore: str) -> Path:
-    """The file of a service that runs already."""
+def resized(
+    service: TaskService,
+    folder: Path,
+    resize: str,
+    restore: str,
+    left_out: tuple[str, ...] = ("start", "database", "environment", "metrics"),
+) -> Path:
+    """The file of a service that runs already, without these keys."""
     file = service.file(folder, f'resize = "{resize}"', f'restore = "{restore}"')
-    left_out = ("start", "database", "environment", "metrics")
     lines = [line for line in file.read_text().splitlines() if not line.startswith(left_out)]
     file.write_text("\n".join(lines) + "\n")
     return file

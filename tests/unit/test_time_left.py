@@ -85,6 +85,8 @@ def test_time_between_steps_counts_as_well() -> None:
          "4 steps of 10 s (8 s counted), about 40 s; writing a.jsonl"),
         (SweepStarted("a.jsonl", 4, 0, 10.0, of_application=True),
          "4 steps of 10 s, about 40 s and the changes of size; writing a.jsonl"),
+        (SweepStarted("a.jsonl", 0, 0, 10.0, budget_seconds=600, users=80, largest=40),
+         "a search of up to 40 connections with 80 users, in steps of 10 s, at most 10 min 00 s; writing a.jsonl"),
         (SweepStarted("a.jsonl", 4, 4, 10.0, complete=True), "a.jsonl is complete: no step is left to measure"),
     ],
 )  # fmt: skip

@@ -162,7 +162,8 @@ class ProgressBar:
             changes = " and the changes of size" if sweep.of_application else ""
             work = f"{steps} of {length}, about {left}{changes}; writing {sweep.run}"
         else:
-            work = f"a search in steps of {length}, at most {left}; writing {sweep.run}"
+            sizes = f"up to {count(sweep.largest, 'connection')} with {count(sweep.users, 'user')}"
+            work = f"a search of {sizes}, in steps of {length}, at most {left}; writing {sweep.run}"
         for line in (work, *(f"poolsize: {with_flags(note)}" for note in sweep.notes)):
             self._say(line)
         self._task = self._bar.add_task("", total=self._announced_end, now="")
