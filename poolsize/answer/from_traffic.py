@@ -69,7 +69,7 @@ def size_use(database: SharedDatabase, place: int) -> SizeUse:
         return pool_use(traffic.loaded(load).of_process(one_away=one_away), pool_size)
 
     traffic, twice = database.traffics[place], tuple(traffic.twice() for traffic in database.traffics)
-    load, load_at_twice = database.load_of(place), replace(database, traffics=twice).load_of(place)
+    load, load_at_twice = database.load_of(place), replace(database, traffics=twice).load_of(place, one_away=False)
     away = use(traffic, load, one_away=True) if traffic.service.instances > 1 else None
     return SizeUse(load, use(traffic, load), away, use(traffic.twice(), load_at_twice))
 
@@ -191,7 +191,7 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     away = service.instances if service.instances > 1 else None
     if answer.decides == "supply" and answer.load and answer.supply and answer.supply.rates is not None:
         databases = [SharedDatabase((traffic,), (size,), answer.supply) for size in (answer.pool_size, need)]
-        totals_ms = [mean_total_ms(database, 0) for database in databases]
+        totals_ms = [mean_total_ms(database, 0)[0] for database in databases]
         share = traffic.rate / float(answer.supply.rates.max())
         yield WaitsElsewhere(answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms, share, away)
         most = keeping_up(traffic.rate, answer.supply.rates)[1]

@@ -62,7 +62,7 @@ class SharedDatabase:
     def load(self) -> DatabaseLoad | None:
         """The load by all services; None where the pools of any are too small for it."""
         if len(self.traffics) == 1:
-            return self.load_of(0)
+            return self.load_of(0, one_away=False)
         together = all_traffic(self.traffics)
         if self.supply is None or self.supply.rates is None:
             return _unslowed(together, sum(map(_connections, self.traffics, self.pool_sizes)))
@@ -71,8 +71,11 @@ class SharedDatabase:
         load = shared_load(self.supply.rates, *self._with_first(place))
         return load and replace(load, usage_ms=1000 * load.mean / together.rate)
 
-    def load_of(self, place: int) -> DatabaseLoad | None:
-        """Return the load by the service at this place; None where its pools are too small for its traffic."""
+    def load_of(self, place: int, *, one_away: bool = True) -> DatabaseLoad | None:
+        """Return the load by the service at this place; None where its pools are too small for its traffic.
+
+        one_away: whether the load knows the usage times while an instance is away.
+        """
         traffic, size = self.traffics[place], self.pool_sizes[place]
         if self.supply is None or self.supply.rates is None:
             return _unslowed(traffic, _connections(traffic, size))
@@ -85,8 +88,8 @@ class SharedDatabase:
             unslowed = _unslowed(traffic.with_usage(usage_ms), _connections(traffic, size))
             in_use = in_use if unslowed is None else unslowed.in_use
         slowing = load.slowing and _longer(load.slowing, times)
-        one_away = self.busiest(place).slowing if traffic.service.instances > 1 else None
-        return DatabaseLoad(in_use, usage_ms, slowing, one_away)
+        away = self.busiest(place).slowing if one_away and traffic.service.instances > 1 else None
+        return DatabaseLoad(in_use, usage_ms, slowing, away)
 
     def busiest(self, place: int) -> ProcessTraffic:
         """Return the traffic of a process of a service while an instance is away, with the usage times then.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import inf
 from typing import Literal
 
@@ -58,20 +59,26 @@ def process_needs(traffics: Sequence[Traffic], supply: Supply | None = None) -> 
         for most, need, traffic in zip(largest_pools(traffics, supply.rates), needs, traffics, strict=True)
     ]
     kept: list[bool] = []
+
+    @cache
+    def wait_p99_ms(place: int, sizes: tuple[int, ...]) -> float:
+        """Return the p99 wait time with these pool sizes. Later rounds ask for many of them again."""
+        return _wait_p99_ms(SharedDatabase(tuple(traffics), sizes, supply), place)
+
     for _ in range(BALANCING):
         before = needs
         database = SharedDatabase(tuple(traffics), tuple(need.pool_size for need in before), supply)
-        wanted = [_wanted(database, place, most) for place, most in enumerate(largest)]
+        wanted = [_wanted(database, place, most, wait_p99_ms) for place, most in enumerate(largest)]
         needs = [_within_bounds(traffic, size) for traffic, (size, _) in zip(traffics, wanted, strict=True)]
         kept = [keeps or need.decides != "need" for need, (_, keeps) in zip(needs, wanted, strict=True)]
         if needs == before or len(traffics) == 1:
             break
     database = SharedDatabase(tuple(traffics), tuple(need.pool_size for need in needs), supply)
-    return [
-        need if keeps else replace(need, need=size, pool_size=size, decides="supply")
-        for place, (need, keeps) in enumerate(zip(needs, kept, strict=True))
-        for size in (nearly_shortest(database, place),)
-    ]
+    for place in range(len(needs)):
+        if not kept[place]:
+            size = nearly_shortest(database, place)
+            needs[place] = replace(needs[place], need=size, pool_size=size, decides="supply")
+    return needs
 
 
 def largest_pools(traffics: Sequence[Traffic], rates: Vector) -> list[int]:
@@ -94,22 +101,29 @@ def _wanted_alone(traffic: Traffic) -> int:
     return smallest_pool(process, traffic.most_wait_ms)
 
 
-def _wanted(database: SharedDatabase, place: int, most: int) -> tuple[int, bool]:
+def _wanted(
+    database: SharedDatabase, place: int, most: int, wait_p99_ms: Callable[[int, tuple[int, ...]], float]
+) -> tuple[int, bool]:
     """Return the pool that a process of a service wants, with the pools of the others, and whether it keeps the limit.
 
-    Threads do not bound it.
+    wait_p99_ms: as _wait_p99_ms, of a place and the pool sizes. Threads do not bound the pool.
     """
     own, before = database.traffics[place], database.pool_sizes[place]
+
+    def with_size(size: int) -> float:
+        return wait_p99_ms(place, database.with_pool(place, size).pool_sizes)
+
+    size = _smallest(with_size, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
+    return size, size < most or with_size(size) <= own.most_wait_ms
+
+
+def _wait_p99_ms(database: SharedDatabase, place: int) -> float:
+    """Return the p99 wait time of a service while an instance is away, if threads do not bound its pool."""
+    own = database.traffics[place]
     unbounded = replace(own, service=replace(own.service, threads=None, connections_per_thread=None))
     traffics = (*database.traffics[:place], unbounded, *database.traffics[place + 1 :])
-
-    def wait_p99_ms(size: int) -> float:
-        sizes = (*database.pool_sizes[:place], size, *database.pool_sizes[place + 1 :])
-        busiest = replace(database, traffics=traffics, pool_sizes=sizes).busiest(place)
-        return pool_use(replace(busiest, wait_limit_ms=inf), size).wait_p99_ms
-
-    size = _smallest(wait_p99_ms, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
-    return size, size < most or wait_p99_ms(size) <= own.most_wait_ms
+    busiest = replace(database, traffics=traffics).busiest(place)
+    return pool_use(replace(busiest, wait_limit_ms=inf), database.pool_sizes[place]).wait_p99_ms
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
@@ -155,20 +169,21 @@ def nearly_shortest(database: SharedDatabase, place: int) -> int:
     """
     floor, largest = database.traffics[place].service.floor, database.pool_sizes[place]
     tried = sorted({int(size) for size in np.geomspace(floor, max(floor, largest), TRIED).round()})
-    resized = [database.with_pool(place, size) for size in tried]
-    usual, away = ([mean_total_ms(each, place, one_away=away) for each in resized] for away in (False, True))
-    lasting = [total_ms if total_away_ms < inf else inf for total_ms, total_away_ms in zip(usual, away, strict=True)]
-    totals = lasting if min(lasting) < inf else usual
+    usual = [mean_total_ms(database.with_pool(place, size), place) for size in tried]
+    lasting = [total_ms if lasts else inf for total_ms, lasts in usual]
+    totals = lasting if min(lasting) < inf else [total_ms for total_ms, _ in usual]
     return next(size for size, total_ms in zip(tried, totals, strict=True) if total_ms <= CLOSE * min(totals))
 
 
-def mean_total_ms(database: SharedDatabase, place: int, *, one_away: bool = False) -> float:
-    """Return the mean total time of a service's requests; infinite where its pools are too small for its traffic.
+def mean_total_ms(database: SharedDatabase, place: int) -> tuple[float, bool]:
+    """Return the mean total time of a service's requests, and whether its pools last while an instance is away.
 
-    one_away: while an instance is away, with the usage times that all instances have.
+    The time is infinite where the pools are too small for the traffic. While an instance is away, usage times are those
+    that the other instances then have.
     """
     load = database.load_of(place)
     if load is None:
-        return inf
-    process = database.traffics[place].loaded(load).of_process(one_away=one_away)
-    return load.usage_ms + pool_use(replace(process, wait_limit_ms=inf), database.pool_sizes[place]).wait_ms
+        return inf, False
+    traffic, pool_size = replace(database.traffics[place].loaded(load), wait_limit_ms=None), database.pool_sizes[place]
+    wait_ms = pool_use(traffic.of_process(), pool_size).wait_ms
+    return load.usage_ms + wait_ms, traffic.of_process(one_away=True).is_served(pool_size)

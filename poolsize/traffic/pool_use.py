@@ -80,6 +80,11 @@ class ProcessTraffic:
         usage_ms = float(usages_ms[min(connections, len(usages_ms)) - 1])
         return replace(self, usage=replace(self.usage, mean_ms=usage_ms))
 
+    def is_served(self, pool_size: int) -> bool:
+        """Return whether a pool of this size serves all requests, however long they wait."""
+        most = min(pool_size, self.most_in_use or pool_size)
+        return self.full(most).load < most * MOST_UTILISATION
+
 
 @dataclass(frozen=True)
 class PoolUse:
@@ -107,7 +112,7 @@ def pool_use(traffic: ProcessTraffic, pool_size: int) -> PoolUse:
     """
     most = min(pool_size, traffic.most_in_use or pool_size)
     full = traffic.full(most)
-    if full.load >= most * MOST_UTILISATION and traffic.wait_limit_ms == inf:
+    if traffic.wait_limit_ms == inf and not traffic.is_served(pool_size):
         return PoolUse(pool_size, most / pool_size, 1.0, inf, inf, inf, 0.0)
     if traffic.most_in_use is not None and pool_size >= traffic.most_in_use:
         return PoolUse(pool_size, min(traffic.load, most) / pool_size, 0.0, 0.0, 0.0, 0.0, 0.0)

@@ -12,15 +12,15 @@ which it returns from an age then obey a matrix Riccati equation, which is solve
 Times are in mean usage times, rates per mean usage time.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf, log, log2
-from operator import methodcaller
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.traffic.usage_phases import ConnectionsInUse, UsagePhases
+from poolsize.traffic.usage_phases import UsagePhases, ending, starting, staying
 
 CONVERGED = 1e-14
 MOST_ITERATIONS = 60
@@ -29,7 +29,8 @@ RAREST = 1e-5
 """The probability of a longer wait down to which a distribution is computed."""
 FIRST_TIME = 0.01
 """The first wait time of a distribution without a limit, in times between two ends of a usage."""
-STEPS = 16
+DOUBLINGS = 4
+STEPS = 2**DOUBLINGS
 """Times between a time and its double."""
 MOST_OCTAVES = 60
 SMALL_NORM, TERMS = 0.1, 10
@@ -101,50 +102,58 @@ def waits(
 ) -> Waits:
     """Return the waits of requests of which none waits longer than the limit.
 
-    Without a limit, the mean rate of the arrivals is below the pool size. speeds: as in ConnectionsInUse, in each state
-    of the arrivals or in all of them; None for 1.
+    Without a limit, the mean rate of the arrivals is below the pool size. speeds: at which phases go on with 0, 1, ...
+    connections in use, 1 with all of them; one row for each state of the arrivals or for all. None for 1.
     """
     rows = np.broadcast_to(1.0 if speeds is None else speeds, (arrivals.number, pool_size + 1))
-    queue = _Queue(arrivals, tuple(ConnectionsInUse(phases, row) for row in rows), pool_size)
+    queue = _Queue(arrivals, phases, rows, pool_size)
     return _unlimited(queue) if limit == inf else _limited(queue, limit)
 
 
 @dataclass(frozen=True)
 class _Queue:
-    """The rates of a full pool, between states of the arrivals and of the connections in use.
-
-    in_use: in each state of the arrivals.
-    """
+    """The rates between states of the arrivals and of the connections in use. speeds: as in waits, of each state."""
 
     arrivals: Arrivals
-    in_use: tuple[ConnectionsInUse, ...]
+    phases: UsagePhases
+    speeds: Vector
     pool_size: int
 
-    @property
-    def staying(self) -> Vector:
-        return self.in_states(methodcaller("staying", self.pool_size))
+    def staying(self, in_use: int) -> Vector:
+        """Return the rates of the changes of phase, those of the usages that end on the diagonal too."""
+        return kronecker(np.diag(self.speeds[:, in_use]), staying(self.phases, in_use))
 
-    @property
+    def ending(self, in_use: int) -> Vector:
+        """Return the rates of the changes to one connection fewer in use."""
+        return kronecker(np.diag(self.speeds[:, in_use]), ending(self.phases, in_use))
+
+    def starting(self, in_use: int) -> Vector:
+        """Return the rates of the arrivals that find a free connection."""
+        return kronecker(np.diag(self.arrivals.rates), starting(self.phases, in_use))
+
+    def changing(self, in_use: int) -> Vector:
+        """Return the rates of the changes of the arrivals' state."""
+        return kronecker(self.arrivals.changes, np.eye(len(self.phases.in_first(in_use))))
+
+    @cached_property
     def handing_over(self) -> Vector:
-        return self.in_states(methodcaller("handing_over", self.pool_size))
+        """The rates of the changes in which a usage ends and the next one starts on its connection."""
+        of_phases = ending(self.phases, self.pool_size) @ starting(self.phases, self.pool_size - 1)
+        return kronecker(np.diag(self.speeds[:, self.pool_size]), of_phases)
 
-    def in_states(self, rates: Callable[[ConnectionsInUse], Vector]) -> Vector:
-        """Return rates of the connections in use, which leave the state of the arrivals as it is."""
-        states = zip(np.eye(self.arrivals.number), self.in_use, strict=True)
-        return np.asarray(sum(kronecker(np.diag(state), rates(in_use)) for state, in_use in states))
-
-    @property
+    @cached_property
     def arriving(self) -> Vector:
-        return np.asarray(kronecker(np.diag(self.arrivals.rates), np.eye(self.pool_size + 1)))
+        """The rates of the arrivals that wait."""
+        return kronecker(np.diag(self.arrivals.rates), np.eye(len(self.phases.in_first(self.pool_size))))
 
-    @property
+    @cached_property
     def no_arrival(self) -> Vector:
-        return kronecker(self.arrivals.changes, np.eye(self.pool_size + 1)) - self.arriving
+        return self.changing(self.pool_size) - self.arriving
 
     @property
     def weights(self) -> Vector:
         """How much a request counts whose arrival found this state of the arrivals."""
-        return np.repeat(self.arrivals.weights, self.pool_size + 1)
+        return np.repeat(self.arrivals.weights, len(self.phases.in_first(self.pool_size)))
 
     def arriving_in(self, level: Vector) -> float:
         """Return the weighted arrivals in states with these probabilities."""
@@ -154,23 +163,30 @@ class _Queue:
 
 
 def _unlimited(queue: _Queue) -> Waits:
-    returning = first_passages(queue.arriving, queue.staying + queue.no_arrival, queue.handing_over)
+    staying_full = queue.staying(queue.pool_size)
+    returning = first_passages(queue.arriving, staying_full + queue.no_arrival, queue.handing_over)
     *free, full = _levels(queue, returning)
-    ageing = queue.staying + returning @ queue.arriving
+    ageing = staying_full + returning @ queue.arriving
     first = full @ queue.arriving
     served = np.linalg.solve(-ageing, queue.handing_over.sum(axis=1) * queue.weights)
     time, octave = FIRST_TIME / queue.pool_size / STEPS, 0
-    step, times, longer = exponential(ageing * time), [0.0], [float(first @ served)]
-    total = sum(map(queue.arriving_in, free)) + longer[0]
-    state = first
-    while longer[-1] > RAREST * total and octave < MOST_OCTAVES:
-        for _ in range(STEPS):
-            state = state @ step
-            times.append(times[-1] + time)
-            longer.append(float(state @ served))
-        step, time, octave = (step, time, 1) if octave == 0 else (step @ step, 2 * time, octave + 1)
+    times, longer = [np.zeros(1)], [np.array([first @ served])]
+    total = sum(map(queue.arriving_in, free)) + float(longer[0][0])
+    state, powers = first, [exponential(ageing * time)]
+    while longer[-1][-1] > RAREST * total and octave < MOST_OCTAVES:
+        states = (state @ powers[0])[None]
+        for doubling in range(DOUBLINGS):
+            if doubling == len(powers):
+                powers.append(powers[-1] @ powers[-1])
+            states = np.concatenate([states, states @ powers[doubling]])
+        state = states[-1]
+        times.append(times[-1][-1] + time * np.arange(1, STEPS + 1))
+        longer.append(states @ served)
+        if octave > 0:
+            powers, time = powers[1:], 2 * time
+        octave += 1
     mean = float(first @ np.linalg.solve(-ageing, served))
-    return Waits(np.array(times), np.maximum(longer, 0.0) / total, mean / total)
+    return Waits(np.concatenate(times), np.maximum(np.concatenate(longer), 0.0) / total, mean / total)
 
 
 def _limited(queue: _Queue, limit: float) -> Waits:
@@ -206,7 +222,7 @@ Crossing = tuple[Vector, Vector, Vector, Vector]
 
 def _crossed(queue: _Queue, step: float) -> Crossing:
     """Return the crossing of a step. One so short that the exponential of its rates is small is doubled."""
-    fluid = np.block([[queue.staying, -queue.handing_over], [queue.arriving, -queue.no_arrival]])
+    fluid = np.block([[queue.staying(queue.pool_size), -queue.handing_over], [queue.arriving, -queue.no_arrival]])
     doublings = max(0, ceil(log2(float(np.abs(fluid).sum(axis=1).max()) * step)))
     (up, down), (back, forth) = (
         (row[:, : len(row)], row[:, len(row) :]) for row in np.split(exponential(fluid * step / 2**doublings), 2)
@@ -248,8 +264,9 @@ def exponential(matrix: Vector) -> Vector:
 
 def kronecker(ones: Vector, others: Vector) -> Vector:
     """Return the Kronecker product of two matrices. That of numpy takes several times as long for small ones."""
-    shape = np.multiply(ones.shape, others.shape)
-    return np.asarray((ones[:, None, :, None] * others[None, :, None, :]).reshape(shape))
+    (rows, columns), (inner_rows, inner_columns) = ones.shape, others.shape
+    products = ones[:, None, :, None] * others[None, :, None, :]
+    return np.asarray(products.reshape(rows * inner_rows, columns * inner_columns))
 
 
 def _integrals(values: Vector, steps: Vector) -> Vector:
@@ -263,16 +280,21 @@ def first_passages(up: Vector, local: Vector, down: Vector) -> Vector:
     By logarithmic reduction (Latouche and Ramaswami 1993).
     """
     identity = np.eye(len(local))
-    above, below = np.linalg.solve(-local, up), np.linalg.solve(-local, down)
+    above, below = _solved(-local, up, down)
     passages, climb = below.copy(), above.copy()
     for _ in range(MOST_ITERATIONS):
         both = identity - above @ below - below @ above
-        above, below = np.linalg.solve(both, above @ above), np.linalg.solve(both, below @ below)
+        above, below = _solved(both, above @ above, below @ below)
         more = climb @ below
         passages, climb = passages + more, climb @ above
         if more.max() < CONVERGED:
             break
     return np.asarray(passages / passages.sum(axis=1, keepdims=True))  # a stable queue always comes back
+
+
+def _solved(matrix: Vector, *sides: Vector) -> Sequence[Vector]:
+    """Return the solutions of a system for right-hand sides of its size."""
+    return np.hsplit(np.linalg.solve(matrix, np.hstack(sides)), len(sides))
 
 
 def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
@@ -281,19 +303,12 @@ def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
     returning: the states in which nobody waits any more, after an arrival at a full pool. Level by level, the levels
     above are folded into returns to this one.
     """
-    arrivals = queue.arrivals
-    rates = np.diag(arrivals.rates)
-    local, ratios = queue.staying + queue.no_arrival + queue.arriving @ returning, []
+    local, ratios = queue.staying(queue.pool_size) + queue.no_arrival + queue.arriving @ returning, []
     for fewer in reversed(range(queue.pool_size)):
-        ending = queue.in_states(methodcaller("ending", fewer + 1))
-        starting = np.asarray(kronecker(rates, queue.in_use[0].starting(fewer)))
-        ratios.append(np.linalg.solve(-_balanced(local, ending).T, starting.T).T)
-        local = (
-            kronecker(arrivals.changes, np.eye(fewer + 1))
-            + queue.in_states(methodcaller("staying", fewer))
-            + ratios[-1] @ ending
-        )
-    kernel = np.linalg.svd(_balanced(local, np.zeros((arrivals.number, 1))).T)[2][-1]
+        fewer_in_use = queue.ending(fewer + 1)
+        ratios.append(np.linalg.solve(-_balanced(local, fewer_in_use).T, queue.starting(fewer).T).T)
+        local = queue.changing(fewer) + queue.staying(fewer) + ratios[-1] @ fewer_in_use
+    kernel = np.linalg.svd(_balanced(local, np.zeros((queue.arrivals.number, 1))).T)[2][-1]
     levels = [kernel / kernel.sum()]
     for ratio in reversed(ratios):
         levels.append(levels[-1] @ ratio)
@@ -305,5 +320,7 @@ def _balanced(local: Vector, ending: Vector) -> Vector:
 
     Source: Grassmann, Taksar and Heyman (1985).
     """
-    others = local - np.diag(local.diagonal())
-    return np.asarray(others - np.diag(others.sum(axis=1) + ending.sum(axis=1)))
+    balanced = local.copy()
+    np.fill_diagonal(balanced, 0.0)
+    np.fill_diagonal(balanced, -balanced.sum(axis=1) - ending.sum(axis=1))
+    return balanced

@@ -8,7 +8,7 @@ a pool, the others are its environment: while its requests wait, more connection
 tests/unit/test_shared_pools.py holds the bounds of the errors.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, log, sqrt
 
@@ -109,8 +109,7 @@ def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
         of_others = np.ones(1)
         for each in others:
             of_others = _sum_of(of_others, _power(_weights(each, tilt, most), each.number), most)
-        of_others, of_all = (_padded(each, most) for each in (of_others, _sum_of(of_own, of_others, most)))
-        in_use = _in_use(of_all, tilt * total)
+        in_use = _in_use(_padded(_sum_of(of_own, of_others, most), most), tilt * total)
         served = _completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always)
         requests = _birth_death(total, served[1:])
         if requests[-1] * served[-1] < NEGLIGIBLE * (served[-1] - total):
@@ -119,7 +118,8 @@ def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
         if most > MOST_REQUESTS:
             return None
     elsewhere = _in_use(of_others, tilt * (total - own.rate)) + always
-    of_pool = _of_pool(own, of_own, requests, lambda in_use: of_others * _usage(rates, in_use + elsewhere))
+    used = np.append(np.arange(min(own.connections, most)), own.connections)
+    of_pool = _of_pool(of_own, requests, of_others * _usage(rates, used[:, None] + elsewhere))
     waiting = of_pool[own.connections :]
     of_connections = np.zeros(own.connections + 1)
     of_connections[: min(own.connections, most + 1)] = of_pool[: own.connections]
@@ -127,20 +127,22 @@ def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
     return SharedUse(_shares(in_use + always, requests), of_connections, float(waiting @ np.arange(len(waiting))))
 
 
-def _of_pool(own: Pools, of_own: Vector, requests: Vector, others: Callable[[int], Vector]) -> Vector:
+def _of_pool(of_own: Vector, requests: Vector, others: Vector) -> Vector:
     """Return the probabilities of 0, 1, ... requests in a pool.
 
-    of_own: its weights. requests: probabilities of 0, 1, ... requests in all pools. others: connections of the pool in
-    use -> weights of 0, 1, ... requests in the others.
+    of_own: its weights. requests: probabilities of 0, 1, ... requests in all pools. others: weights of 0, 1, ...
+    requests in the others, one row for 0, 1, ... connections of the pool in use, the last for all of them.
     """
-    most, full = len(requests) - 1, min(own.connections, len(requests) - 1)
-    of_all, with_full = np.zeros(most + 1), others(own.connections)[: most + 1 - full]
-    for number in range(full):
-        of_all[number:] += of_own[number] * others(number)[: most + 1 - number]
-    of_all[full:] += np.convolve(of_own[full:], with_full)[: most + 1 - full]
+    end, full = len(requests), len(others) - 1
+    of_all, with_full = np.zeros(end), others[full, : end - full]
+    for number, row in enumerate(others[:full]):
+        of_all[number : number + len(row)] += of_own[number] * row[: end - number]
+    of_all[full:] += np.convolve(of_own[full:], with_full)[: end - full]
     ratios = np.divide(requests, of_all, out=np.zeros_like(of_all), where=of_all > LEAST)
-    fewer = [float(ratios[number:] @ others(number)[: most + 1 - number]) for number in range(full)]
-    more = np.correlate(ratios[full:], with_full, "full")[most - full :]
+    fewer = [
+        float(ratios[number : number + len(row)] @ row[: end - number]) for number, row in enumerate(others[:full])
+    ]
+    more = np.correlate(ratios[full:], with_full, "full")[len(with_full) - 1 :]
     of_pool = of_own * np.append(fewer, more)
     return np.asarray(of_pool / of_pool.sum())
 

@@ -11,9 +11,11 @@ Phases have their times in mean usage times.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import erfc, exp, inf, isfinite, log, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poolsize.analysis.vector import Vector
 from poolsize.errors import BadInput
@@ -23,6 +25,8 @@ LEAST_VARIATION = 0.5
 NORMAL_QUANTILES = {0.95: 1.6449, 0.99: 2.3263}
 LONGER = 0.35
 """The share of the usages in progress that still take longer than the time on which phases and usages agree."""
+KEPT = 256
+"""Matrices of each kind that are kept, for the next pool size."""
 
 
 @dataclass(frozen=True)
@@ -114,15 +118,19 @@ class UsagePhases:
     rates: tuple[float, float]
     onward: float
 
+    def in_first(self, in_use: int) -> NDArray[np.int64]:
+        """Return how many of the connections in use may be in the first phase: all of them if there is no second."""
+        return np.arange(0 if self.first < 1 or self.onward else in_use, in_use + 1)
+
 
 def usage_phases(usage: UsageTimes) -> UsagePhases:
     """Return phases with these usage times' variation, LEAST_VARIATION or more, and third moment."""
     variation, third = usage.variation, usage.third_moment
+    if variation == 1:
+        return UsagePhases(1.0, (1.0, 1.0), 0.0)
     if variation < 1:
         return UsagePhases(1.0, (2.0, 1 / variation), 1 / (2 * variation))
-    if third is None or variation == 1:
-        return UsagePhases(*_same_share(variation), 0.0)
-    return _mixed(variation, third)
+    return UsagePhases(*_same_share(variation), 0.0) if third is None else _mixed(variation, third)
 
 
 def _mixed(variation: float, third: float) -> UsagePhases:
@@ -141,37 +149,28 @@ def _same_share(variation: float) -> tuple[float, tuple[float, float]]:
     return often, (2 * often, 2 * (1 - often))
 
 
-@dataclass(frozen=True)
-class ConnectionsInUse:
-    """Connections in use, by how many of them are in the first phase: 0 to all of them, one row for each number.
+# The states of the connections in use are how many of them are in the first phase. Rates are per mean usage time.
 
-    Rates are per mean usage time. speeds: at which phases go on with 0, 1, ... connections in use, 1 with all of them.
-    """
 
-    phases: UsagePhases
-    speeds: Vector
+@lru_cache(KEPT)
+def staying(phases: UsagePhases, in_use: int) -> Vector:
+    """Return the generator of changes of phase, the rates of the usages that end on its diagonal too."""
+    in_first, (first, second) = phases.in_first(in_use), phases.rates
+    moves = np.diag(in_first[1:] * first * phases.onward, -1)
+    return np.asarray(moves - np.diag(in_first * first + (in_use - in_first) * second))
 
-    def staying(self, in_use: int) -> Vector:
-        """Return the generator of changes of phase, the rates of the usages that end on its diagonal too."""
-        in_first, (first, second) = np.arange(in_use + 1), self.phases.rates
-        moves = np.diag(in_first[1:] * first * self.phases.onward, -1)
-        return np.asarray(self.speeds[in_use] * (moves - np.diag(in_first * first + (in_use - in_first) * second)))
 
-    def ending(self, in_use: int) -> Vector:
-        """Return the rates of the changes to one connection fewer in use."""
-        in_first, (first, second) = np.arange(in_use + 1), self.phases.rates
-        ends = np.zeros((in_use + 1, in_use))
-        ends[in_first[1:], in_first[:-1]] = in_first[1:] * first * (1 - self.phases.onward)
-        ends[in_first[:-1], in_first[:-1]] += (in_use - in_first[:-1]) * second
-        return np.asarray(self.speeds[in_use] * ends)
+@lru_cache(KEPT)
+def ending(phases: UsagePhases, in_use: int) -> Vector:
+    """Return the rates of the changes to one connection fewer in use."""
+    in_first, (first, second) = phases.in_first(in_use)[:, None], phases.rates
+    leaving = in_first - phases.in_first(in_use - 1)
+    of_first = (leaving == 1) * in_first * first * (1 - phases.onward)
+    return np.asarray(of_first + (leaving == 0) * (in_use - in_first) * second)
 
-    def starting(self, in_use: int) -> Vector:
-        """Return the probabilities of the changes to one connection more in use."""
-        in_first = np.arange(in_use + 1)
-        starts = np.zeros((in_use + 1, in_use + 2))
-        starts[in_first, in_first + 1], starts[in_first, in_first] = self.phases.first, 1 - self.phases.first
-        return starts
 
-    def handing_over(self, in_use: int) -> Vector:
-        """Return the rates of the changes in which a usage ends and the next one starts on its connection."""
-        return np.asarray(self.ending(in_use) @ self.starting(in_use - 1))
+@lru_cache(KEPT)
+def starting(phases: UsagePhases, in_use: int) -> Vector:
+    """Return the probabilities of the changes to one connection more in use."""
+    joining = phases.in_first(in_use + 1) - phases.in_first(in_use)[:, None]
+    return np.asarray((joining == 1) * phases.first + (joining == 0) * (1 - phases.first))
