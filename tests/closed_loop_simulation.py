@@ -132,8 +132,10 @@ def step_of(network: Network, size: int, order: int, done: Floats, length: int) 
 
 
 def _encoded(times_us: NDArray[np.int64]) -> str:
+    """Return the histogram, whose three digits are eleven bits."""
     histogram = empty_histogram()
-    for time_us, number in zip(*np.unique(times_us, return_counts=True), strict=True):
+    rounded = np.maximum(0, np.frexp(times_us)[1] - 11)
+    for time_us, number in zip(*np.unique(times_us >> rounded << rounded, return_counts=True), strict=True):
         histogram.record_value(int(time_us), int(number))
     return encoded(histogram)
 

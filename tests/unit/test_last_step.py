@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +36,22 @@ def planning(run: Run, **changes: Any) -> Run:
     return replace(run, setting=replace(run.setting, plan=replace(run.plan, verify=(70,), **changes)))
 
 
-def simulated(seconds: int, seed: int = 3) -> tuple[Run, Step]:
-    """A run whose last step is missing, and that step, which lasts so long."""
-    random = np.random.default_rng(seed)
+@cache
+def simulated() -> tuple[Run, Step]:
+    """A run whose last step is missing, and that step."""
+    random = np.random.default_rng(3)
     run = simulated_run(NETWORK, SIZES, 40, random, 0.0, 0.0)
     run = replace(planning(run, sizes=(), search=Search(4, 1, 16)), ended=SearchEnd.CERTAIN)
     (planned,) = steps_to_verify(run)
     assert planned.rate
     arriving = replace(NETWORK, users=ARRIVING, think_ms=1000 * ARRIVING / planned.rate)
-    (step,) = simulated_run(arriving, (planned.pool_size,), seconds, random, 0.0, 0.0).steps
+    (step,) = simulated_run(arriving, (planned.pool_size,), 20, random, 0.0, 0.0).steps
     return run, replace(step, rate=planned.rate, order=len(run.steps), users=run.plan.users)
 
 
-RUN, LAST = simulated(20)
-WHOLE = replace(RUN, steps=(*RUN.steps, LAST))
+def whole() -> Run:
+    run, last = simulated()
+    return replace(run, steps=(*run.steps, last))
 
 
 def of_answer(answer: Recommendation) -> tuple[bool, TotalTimes]:
@@ -68,8 +71,9 @@ def text_of(answer: Recommendation) -> str:
 
 
 def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
-    computed, answer = recommend(RUN), recommend(WHOLE)
-    (step,) = analyze(WHOLE).verified
+    recorded, _ = simulated()
+    computed, answer = recommend(recorded), recommend(whole())
+    (step,) = analyze(whole()).verified
     (_, by_model), (is_measured, total_ms) = of_answer(computed), of_answer(answer)
     assert is_measured
     assert total_ms == TotalTimes(step.total.p95, step.total.p99_9)
@@ -89,8 +93,9 @@ def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
 
 
 def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> None:
-    slow = replace(LAST, latencies=RUN.steps[0].latencies, sections=RUN.steps[0].sections)
-    computed, answer = recommend(RUN), recommend(replace(RUN, steps=(*RUN.steps, slow)))
+    recorded, last = simulated()
+    slow = replace(last, latencies=recorded.steps[0].latencies, sections=recorded.steps[0].sections)
+    computed, answer = recommend(recorded), recommend(replace(recorded, steps=(*recorded.steps, slow)))
     (_, total_ms), (_, by_model) = of_answer(answer), of_answer(computed)
     assert total_ms.p95 > 2 * by_model.p95
     (finding,) = (each for each in answer.findings if isinstance(each, ModelledTimes))
@@ -102,10 +107,11 @@ def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> Non
 
 def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> None:
     """Three sizes determine no closed network."""
-    run = replace(RUN, steps=RUN.steps[1:4])
+    recorded, last = simulated()
+    run = replace(recorded, steps=recorded.steps[1:4])
     assert all(price.at_rate is None for price in recommend(run).prices)
     (planned,) = steps_to_verify(run)
-    answer = recommend(replace(run, steps=(*run.steps, replace(LAST, pool_size=planned.pool_size, rate=planned.rate))))
+    answer = recommend(replace(run, steps=(*run.steps, replace(last, pool_size=planned.pool_size, rate=planned.rate))))
     is_measured, total_ms = of_answer(answer)
     assert is_measured
     assert all(price.at_rate is None for price in others(answer))
@@ -115,8 +121,9 @@ def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> Non
 
 
 def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
-    short = replace(LAST, sections={})
-    answer = recommend(replace(RUN, steps=(*RUN.steps, short)))
+    recorded, last = simulated()
+    short = replace(last, sections={})
+    answer = recommend(replace(recorded, steps=(*recorded.steps, short)))
     assert of_answer(answer)[0]
     assert "Infinity" not in recommendation_json(answer)
     assert "outside of" not in text_of(answer)
@@ -124,31 +131,33 @@ def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
 
 def test_what_the_step_does_not_show_is_computed() -> None:
     """At another rate, for an application with other usage times, and where the step failed a check."""
-    assert LAST.rate
-    assert of_answer(recommend(WHOLE, rate=1.005 * LAST.rate))[0]
-    assert not of_answer(recommend(WHOLE, rate=1.1 * LAST.rate))[0]
-    application = recommend(WHOLE, client_times=ClientTimes(30.0))
+    recorded, last = simulated()
+    assert last.rate
+    assert of_answer(recommend(whole(), rate=1.005 * last.rate))[0]
+    assert not of_answer(recommend(whole(), rate=1.1 * last.rate))[0]
+    application = recommend(whole(), client_times=ClientTimes(30.0))
     assert not any(price.at_rate and price.at_rate.measured for price in application.prices)
-    failed = replace(LAST, checks=(CheckResult(Check.ARRIVALS, False, {}),))
-    assert not of_answer(recommend(replace(RUN, steps=(*RUN.steps, failed, failed))))[0]
+    failed = replace(last, checks=(CheckResult(Check.ARRIVALS, False, {}),))
+    assert not of_answer(recommend(replace(recorded, steps=(*recorded.steps, failed, failed))))[0]
 
 
 def test_an_interrupted_sweep_answers_without_the_step_and_says_how_to_measure_it() -> None:
-    answer = recommend(RUN)
+    recorded, _ = simulated()
+    answer = recommend(recorded)
     assert NothingVerified() in answer.findings
     assert "`poolsize sweep --resume` measures it" in text_of(answer)
-    assert NothingVerified() not in recommend(WHOLE).findings
-    assert (next_step(RUN),) == steps_to_verify(RUN)
-    assert next_step(WHOLE) is None
+    assert NothingVerified() not in recommend(whole()).findings
+    assert (next_step(recorded),) == steps_to_verify(recorded)
+    assert next_step(whole()) is None
 
 
 def test_a_stored_step_is_read_again(tmp_path: Path) -> None:
-    with RunWriter(tmp_path / "a.jsonl", WHOLE.setting) as writer:
-        for step in WHOLE.steps:
+    with RunWriter(tmp_path / "a.jsonl", whole().setting) as writer:
+        for step in whole().steps:
             writer.append(step)
         writer.append_end(SearchEnd.CERTAIN)
     read = load_run(tmp_path / "a.jsonl")
-    assert recommend(read) == recommend(WHOLE)
+    assert recommend(read) == recommend(whole())
     assert next_step(read) is None
 
 

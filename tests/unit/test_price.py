@@ -175,6 +175,7 @@ def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
     )
 
 
+@pytest.mark.long
 def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
     answer = recommend(analyze(a_run({1: 100, 8: 400, 192: 1000, 768: 1010}, users=2000)))
     assert answer.pool_size is not None

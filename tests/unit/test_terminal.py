@@ -109,7 +109,8 @@ def test_control_characters_are_shown_and_json_stays_json() -> None:
      ["compare", "{run}", RUN], ["compare", "{run}", RUN, "--json"], ["compare", "{run}", RUN, "--plot", "a.svg"],
      ["report", "{run}", "--output", "a.html"], ["report", "{run}", "--output", "a.md"],
      ["config", "--for", "hikaricp", "--run", "{run}"], ["analyze", "{run}x"], ["config", "--check", "{run}"],
-     ["sweep", "--resume", "{run}"], ["application", "check", "{run}"], ["fleet", "{run}"], ["{run}"]],
+     pytest.param(["sweep", "--resume", "{run}"], marks=pytest.mark.long), ["application", "check", "{run}"],
+     ["fleet", "{run}"], ["{run}"]],
     ids=" ".join,
 )  # fmt: skip
 def test_the_name_of_a_file_is_shown_and_not_obeyed(words: list[str], tmp_path: Path, poolsize_here: Command) -> None:

@@ -86,12 +86,13 @@ def shared_cores(cores: int, pool_size: int, rate: float, requests: int, random:
 
 NETWORKS = [
     Network(users=64, cores=2, client_ms=2.0, cpu_ms=4.0, slowdown=0.0),
-    pytest.param(Network(users=64, cores=2, client_ms=1.0, cpu_ms=4.0, slowdown=0.03), marks=pytest.mark.long),
-    pytest.param(Network(users=64, cores=1, client_ms=4.0, cpu_ms=2.0, slowdown=0.0), marks=pytest.mark.long),
-    pytest.param(Network(users=64, cores=4, client_ms=10.0, cpu_ms=4.0, slowdown=0.01), marks=pytest.mark.long),
+    Network(users=64, cores=2, client_ms=1.0, cpu_ms=4.0, slowdown=0.03),
+    Network(users=64, cores=1, client_ms=4.0, cpu_ms=2.0, slowdown=0.0),
+    Network(users=64, cores=4, client_ms=10.0, cpu_ms=4.0, slowdown=0.01),
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("network", NETWORKS)
 def test_the_price_table_has_the_total_times_of_a_simulated_open_loop(network: Network) -> None:
     """The run is a closed loop. At the answer's rate, the two smallest pools that keep up have the simulated times."""
