@@ -22,6 +22,8 @@ from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.price import DIGITS, CurrentSize
 from poolsize.bounds import MOST_CORES
 from poolsize.errors import BadInput
+from poolsize.traffic.total_times import WEIGHTS, usage_distributions
+from poolsize.traffic.usage_phases import UsageTimes
 
 
 class Unknown(StrEnum):
@@ -175,6 +177,18 @@ def size_for_application(analysis: Analysis, client_times: ClientTimes) -> Appli
     if not size.is_certain:
         raise BadInput(f"{text}: {EXPLANATIONS[Unknown.UNCERTAIN]}; leave it out, or measure longer and more sizes")
     return size
+
+
+def usage_of_run(analysis: Analysis) -> UsageTimes:
+    """Return the usage times of a run's transactions in the database alone, when nothing queues.
+
+    They vary as with the smallest measured pool. Raises BadInput where the run does not show them.
+    """
+    network, distributions = analysis.models.network_with_client, usage_distributions(analysis.by_size)
+    if network is None or not distributions:
+        raise BadInput(f"--rate also needs --usage-time with this run: {EXPLANATIONS[_why_unknown(analysis)]}")
+    times = distributions[min(distributions)]
+    return UsageTimes(network.database_ms, max(0.0, float(WEIGHTS @ times**2) - 1))
 
 
 EXPLANATIONS = {

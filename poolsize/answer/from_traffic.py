@@ -15,12 +15,15 @@ from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_findings import (
     Collapses,
+    CurrentPool,
     KeepsWait,
     LimitAllows,
     LimitBound,
     NearKnee,
     SpreadAssumed,
     ThreadsBound,
+    ThreadsUnknown,
+    UsageOfRun,
     WaitsElsewhere,
     bound,
     of_database,
@@ -148,7 +151,7 @@ def recommend_for(
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
     if decides == "need" and supply is not None and supply.rates is not None:
         database = SharedDatabase((traffic,), (need,), supply)
-        if database.load and database.load.mean >= supply.connections:
+        if database.load and traffic.loaded(database.load).in_use >= supply.connections:
             size = nearly_shortest(database, 0)
             decides = "need" if size == need else "supply"
     useful = size
@@ -159,7 +162,8 @@ def recommend_for(
     sizes = tuple(size_use(SharedDatabase((traffic,), (each,), supply), 0) for each in sorted(around))
     of_all = None if is_beyond(traffic.rate, supply) else need
     answer = TrafficAnswer(traffic, limit, size, of_all, decides, allowed, supply, sizes)
-    return replace(answer, findings=tuple(_findings(answer, of_process, useful)))
+    findings = (*_findings(answer, of_process, useful), *_of_current(answer, current))
+    return replace(answer, findings=findings)
 
 
 def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
@@ -178,8 +182,23 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     if answer.limit is None:
         instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
         yield LimitUnknown(answer.connections_in_deploy, instances)
+    if service.threads is None and answer.pool_size > 1:
+        yield ThreadsUnknown(answer.pool_size)
+    if traffic.usage_of_run:
+        yield UsageOfRun(traffic.usage.mean_ms)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":
         yield SpreadAssumed(several=False)
+
+
+def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]:
+    """Yield what today's pool size means beside the answer; nothing where no pool size helps."""
+    if current is None or answer.need is None:
+        return
+    service = answer.traffic.service
+    waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
+    away = service.instances if service.instances > 1 else None
+    connections = (current * service.pools, answer.connections)
+    yield CurrentPool(current, answer.pool_size, waits[current], waits[answer.pool_size], *connections, away)
 
 
 def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:

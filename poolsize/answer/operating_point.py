@@ -81,7 +81,7 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
     rate: float
 
 
-class RateTooHigh(Caution, code="rate_too_high"):
+class RateTooHigh(Caution, code="rate_too_high", leads=True):
     """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
 
     keeps_up: the smallest pool size that does; None without. highest: the throughput that no pool size exceeds.

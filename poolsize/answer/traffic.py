@@ -25,8 +25,9 @@ class Traffic:
     rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
     usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
-    which a request gives up; None for never. It changes the waits of the table, and not the need. slowed_by: the
-    database's load, which lengthens the usage times; None where they are those that were given.
+    which a request gives up; None for never. It changes the waits of the table, and not the need. usage_of_run: whether
+    the usage times are those of the run's transactions in the database. slowed_by: the database's load, which lengthens
+    the usage times; None where they are those that were given.
     Raises BadInput for values that no traffic has.
     """
 
@@ -36,6 +37,7 @@ class Traffic:
     burst: float = 1.0
     max_wait_p99_ms: float | None = None
     wait_limit_ms: float | None = None
+    usage_of_run: bool = False
     slowed_by: DatabaseLoad | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:

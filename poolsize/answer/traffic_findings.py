@@ -194,18 +194,51 @@ class Collapses(Caution, code="traffic_collapses", is_doubt=True):
 class SupplyUnknown(Caution, code="traffic_supply_unknown"):
     """Nothing is known of what the database can use.
 
-    in_use: connections, on average. cores: with which the formula gives as many, with one disk.
+    in_use: connections, on average. cores: with which the formula gives as many as are in use in the busiest second,
+    with one disk. has_bursts: whether that second differs from others.
     """
 
     in_use: float
     in_use_p99_9: int
     cores: int
+    has_bursts: bool
 
 
 class SpreadAssumed(Caution, code="traffic_spread_assumed"):
     """Usage times are taken to vary like exponential ones. several: whether there may be several services."""
 
     several: bool
+
+
+class UsageOfRun(Caution, code="traffic_usage_of_run"):
+    """The usage times are those of the run's transactions in the database, when nothing queues.
+
+    usage_ms: their mean.
+    """
+
+    usage_ms: float
+
+
+class ThreadsUnknown(Caution, code="traffic_threads_unknown"):
+    """The threads of a process are not known, and with fewer than pool_size a process can't use its pool."""
+
+    pool_size: int
+
+
+class CurrentPool(Reason, code="traffic_current"):
+    """The user's pool size today, beside the answer, pool_size.
+
+    current_p99_ms, p99_ms: waits with either, infinite for a queue that grows without end. current_connections,
+    connections: of all pools. one_away_of: as in KeepsWait.
+    """
+
+    current: int
+    pool_size: int
+    current_p99_ms: float
+    p99_ms: float
+    current_connections: int
+    connections: int
+    one_away_of: int | None
 
 
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
@@ -240,7 +273,7 @@ def of_database(
     connections: of all pools. services: that the traffic is of.
     """
     usage_ms, knee = traffic.usage.mean_ms, knee_rate(supply)
-    in_use = traffic.in_use if load is None else load.mean
+    in_use = traffic.loaded(load).in_use
     if knee is not None and is_beyond(traffic.rate, supply):
         yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
     elif supply is not None and knee is None and in_use >= supply.connections:
@@ -253,17 +286,18 @@ def of_database(
             if connections > most:
                 yield Collapses(connections, most, traffic.rate)
     elif supply is None:
-        yield SupplyUnknown(load.mean, load.quantile(OFTEN), max(1, ceil((load.mean - 1) / 2)))
+        busiest = traffic.burst * in_use
+        yield SupplyUnknown(in_use, load.quantile(OFTEN), max(1, ceil((busiest - 1) / 2)), traffic.burst > 1)
     else:
         beyond = load.beyond(supply.connections)
         full = load.beyond(connections - 1)
-        yield InUse(load.mean, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
-        if load.mean < supply.connections <= traffic.burst * load.mean:
-            yield BurstBeyondSupply(traffic.burst * load.mean, supply.connections)
+        yield InUse(in_use, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
+        if in_use < supply.connections <= traffic.burst * in_use:
+            yield BurstBeyondSupply(traffic.burst * in_use, supply.connections)
         if knee is not None:
             assert supply.rates is not None
             full_rate = float(supply.rates[min(connections, len(supply.rates)) - 1])
             yield Slows(usage_ms, load.usage_ms, knee, connections, full_rate, supply.highest_measured)
-            if load.mean >= supply.connections:
-                yield NearKnee(load.mean, supply.connections, traffic.rate / knee)
+            if in_use >= supply.connections:
+                yield NearKnee(in_use, supply.connections, traffic.rate / knee)
     yield from supply.doubts if supply else ()

@@ -10,8 +10,10 @@ from poolsize.errors import BadInput, WorkFailed
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.application import ClientTimes
+    from poolsize.answer.fleet import Service
     from poolsize.answer.recommendation import Recommendation
-    from poolsize.answer.traffic import Supply
+    from poolsize.answer.traffic import Supply, Traffic
+    from poolsize.command_line.traffic_options import TrafficOptions
 
 
 def complete_run(path: str) -> "Analysis":
@@ -61,6 +63,17 @@ def require_shown(answer: "Recommendation", named: str) -> None:
             f"{named}: the pool is not the limit in this run, so it does not show how many connections the database "
             "can use: leave it out"
         )
+
+
+def traffic_with(
+    demand: "TrafficOptions", usage_ms: float | None, service: "Service", analysis: "Analysis | None"
+) -> "Traffic":
+    """Return the traffic of the options; without a usage time, the run's transactions have it. Raises BadInput."""
+    if usage_ms is not None or analysis is None:
+        return demand.traffic(usage_ms, service)
+    from poolsize.answer.application import usage_of_run
+
+    return demand.traffic(None, service, usage_of_run(analysis))
 
 
 def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":

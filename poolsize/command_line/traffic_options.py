@@ -54,49 +54,51 @@ class TrafficOptions(QuickRecord):
         """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
         if with_limits and self.rate is not None:
             raise BadInput(
-                "--max-p95 and --max-p99 are limits of a run's total time; with --rate, give --usage-time and "
-                "--max-wait-p99"
+                "--max-p95 and --max-p99 are limits of a run's total time: with --rate, give --max-wait-p99 in their "
+                "place"
             )
         for name, value in vars(self).items():
             if value is not None and self.rate is None:
                 raise BadInput(f"{flag(name.removesuffix('_ms'))} also needs --rate")
 
-    def rate_of_run(self, fleet: "FleetOptions") -> float | None:
-        """Return the rate at which a run's own transactions arrive, at one pool; None where no rate was typed.
+    def is_rate_alone(self, fleet: "FleetOptions") -> bool:
+        """Return whether a rate was typed and nothing else that describes an application and its traffic."""
+        typed = {name for name, value in (vars(self) | vars(fleet)).items() if value is not None}
+        return typed == {"rate"}
 
-        Raises BadInput for options that describe an application, whose usage time is missing.
-        """
-        for name, value in (vars(self) | vars(fleet)).items():
-            if self.rate is not None and value is not None and name != "rate":
-                option = flag(name.removesuffix("_ms"))
-                raise BadInput(f"with --rate, {option} also needs --usage-time: {USAGE_TIME}")
-        return self.rate
-
-    def traffic(self, usage_ms: float | None, service: "Service") -> "Traffic":
-        """Return the traffic. Raises BadInput."""
+    def traffic(self, usage_ms: float | None, service: "Service", of_run: "UsageTimes | None" = None) -> "Traffic":
+        """Return the traffic. of_run: the usage times of a run, for those that were not typed. Raises BadInput."""
         from poolsize.answer.traffic import Traffic
+        from poolsize.traffic.usage_phases import UsageTimes
 
-        if usage_ms is None:
+        if usage_ms is not None:
+            usage = self._varied(UsageTimes(usage_ms))
+        elif of_run is not None:
+            usage = self._varied(of_run)
+        else:
             raise BadInput(f"--rate also needs --usage-time: {USAGE_TIME}")
         assert self.rate is not None
-        burst = 1.0 if self.burst is None else self.burst
-        return Traffic(self.rate, self._usage(usage_ms), service, burst, self.max_wait_p99_ms, self.wait_limit_ms)
+        burst, is_of_run = 1.0 if self.burst is None else self.burst, usage_ms is None
+        return Traffic(self.rate, usage, service, burst, self.max_wait_p99_ms, self.wait_limit_ms, is_of_run)
 
-    def _usage(self, mean_ms: float) -> "UsageTimes":
-        from poolsize.traffic.usage_phases import UsageTimes, log_normal
+    def _varied(self, usage: "UsageTimes") -> "UsageTimes":
+        """Return usage times with the p95 or the p99 that was typed."""
+        from poolsize.traffic.usage_phases import log_normal
 
-        exponential = UsageTimes(mean_ms)
         if self.usage_p95_ms is not None and self.usage_p99_ms is not None:
             raise BadInput("--usage-p95 and --usage-p99 both say how usage times vary: leave one out")
         for name, probability, quantile_ms in (("p95", 0.95, self.usage_p95_ms), ("p99", 0.99, self.usage_p99_ms)):
             if quantile_ms is not None:
-                usage = log_normal(mean_ms, probability, quantile_ms)
-                if usage is None:
+                varied = log_normal(usage.mean_ms, probability, quantile_ms)
+                if varied is None:
                     most = {"p95": "3.86", "p99": "14.9"}[name]
-                    mean = f"a mean of {mean_ms:g}ms"
-                    raise BadInput(f"`usage_{name}` {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean")
-                return usage
-        return exponential
+                    mean = f"a mean of {usage.mean_ms:g}ms"
+                    raise BadInput(
+                        f"`usage_{name}` {quantile_ms:g}ms with {mean}: give 1 to {most} times the mean, which "
+                        "log-normal times have at most"
+                    )
+                return varied
+        return usage
 
 
 READERS: dict[str, tuple[str, Callable[[str], float]]] = {

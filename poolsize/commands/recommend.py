@@ -20,7 +20,7 @@ from poolsize.command_line.options import (
     limit_options,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, end_unless, supply_of
+from poolsize.command_line.run_file import complete_run, end_unless, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.latency_limit import LatencyLimits
-    from poolsize.answer.traffic import Supply
+    from poolsize.answer.traffic import Supply, Traffic
     from poolsize.facts.inspection import Inspection
 
 OF_THREADS = ("app_threads", "connections_per_thread")
@@ -58,8 +58,8 @@ OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
     "--run",
     "run_path",
     metavar="RUN",
-    help="Answer from this measured run. With --rate and without --usage-time, the price table has the total times at "
-    "that rate.",
+    help="Answer from this measured run. With --rate alone, the price table has the total times at that rate; with "
+    "options of a fleet too, the answer is the pool size of each process.",
 )
 @click.option(
     "--usage-time",
@@ -106,17 +106,18 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     demand.check(with_limits=limits is not None)
-    if demand.rate is not None and not (run_path and facts["usage_time_ms"] is None):
+    is_of_run = run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
+    if demand.rate is not None and not is_of_run:
         from poolsize.answer.from_traffic import recommend_for
         from poolsize.present.text.traffic import traffic_json, traffic_text
 
-        traffic = demand.traffic(facts["usage_time_ms"], fleet.service())
-        supply, inspection = _supply(run_path, url, facts, encryption)
+        analysis = _analysis(run_path, may_have=OF_THREADS) if run_path else None
+        traffic = traffic_with(demand, facts["usage_time_ms"], fleet.service(), analysis)
+        supply, inspection = _supply(run_path, analysis, url, traffic, facts, encryption)
         needed = recommend_for(traffic, supply, _limit(fleet, inspection), current)
         click.echo(traffic_json(needed) if as_json else traffic_text(needed))
         end_unless(needed.need)
         return
-    rate = demand.rate_of_run(fleet)
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
@@ -130,7 +131,7 @@ def recommend(
         analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ())
         from poolsize.answer.from_run import recommend as recommend_from
 
-        answer = recommend_from(analysis, limits, current, client_times, rate)
+        answer = recommend_from(analysis, limits, current, client_times, demand.rate)
     else:
         inspection = _inspected(url, facts, encryption)
         if inspection and facts["cores"] is None:
@@ -150,7 +151,12 @@ def recommend(
 
 
 def _supply(
-    run_path: str | None, url: str | None, facts: dict[str, Any], encryption: Encryption
+    run_path: str | None,
+    analysis: "Analysis | None",
+    url: str | None,
+    traffic: "Traffic",
+    facts: dict[str, Any],
+    encryption: Encryption,
 ) -> "tuple[Supply | None, Inspection | None]":
     """Return what the database can use, by a run or by the formula, and the facts of a server that was asked.
 
@@ -158,10 +164,9 @@ def _supply(
     """
     from poolsize.answer.traffic import Supply
 
-    usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
-    if run_path:
-        analysis = _analysis(run_path, may_have=OF_THREADS)
-        return supply_of(run_path, analysis, _client_times(usage_ms, cpu_ms, app_cores)), None
+    _, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
+    if run_path and analysis:
+        return supply_of(run_path, analysis, _client_times(traffic.usage.mean_ms, cpu_ms, app_cores)), None
     if cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
     inspection = _inspected(url, facts, encryption)

@@ -21,7 +21,7 @@ from poolsize.command_line.options import (
     json_option,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, measured_answer, supply_of
+from poolsize.command_line.run_file import complete_run, measured_answer, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TrafficOptions, traffic_options
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.pool_config.proxy import proxy_findings, shared_connections, shared_service
@@ -214,12 +214,15 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
     from poolsize.present.text.traffic import traffic_json, traffic_text
 
     service, supply = asked.fleet.service(), None
-    traffic, is_proxy = asked.demand.traffic(asked.usage_time_ms, service), stack is not None and stack.is_proxy
-    if asked.run_path is not None:
+    analysis = None if asked.run_path is None else complete_run(asked.run_path)
+    traffic, is_proxy = (
+        traffic_with(asked.demand, asked.usage_time_ms, service, analysis),
+        stack is not None and stack.is_proxy,
+    )
+    if asked.run_path is not None and analysis is not None:
         from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
 
-        analysis = complete_run(asked.run_path)
-        client_times = ClientTimes(traffic.usage.mean_ms, None, None)
+        client_times = ClientTimes(traffic.usage.mean_ms)
         supply, facts = supply_of(asked.run_path, analysis, client_times), facts.measured_in(analysis)
     if is_proxy:
         shared = replace(traffic, service=shared_service(service, limit))
@@ -251,7 +254,11 @@ def _caution(settings: PoolSettings, stack: Stack | None) -> None:
     stack: of the configuration, or None.
     """
     known = settings.server.max_connections is not None or not settings.fleet_known
-    unsaid = {"traffic_supply_unknown", *(("fleet_limit_unknown",) if known else ())}  # `recommend` says the former
+    unsaid = {
+        "traffic_supply_unknown",
+        "traffic_threads_unknown",
+        *(("fleet_limit_unknown",) if known else ()),
+    }  # `recommend` says the former
     findings = [finding for finding in settings.plan.findings if finding.code not in unsaid]
     deciding = [finding for finding in findings if finding.code in ("fleet_limit", "fleet_floor", "traffic_floor")]
     reasons = reason_sentences(deciding) if settings.is_reduced else ()

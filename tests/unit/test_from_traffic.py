@@ -3,12 +3,14 @@
 import json
 from dataclasses import replace
 from math import inf, isinf
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from poolsize.answer.application import ClientTimes, usage_of_run
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
 from poolsize.answer.from_traffic import recommend_for
@@ -19,11 +21,15 @@ from poolsize.answer.traffic_findings import (
     Collapses,
     KeepsWait,
     LimitBound,
+    SupplyUnknown,
     ThreadsBound,
     WaitsElsewhere,
 )
 from poolsize.answer.traffic_need import smallest_pool
+from poolsize.command_line.run_file import complete_run, supply_of
 from poolsize.errors import BadInput
+from poolsize.present.text.sentences.findings import reason_sentences
+from poolsize.present.text.traffic import traffic_json
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
@@ -270,6 +276,68 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command) -> N
 def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
     done = poolsize_here(*QUESTION, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--json")
     assert json.loads(done.stdout)["supply"]["basis"] == "measured"
+
+
+def test_the_usage_times_of_a_fleet_are_those_of_the_run_where_none_are_given() -> None:
+    """The transactions of the run hardly vary: a pool of each process has shorter waits than exponential ones have."""
+    analysis = complete_run(str(EXAMPLES["scan-mariadb"]))
+    usage = usage_of_run(analysis)
+    assert usage.mean_ms == pytest.approx(23.6, rel=0.01)
+    assert usage.variation < 0.05
+
+
+def test_the_command_takes_the_usage_time_of_its_run(poolsize_here: Command) -> None:
+    question = ("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--rate", "60/s", "--instances", "3", "--json")
+    of_run = json.loads(poolsize_here(*question).stdout)
+    typed = json.loads(poolsize_here(*question, "--usage-time", "23.6ms").stdout)
+    assert of_run["traffic"]["usage_ms"] == pytest.approx(23.6, rel=0.01)
+    assert of_run["traffic"]["usage_variation"] < 0.05 < typed["traffic"]["usage_variation"]
+    codes = {finding["code"] for finding in of_run["findings"]}
+    assert "traffic_usage_of_run" in codes
+    assert "traffic_spread_assumed" not in codes
+
+
+def test_a_recording_has_no_usage_time_for_a_fleet(poolsize_here: Command, tmp_path: Path) -> None:
+    run = tmp_path / "replay.jsonl"
+    assert poolsize_here("sweep", "--replay", "specsdm91", "--output", str(run)).returncode == 0
+    done = poolsize_here("recommend", "--run", str(run), "--rate", "60/s", "--instances", "3")
+    assert done.returncode == 2
+    assert "--rate also needs --usage-time with this run: a replay does not know" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("current", "sentence"),
+    [
+        (10, "Your pool size of 10 is larger: in an overload, 120 connections in place of 72 reach the database."),
+        (6, "Your pool size of 6 is the recommended one."),
+        (5, "With your pool size of 5, the p99 wait time is 31.4 ms with one of 12 instances away."),
+        (2, "With your pool size of 2, the queue grows without end with one of 12 instances away."),
+    ],
+)
+def test_the_answer_says_what_todays_pool_means(current: int, sentence: str) -> None:
+    service = Service("application", 12, 1, threads=200)
+    answer = recommend_for(Traffic(1200, UsageTimes(25), service), current=current)
+    assert sentence in reason_sentences(answer.findings)
+
+
+def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
+    service = Service("application", 12, 1, threads=200)
+    for burst, cores in ((1.0, 15), (5.0, 75)):
+        answer = recommend_for(Traffic(1200, UsageTimes(25), service, burst))
+        (unknown,) = (finding for finding in answer.findings if isinstance(finding, SupplyUnknown))
+        assert unknown.cores == cores
+
+
+@pytest.mark.parametrize("pool_size", [1, 2, 4])
+def test_printed_connections_in_use_keep_littles_law(pool_size: int) -> None:
+    """The rate times the usage time, however many pools share the database of a run."""
+    analysis = complete_run(str(EXAMPLES["scan-mariadb"]))
+    usage = usage_of_run(analysis)
+    supply = supply_of("scan", analysis, ClientTimes(usage.mean_ms))
+    service = Service("application", 3, 1, threads=pool_size)
+    answer = json.loads(traffic_json(recommend_for(Traffic(60, usage, service), supply)))
+    traffic = answer["traffic"]
+    assert traffic["in_use_mean"] == pytest.approx(traffic["rate"] * traffic["loaded_usage_ms"] / 1000)
 
 
 @pytest.mark.parametrize(

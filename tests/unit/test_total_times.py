@@ -235,15 +235,12 @@ def test_the_command_answers_beyond_every_pool(poolsize_here: Command) -> None:
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (("--burst", "3x"), "with --rate, --burst also needs --usage-time"),
-        (("--usage-p99", "40ms"), "with --rate, --usage-p99 also needs --usage-time"),
-        (("--instances", "4"), "with --rate, --instances also needs --usage-time"),
-        (("--max-connections", "151"), "with --rate, --max-connections also needs --usage-time"),
-        (("--max-p95", "20ms"), "with --rate, give --usage-time and --max-wait-p99"),
+        (("--usage-p99", "40ms"), "--usage-p99 40ms with a mean of 1.992ms: give 1 to 14.9 times the mean"),
+        (("--max-p95", "20ms"), "with --rate, give --max-wait-p99 in their place"),
         (("--app-cores", "2"), "--app-cpu-time and --app-cores also need --usage-time"),
     ],
 )
-def test_options_of_an_application_at_a_rate_need_its_usage_time(
+def test_options_of_an_application_at_a_rate_that_the_run_does_not_fit(
     poolsize_here: Command, words: tuple[str, ...], error: str
 ) -> None:
     done = poolsize_here(*RUN, "--rate", "500/s", *words)

@@ -9,7 +9,7 @@ from poolsize.answer.finding import Severity
 from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
 from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
-from poolsize.answer.traffic_findings import OFTEN, BeyondSupply
+from poolsize.answer.traffic_findings import OFTEN, BeyondSupply, LimitBound
 from poolsize.present.text.fleet import pools_text, pools_values
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
@@ -19,6 +19,9 @@ from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import count, milliseconds, number, percent
 
 OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the same traffic and fleet"
+CONFIGURATIONS = (
+    "For another library: poolsize config --for STACK --size CONNECTIONS --instances N --processes N, for each service"
+)
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -30,15 +33,15 @@ def traffic_text(answer: TrafficAnswer) -> str:
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
-    beyond = [finding for finding in answer.findings if isinstance(finding, BeyondSupply)]
-    if_kept = ", if usage times do not grow" if beyond else ""
+    doubts = [finding for finding in answer.findings if isinstance(finding, BeyondSupply | LimitBound)]
+    if_kept = ", if usage times do not grow" if any(isinstance(doubt, BeyondSupply) for doubt in doubts) else ""
     parts = (
-        *(paragraph(sentence(finding)) for finding in beyond),
+        *(paragraph(sentence(finding)) for finding in doubts),
         f"Pool size{if_kept}: {count(answer.pool_size, 'connection')}{each}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
-        caution(tuple(finding for finding in answer.findings if finding not in beyond)),
+        caution(tuple(finding for finding in answer.findings if finding not in doubts)),
         f"For each process: {engine_line(answer.pool_size)}\n{OTHER_LIBRARIES}",
     )
     return "\n\n".join(filter(None, parts))
@@ -122,7 +125,7 @@ def _together_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, A
         "rate": traffic.rate,
         "usage_ms": traffic.usage.mean_ms,
         "loaded_usage_ms": load.usage_ms if load else None,
-        "in_use_mean": load.mean if load else None,
+        "in_use_mean": traffic.loaded(load).in_use if load else None,
         "in_use_p99_9": load.quantile(OFTEN) if load else None,
     }
 
@@ -157,7 +160,7 @@ def traffic_fleet_text(plan: TrafficPlan) -> str:
     doubts = [finding for finding in plan.findings if isinstance(finding, FleetBelowNeed | BeyondSupply)]
     others = [finding for finding in plan.findings if finding not in doubts]
     answer = pools_text(plan.pools, "by the traffic of each service", _services_table(plan), others)
-    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer])
+    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, CONFIGURATIONS])
 
 
 def _services_table(plan: TrafficPlan) -> Table:

@@ -19,13 +19,30 @@ def _(finding: of.KeepsWait) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     wait = "It is then {wait_p99_ms:ms}" if finding.wait_p99_ms else "Fewer than 1 % of the requests wait then"
     if finding.fewer_p99_ms is not None:
-        grows = ", and the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", it is {fewer_p99_ms:ms}"
+        grows = ", the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", it is {fewer_p99_ms:ms}"
         wait += f"; with {count(finding.need - 1, 'connection')}{grows}"
     return filled(
         "The traffic needs {need:#connection}" + (" in each process" if finding.processes > 1 else "") + ": the "
         "smallest pool whose p99 wait time stays within {limit_ms:ms}" + away + ". " + wait + ".",
         vars(finding),
     )
+
+
+@sentence.register
+def _(finding: of.CurrentPool) -> str:
+    away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
+    if finding.current == finding.pool_size:
+        return filled("Your pool size of {current:,} is the recommended one.", vars(finding))
+    if finding.current > finding.pool_size:
+        text = (
+            "Your pool size of {current:,} is larger: in an overload, {current_connections:#connection} in place of "
+            "{connections:,} reach the database."
+        )
+    elif isinf(finding.current_p99_ms):
+        text = f"With your pool size of {{current:,}}, the queue grows without end{away}."
+    else:
+        text = f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{away}."
+    return filled(text, vars(finding))
 
 
 @sentence.register
@@ -211,9 +228,16 @@ register_templates(
         "The p99 waits are usually within 25 % of a simulation's. A lower rate or a shorter usage time helps.",
         of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
-        of.SupplyUnknown: "In use at once, by all processes: {in_use:number} connections on average, and "
-        "more than {in_use_p99_9:,} for at most 0.1 % of the time. By the formula, that takes {cores:#core} or more: "
-        "add --cores of the database's host, or a measured --run.",
+        of.SupplyUnknown: lambda finding: (
+            "In use at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} "
+            "for at most 0.1 % of the time. By the formula, "
+            + ("the busiest second" if finding.has_bursts else "that")
+            + " takes {cores:#core} or more: add --cores of the database's host, or a measured --run."
+        ),
+        of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
+        "varies as they do. If your application holds a connection for longer, add --usage-time.",
+        of.ThreadsUnknown: "How many threads a process has is not known. With fewer than {pool_size:,}, such as 1 of a "
+        "sync worker, it can't use its pool: add --app-threads.",
         of.SpreadAssumed: lambda finding: (
             "Usage times are taken to vary like exponential ones. If a few are much longer, or all are alike, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
