@@ -157,6 +157,8 @@ def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | No
             continue
         above = int(np.argmax(rates >= (1 - tolerance) * capacity))
         between = range(GRID[above - 1] + 1 if above else 1, GRID[above] + 1)
+        if len(between) == 1:
+            return GRID[above], capacity
         first = int(np.argmax(network.throughput(between) >= (1 - tolerance) * capacity))
         return between[first], capacity
     return None

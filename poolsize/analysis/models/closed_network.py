@@ -71,10 +71,10 @@ def throughputs_at(stations: Sequence[Station], delay_ms: float, populations: Se
         constants = numbers * np.log(delay_ms / slowest) - gammaln(numbers + 1)
     for station in used[:-1]:
         constants = _convolved(constants, _weights(station, slowest, numbers), numbers)
-    needed = np.unique([[number - 1, number] for number in populations])
+    needed = np.concatenate([np.asarray(populations) - 1, populations])
     constants = _convolved(constants, _weights(used[-1], slowest, numbers), needed) if used else constants[needed]
-    after = np.searchsorted(needed, populations)
-    return np.asarray(np.exp(constants[after - 1] - constants[after]) / slowest)
+    fewer, as_many = np.split(constants, 2)
+    return np.asarray(np.exp(fewer - as_many) / slowest)
 
 
 def _weights(station: Station, slowest: float, numbers: NDArray[np.int64]) -> Vector:
@@ -91,8 +91,9 @@ def _convolved(left: Vector, right: Vector, places: NDArray[np.int64]) -> Vector
     if quick.min() > SMALLEST:
         return np.asarray(np.log(quick) + sum(highest))[places]
     # A server that slows down makes the terms differ by more than a float's range: each sum gets a scale of its own.
+    places, inverse = np.unique(places, return_inverse=True)
     terms = (left[: last + 1] + right[last::-1] for last in places.tolist())
-    return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])
+    return np.array([high + np.log(np.exp(row - high).sum()) for row in terms for high in [row.max()]])[inverse]
 
 
 class NetworkCurve:
