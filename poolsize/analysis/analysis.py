@@ -81,6 +81,8 @@ class Analysis:
             return None
         by_size = (PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools) for size in self.valid_sizes)
         uses = [use for use in by_size if use]
+        if not uses or len(uses) < len(self.valid_sizes):
+            return None
         saturated_cpu = self.bottleneck is not None and self.bottleneck.name in OF_APPLICATION
         return free_pools(uses, self.plateau.tolerance, saturated_cpu=saturated_cpu)
 

@@ -12,6 +12,14 @@ from poolsize.runs.run import Step
 NEARLY = 0.9
 """Requests per connection, by metrics that are read once a second, from which on a pool counts as full."""
 
+MOST_WAIT = 0.25
+"""Where requests wait for a connection for more of the response time than this, the pool has the longest queue.
+
+A queue that is busy for 0.9 of the time has 9 requests on average (M/M/1), a quarter of 38 users.
+"""
+FEWEST_READINGS = 10
+"""Fewer readings of the metrics do not show that a pool was never full."""
+
 
 def busy_connections(step: Step) -> float | None:
     """Return the mean number of busy connections of a pool; None without metrics."""
@@ -72,11 +80,11 @@ class PoolUse:
 
     @classmethod
     def of(cls, steps: Sequence[Step], pools: int) -> Self | None:
-        """Return the use of the pool in steps of one size; None without metrics of the connections in use."""
+        """Return the use of the pool in steps of one size; None where too few metrics show connections in use."""
         active, waiting = (_readings(steps, name) for name in ("pool_active", "pool_waiting"))
         busy = [number for step in steps if (number := busy_connections(step)) is not None]
         levels = [number for step in steps if (number := _in_each_pool(step, "", "pool_active")) is not None]
-        if not active or not levels:
+        if len(active) < FEWEST_READINGS or not any(active):
             return None
         response_ms = mean_ms(step.latencies.total for step in steps if step.latencies)
         wait_ms = fmean(mean_times_ms(step, pools)[0] for step in steps)
@@ -97,16 +105,19 @@ class PoolUse:
 def free_pools(uses: Sequence[PoolUse], tolerance: float, *, saturated_cpu: bool) -> tuple[PoolUse, PoolUse] | None:
     """Return the use of the smallest pool, and of the smallest that was never full, where no size limits throughput.
 
-    None where the metrics do not show that. They show it where the connections of the smallest pool were free for a
-    part of the time, and without the waits for them throughput would be higher by no more than the tolerance: a closed
-    loop has users / response time (interactive law). Where the application's processors are saturated, throughput
-    would not be higher, however long the waits: requests that do not wait for a connection wait for a core.
+    None where the metrics do not show that. They show it where the smallest pool was never full, or where its
+    connections were free for a part of the time, and without the waits for them throughput would be higher by no more
+    than the tolerance: a closed loop has users / response time (interactive law). Where the application's processors
+    are saturated, throughput would not be higher: requests that do not wait for a connection wait for a core. But most
+    of their wait must be for a core already.
     uses: of the measured sizes, ascending. tolerance: a share of throughput. saturated_cpu: of the application.
     """
-    if len(uses) < 2 or uses[0].is_full or not (saturated_cpu or uses[0].wait_share <= tolerance):
+    smallest, answer = uses[0], _never_full(uses)
+    if len(uses) < 2 or answer is None:
         return None
-    smallest = _never_full(uses)
-    return None if smallest is None else (uses[0], smallest)
+    most_wait = MOST_WAIT if saturated_cpu else tolerance
+    is_free = not smallest.is_full and smallest.wait_share <= most_wait
+    return (smallest, answer) if is_free or answer.pool_size == smallest.pool_size else None
 
 
 def _never_full(uses: Sequence[PoolUse]) -> PoolUse | None:

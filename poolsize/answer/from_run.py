@@ -34,7 +34,6 @@ from poolsize.answer.verdict import (
 )
 from poolsize.answer.warnings import (
     BudgetSpent,
-    CheckFailed,
     Contradicted,
     FewSteps,
     NothingVerified,
@@ -45,7 +44,6 @@ from poolsize.answer.warnings import (
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
-from poolsize.runs.check import Check
 from poolsize.runs.run import Run
 from poolsize.sweep.next_step import remaining
 
@@ -201,12 +199,7 @@ def _not_the_limit(
         None if probability is None else LimitKept(limits_ms, probability),
         current_known,
         LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,
-        *(
-            each
-            for each in warnings(analysis, has_size=True)
-            if not isinstance(each, OF_CURVE)
-            and not (isinstance(each, CheckFailed) and each.check is Check.SERVICE_THREADS)
-        ),
+        *(each for each in warnings(analysis, has_size=True) if not isinstance(each, OF_CURVE)),
     )
     return Recommendation(
         basis="measured",

@@ -100,10 +100,33 @@ def test_waits_limit_throughput_where_no_processor_is_saturated() -> None:
     assert recommend(free(wait_share=0.03, saturated=False)).verdict == "not-the-limit"
 
 
+def test_a_pool_with_the_longest_queue_is_the_limit() -> None:
+    """By readings once a second, a connection that is handed on at once may seem free for a part of the time."""
+    assert recommend(free(wait_share=0.9)).verdict != "not-the-limit"
+
+
+def test_a_smallest_pool_that_was_never_full_needs_no_wait_times() -> None:
+    """A page without the metrics of waits is enough then, and no processor need be saturated."""
+    run = free({5: 1_000, 10: 1_010, 19: 990}, saturated=False)
+    steps = tuple(replace(step, server=dict(step.server) | {"pool_wait_seconds": ()}) for step in run.steps)
+    answer = recommend(replace(run, steps=steps))
+    assert (answer.pool_size, answer.verdict) == (5, "not-the-limit")
+    assert "The smallest measured pool, " not in recommendation_text(answer)
+
+
 def test_without_metrics_nothing_shows_it() -> None:
     run = free()
     hidden = tuple(replace(step, server=dict(step.server) | {"pool_active": ()}) for step in run.steps)
     assert recommend(replace(run, steps=hidden)).verdict != "not-the-limit"
+
+
+@pytest.mark.parametrize("shown", [1, 2])
+def test_few_readings_show_nothing(shown: int) -> None:
+    """A page that is read late has no reading in some of the seconds; another shows no connection in use."""
+    run = free()
+    readings = {1: (None, *IN_USE[:9], None), 2: (0.0,) * 11}[shown]
+    steps = (*run.steps[:-1], replace(run.steps[-1], server=dict(run.steps[-1].server) | {"pool_active": readings}))
+    assert recommend(replace(run, steps=steps)).verdict != "not-the-limit"
 
 
 def test_a_size_with_a_request_that_waited_is_not_the_answer() -> None:
