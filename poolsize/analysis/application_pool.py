@@ -67,9 +67,10 @@ class PoolUse:
     """The use of an application's pool of one size, in the counted seconds of its steps.
 
     in_use: mean number of connections in use, by the higher of two metrics: HikariCP's sum of usage times leaves out
-    parts of a millisecond. most_in_use: the highest number that a reading of the metrics has, one reading a second;
-    several pools on a metrics page count together. has_waiting: whether a reading has requests that wait for a
-    connection. wait_share: share of the response time that a request waits for a connection; NaN where not known.
+    parts of a millisecond. most_in_use: the highest number that a reading of the metrics has, one reading a second, and
+    at least in_use: the reading itself may keep a thread of the service busy. Several pools on a metrics page count
+    together. has_waiting: whether a reading has requests that wait for a connection. wait_share: share of the response
+    time that a request waits for a connection; NaN where not known.
     """
 
     pool_size: int
@@ -86,12 +87,13 @@ class PoolUse:
         levels = [number for step in steps if (number := _in_each_pool(step, "", "pool_active")) is not None]
         if len(active) < FEWEST_READINGS or not any(active):
             return None
+        in_use = max(fmean(busy), fmean(levels))
         response_ms = mean_ms(step.latencies.total for step in steps if step.latencies)
         wait_ms = fmean(mean_times_ms(step, pools)[0] for step in steps)
         return cls(
             pool_size=steps[0].pool_size,
-            in_use=max(fmean(busy), fmean(levels)),
-            most_in_use=ceil(max(active)),
+            in_use=in_use,
+            most_in_use=ceil(max(in_use, *active)),
             has_waiting=any(waiting),
             wait_share=wait_ms / response_ms if response_ms else nan,
         )

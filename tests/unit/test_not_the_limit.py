@@ -120,6 +120,13 @@ def test_without_metrics_nothing_shows_it() -> None:
     assert recommend(replace(run, steps=hidden)).verdict != "not-the-limit"
 
 
+def test_more_were_in_use_at_once_than_on_average() -> None:
+    """A service of 2 threads answers a reading with one of them: no reading has more than 1 of 1.66 in use."""
+    run = free({2: 400, 5: 410, 10: 405, 19: 390}, (1,) * 10)
+    steps = tuple(metrics(step, (1,) * 10, 0.0, SATURATED | {"pool_usage_seconds": 1.66}) for step in run.steps)
+    assert recommend(replace(run, steps=steps)).pool_size == 5
+
+
 @pytest.mark.parametrize("shown", [1, 2])
 def test_few_readings_show_nothing(shown: int) -> None:
     """A page that is read late has no reading in some of the seconds; another shows no connection in use."""
