@@ -27,7 +27,8 @@ class Traffic:
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
     which a request gives up; None for never. It changes the waits of the table, and not the need. usage_of_run: whether
     the usage times are those of the run's transactions in the database. slowed_by: the database's load, which lengthens
-    the usage times; None where they are those that were given.
+    the usage times; None where they are those that were given. doubled: whether the rate is twice that of a checked
+    traffic, and may put more connections in use than a typed rate.
     Raises BadInput for values that no traffic has.
     """
 
@@ -39,6 +40,7 @@ class Traffic:
     wait_limit_ms: float | None = None
     usage_of_run: bool = False
     slowed_by: DatabaseLoad | None = field(default=None, compare=False, repr=False)
+    doubled: bool = field(default=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -52,7 +54,7 @@ class Traffic:
             )
         if not 1 <= self.burst < 60:
             raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
-        if self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2:
+        if not self.doubled and (self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2):
             raise BadInput(
                 f"`rate` {self.rate:,.12g}/s: {self.in_use:,.0f} connections would be in use at once; is it right?"
             )
@@ -77,7 +79,7 @@ class Traffic:
 
     def twice(self) -> "Traffic":
         """Return the traffic at twice the rate."""
-        return replace(self, rate=2 * self.rate)
+        return replace(self, rate=2 * self.rate, doubled=True)
 
     def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
         """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""

@@ -227,6 +227,13 @@ def test_huge_fleets_and_bursts_are_refused_or_answered_in_little_memory() -> No
         recommend_for(traffic(400, 15, THREADS), current=0)
 
 
+def test_twice_the_largest_rate_that_may_be_typed_is_answered() -> None:
+    answer = recommend_for(traffic(6000, 5000.0, Service("a", 1, 1)))
+    assert {(size.twice.share_waiting, size.twice.wait_p99_ms) for size in answer.sizes} == {(1.0, inf)}
+    with pytest.raises(BadInput, match="`rate` 12,000/s: 60,000 connections"):
+        traffic(12_000, 5000.0, Service("a", 1, 1))
+
+
 LOADS = st.floats(0.05, 40)
 
 
