@@ -72,14 +72,12 @@ def plan_for(
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:
-    """Return the options, without defaults but sizes or search and users, that lead to the same plan.
-
-    That a search has no open loop is left out as well.
-    """
+    """Return the options, without defaults but sizes or search and users, that lead to the same plan."""
     defaults = {field.name: field.default for field in fields(plan)} | {"workload": plan.workload}
     search: dict[str, Any] = {}
     if plan.search is not None:
         search = {field.name: getattr(plan.search, field.name) for field in fields(plan.search)}
+        search |= {} if plan.verify else {"no_verify": True}
         defaults |= {"sizes": (), **SEARCH_DEFAULTS, "verify": plan.verify and SEARCH_VERIFY}
     changed = {name: getattr(plan, name) for name, default in defaults.items() if getattr(plan, name) != default}
     return {name: value for name, value in (search | changed).items() if name in OPTIONS}

@@ -2,10 +2,12 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +16,18 @@ from poolsize.analysis.checks import check_step
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.commands.sweep import sweep
+from poolsize.facts.server import Server
+from poolsize.facts.ssl_mode import SslMode
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.setting import repeat_command
 from poolsize.recordings.published import published_curves
-from poolsize.runs.plan import PoolKind
+from poolsize.runs.plan import MeasuredApplication, PoolKind
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
-from poolsize.sweep.options import SweepOptions
-from poolsize.sweep.planning import plan_for
+from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.planning import cores_of, disks_of, plan_for
 from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
@@ -181,15 +185,72 @@ def test_a_command_in_a_sentence_is_code() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_command_to_repeat_it_makes_the_same_plan(name: str) -> None:
-    """A search without an open-loop step, which the example is, is repeated with one."""
     run = load_run(EXAMPLES[name])
     words = shlex.split(repeat_command(run))
     assert words[:2] == ["poolsize", "sweep"]
     with sweep.make_context("sweep", words[2:]) as ctx:
         assert ctx.params["mysqld"] == (None if "mariadb" in name else "PATH/TO/mysqld")
         options = SweepOptions.parse(ctx.params)
-    assert replace(plan_for(options, run.plan.workload), verify=()) == run.plan
+    assert plan_for(options, run.plan.workload) == run.plan
     assert (options.workload, options.server_options or {}) == (run.plan.workload, run.setting.server_options)
+
+
+PLANNED = (
+    "--users 40", "--pool-sizes 1,2", "--budget 5m", "--interval 2", "--think-time 5ms", "--warm-up 4s",
+    "--step-time 9s", "--precision 2%", "--rate 50", "--pool lazy", "--pool-timeout 5s", "--error-budget 5%",
+    "--verify 60", "--no-verify", "--max-p95 20ms", "--max-p99 30ms", "--pool-sizes 1,2 --repeats 2", "--seed 4",
+    "--cores 3", "--disks 2",
+)  # fmt: skip
+"""Options that change the plan, and the facts of the database's host."""
+ELSEWHERE: Mapping[str, Mapping[str, Any]] = {
+    "--workload": {},
+    "--replay": {"recording": "a.csv"},
+    "--application": {"application": MeasuredApplication("a.toml", "", "http://a", started=True)},
+    "--url": {"private": False},
+    "--ssl-mode": {"private": False, "ssl_mode": SslMode.VERIFY_CA},
+    "--schema": {"private": False, "schema": "shop"},
+    "--mysqld": {"server": Server("db:3306", "MySQL", "9.7.0", 151, 0, "one-thread-per-connection", True, 2**27)},
+    "--server-option": {"server_options": {"sync_binlog": "0"}},
+}
+"""Flag -> fields of the setting that show what its option chose."""
+UNMEASURED = {
+    "yes", "dry_run", "wait_for_server_seconds", "expect_workers", "ssl_ca", "output", "resume", "against_url",
+    "against_options", "against_mysqld",
+}  # fmt: skip
+"""Options that change nothing that one run measures."""
+
+
+@pytest.mark.parametrize("words", PLANNED)
+def test_an_option_of_the_plan_is_in_the_command_to_repeat_it(words: str) -> None:
+    with sweep.make_context("sweep", words.split()) as ctx:
+        options = SweepOptions.parse(ctx.params)
+    plan, run = plan_for(options, "scan"), a_run({1: 100, 2: 200})
+    setting = replace(run.setting, plan=plan, cores=cores_of(options), disks=disks_of(options))
+    command = repeat_command(replace(run, setting=setting))
+    assert all(word in command for word in words.split() if word.startswith("--"))
+    with sweep.make_context("sweep", shlex.split(command)[2:]) as ctx:
+        again = SweepOptions.parse(ctx.params)
+    assert (plan_for(again, "scan"), cores_of(again), disks_of(again)) == (plan, setting.cores, setting.disks)
+
+
+@pytest.mark.parametrize("flag", ELSEWHERE)
+def test_an_option_of_the_setting_is_in_the_command_to_repeat_it(flag: str) -> None:
+    run = a_run({1: 100, 2: 200})
+    plan = plan_for(SweepOptions(no_verify=True), "scan")
+    command = repeat_command(replace(run, setting=replace(run.setting, plan=plan, **ELSEWHERE[flag])))
+    assert f" {flag}" in command
+    with sweep.make_context("sweep", shlex.split(command)[2:]) as ctx:
+        chosen = SweepOptions.parse(ctx.params).chosen
+    assert "no_verify" in chosen or flag in {"--replay", "--application"}
+    assert all(OPTIONS[name].replayed for name in chosen if flag == "--replay" and name != "workload")
+
+
+def test_no_option_is_missing_in_the_command_to_repeat_a_run() -> None:
+    tested = {word for words in (*PLANNED, *ELSEWHERE) for word in words.split()} | {"--processes"}
+    assert {name for name, option in OPTIONS.items() if option.flag not in tested} == UNMEASURED
+    run = a_run({1: 100})
+    (step,) = run.steps
+    assert " --processes 2" in repeat_command(replace(run, steps=(replace(step, workers=2 * step.workers),)))
 
 
 def test_what_was_asked_for_besides_is_repeated_too() -> None:

@@ -100,7 +100,9 @@ def repeat_command(run: Run) -> str:
         values["disks"] = setting.disks
     if setting.recording is not None:
         values = {name: value for name, value in values.items() if OPTIONS[name].replayed}
-    elif setting.application is None:
+    elif setting.application is not None:
+        values = {name: value for name, value in values.items() if not OPTIONS[name].of_pool}
+    else:
         values |= _server(setting)
     return pasteable("poolsize", "sweep", *words_of(values))
 
