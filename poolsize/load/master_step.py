@@ -91,13 +91,19 @@ def ending(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond])
         and not drift(throughput[first:])
         and _is_shown(plan, planned, seconds[first:], before)
     )
-    longest = max(plan.longest_seconds, start + plan.step_seconds)
+    longest = max(_longest_seconds(plan, planned), start + plan.step_seconds)
     return Ending(first, last, None) if enough or last >= longest else None
 
 
 def ending_now(plan: SweepPlan, last: int, stopped: Stopped | None) -> Ending:
     """Return the ending of a step after `last` seconds, with the planned warm-up. stopped: reason of an early end."""
     return Ending(min(plan.warm_up_seconds, last), last, stopped)
+
+
+def _longest_seconds(plan: SweepPlan, planned: PlannedStep) -> int:
+    """Return the seconds beyond which the step is not extended: never fewer than the planned ones."""
+    longest = plan.longest_seconds
+    return longest if planned.most_seconds is None else min(longest, max(planned.most_seconds, plan.planned_seconds))
 
 
 def _start_seconds(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[StepSecond]) -> int:
@@ -112,7 +118,8 @@ def _start_seconds(plan: SweepPlan, planned: PlannedStep, seconds: Sequence[Step
     """
     if planned.rate is not None:
         relaxation = _relaxation_seconds(planned, planned.rate, seconds[plan.warm_up_seconds :])
-        most = plan.longest_seconds * WARM_UP / (WARM_UP + COUNTED)
+        longest = _longest_seconds(plan, planned)
+        most = min(longest * WARM_UP / (WARM_UP + COUNTED), longest - plan.step_seconds)
         return max(plan.warm_up_seconds, ceil(min(most, WARM_UP * relaxation)))
     unserved = sum(second.unserved > 0 for second in seconds)
     served_after = unserved + 1 if unserved else 0

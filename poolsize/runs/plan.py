@@ -31,12 +31,15 @@ class PlannedStep:
 
     order: position in the run, from 0. repeat: number of the repeat, from 0.
     rate: arrivals per second in an open loop, or None in a closed loop.
+    most_seconds: the step is not extended beyond so many seconds, warm-up included, the rest of a search's budget; None
+    for no such limit.
     """
 
     order: int
     pool_size: int
     repeat: int
     rate: float | None = None
+    most_seconds: int | None = None
 
 
 @record

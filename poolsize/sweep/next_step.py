@@ -33,17 +33,25 @@ NEAREST = 2
 def next_step(run: Run) -> PlannedStep | SearchEnd | None:
     """Return the step to measure next, or the reason why a search ends now; None when the sweep is complete.
 
-    A run of MOST_STEPS steps is complete: each planned step of a grid then has an attempt.
+    A run of MOST_STEPS steps is complete: each planned step of a grid then has an attempt. A step of a search may be
+    extended as far as the budget allows beside the open-loop steps that follow.
     """
     decision: PlannedStep | SearchEnd | None = None
-    plan, is_full = run.plan, len(run.steps) >= MOST_STEPS
+    plan, is_full, further = run.plan, len(run.steps) >= MOST_STEPS, 0
     if plan.search is not None and not run.ended:
         decision = SearchEnd.BUDGET if is_full else next_of_search(plan, plan.search, run.steps)
+        further = len(plan.verify)
     elif not is_full:
         if plan.search is None:
             decision = next(iter(missing_steps(run)), None) or _step_to_confirm(plan, run.steps)
-        decision = decision or next(iter(steps_to_verify(run)), None)
-    return replace(decision, order=len(run.steps)) if isinstance(decision, PlannedStep) else decision
+        if decision is None:
+            decision, *others = steps_to_verify(run) or (None,)
+            further = len(others)
+    if not isinstance(decision, PlannedStep):
+        return decision
+    left = seconds_left(plan, run.steps)
+    most_seconds = None if left is None else max(plan.planned_seconds, left - further * plan.planned_seconds)
+    return replace(decision, order=len(run.steps), most_seconds=most_seconds)
 
 
 def grid_steps(plan: SweepPlan) -> Iterator[PlannedStep]:
@@ -87,7 +95,7 @@ def remaining(run: Run) -> str | None:
 def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
     """Return the steps of the plan's `verify` that the run still needs, at the size that the run's answer has.
 
-    A search repeats such a step only within its budget.
+    The least tried come first. A search repeats such a step only within its budget.
     """
     plan = run.plan
     if not plan.verify or (analysis := analyze(run)).plateau is None:
@@ -95,11 +103,11 @@ def steps_to_verify(run: Run) -> tuple[PlannedStep, ...]:
     size = analysis.size_within(plan.limits_ms)[0] or analysis.plateau.pool_size
     rates = [analysis.throughput_at(size) * percentage / 100 for percentage in plan.verify]
     planned = [PlannedStep(len(run.steps), size, repeat=0, rate=rate) for rate in rates if rate]
-    left = seconds_left(plan, run.steps)
+    left, tried = seconds_left(plan, run.steps), attempt_counts(planned, run.steps)
     if left is not None and left < plan.planned_seconds:
-        tried = attempt_counts(planned, run.steps)
         planned = [step for step in planned if not tried[step_key(step)]]
-    return needed_steps(plan, planned, run.steps, verification_steps(run))
+    needed = needed_steps(plan, planned, run.steps, verification_steps(run))
+    return tuple(sorted(needed, key=lambda step: tried[step_key(step)]))
 
 
 def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | None:

@@ -92,7 +92,7 @@ class SweepOptions:
         readers.pool_sizes, readers.write_whole_numbers, replayed=True, group=Group.COMMON,
     )] = None
     budget_seconds: Annotated[int | None, Option(
-        "--budget", "Longest time for which a search may generate load, e.g. 5m. Its last step may exceed that.", "10m",
+        "--budget", "Longest time for which a search may generate load, e.g. 5m.", "10m",
         readers.whole_seconds, readers.write_seconds, replayed=True, group=Group.COMMON,
     )] = None
     interval: Annotated[float | None, Option(

@@ -119,6 +119,25 @@ def test_a_search_repeats_a_verification_only_within_its_budget() -> None:
         assert (again is not None) == is_retried(run, again) == repeated
 
 
+@pytest.mark.parametrize("budget_seconds", (33, 34, 40, 47, 60, 75, 90, 120, 200))
+def test_a_search_and_its_verification_take_no_more_than_the_budget(budget_seconds: int) -> None:
+    """Every step lasts as long as it may, and every other verification has to be repeated."""
+    plan = replace(WHOLE.plan, sizes=(), verify=(50, 80), search=Search(2, 1, 4, budget_seconds=budget_seconds))
+    run = Run(replace(WHOLE.setting, plan=plan), ())
+    while decision := next_step(run):
+        if isinstance(decision, SearchEnd):
+            run = replace(run, ended=decision)
+            continue
+        assert decision.most_seconds
+        seconds = min(plan.longest_seconds, decision.most_seconds)
+        step = replace(a_step(decision.pool_size, [100] * (seconds - 1), order=decision.order), rate=decision.rate)
+        if decision.rate and len(run.steps) % 2:
+            step = spoiled(step)
+        run = replace(run, steps=(*run.steps, replace(step, repeat=decision.repeat)))
+    assert run.load_seconds <= budget_seconds
+    assert len({step.rate for step in run.steps if step.rate}) == 2
+
+
 def test_a_resumed_verification_goes_on_and_repeats_what_was_spoiled() -> None:
     first, second = steps_to_verify(verifying())
     done = replace(a_step(2, [100] * 10), rate=first.rate, checks=())

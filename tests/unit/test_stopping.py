@@ -43,6 +43,18 @@ def test_a_steady_step_takes_its_length() -> None:
     assert seconds_until(PLAN, [100, 101] * 30) == Ending(2, 12, None)
 
 
+@pytest.mark.parametrize("most_seconds", range(10, 60))
+@pytest.mark.parametrize("rate", [None, 100.0])
+def test_no_step_is_extended_beyond_the_budget(most_seconds: int, rate: float | None) -> None:
+    """Throughput that rises without end, and a pool that just serves the rate or does not: both would last 42 s."""
+    plan, planned = replace(PLAN, rate=rate), PlannedStep(0, 4, 0, rate, most_seconds)
+    rising = [StepSecond(100 * second) for second in range(60)]
+    seconds = rising if rate is None else [StepSecond(100, busy=4 + (-1) ** second / 2) for second in range(60)]
+    end = next(end for length in range(1, 61) if (end := ending(plan, planned, seconds[:length])))
+    assert end.last == min(plan.longest_seconds, max(plan.planned_seconds, most_seconds))
+    assert rate is None or end.last - end.first >= plan.step_seconds
+
+
 def test_a_slow_start_is_cut_and_made_up_for() -> None:
     end = seconds_until(PLAN, [*range(0, 100, 5), *[100, 101] * 20])
     assert end.stopped is None
