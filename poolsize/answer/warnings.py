@@ -6,7 +6,7 @@ from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.rate_evidence import COUNTED, WARM_UP
-from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger
+from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger, users_for
 from poolsize.runs.check import Check
 from poolsize.runs.plan import LONGEST, MOST_STEP_SECONDS, SearchEnd
 
@@ -16,6 +16,10 @@ ENOUGH_STEPS = 4
 """The scatter of so many steps around a smooth curve shows the noise between steps."""
 SPARE = 3
 """Relaxation times by which a step may be longer than needed: their length is an estimate."""
+LONG_SECONDS = 10
+"""A total time as long as the step of a search: too few transactions end in a step."""
+FILLING = 2
+"""Pools that users should fill beyond the range of the answer, as a multiple of its upper end."""
 HIGH_UTILISATION = 0.9
 """Above this utilisation, wait times rise steeply: M/M/1 has 1 outstanding transaction at 0.5, 9 at 0.9, 19 at 0.95."""
 
@@ -165,6 +169,17 @@ class Unsettled(Caution, code="unsettled"):
     step_seconds: int | None
 
 
+class LongTotalTimes(Caution, code="long_total_times"):
+    """So many users queue that a transaction takes total_seconds on average where throughput is highest.
+
+    fewer: users that fill the pools as well, and whose transactions take half of LONG_SECONDS or little more.
+    """
+
+    users: int
+    total_seconds: float
+    fewer: int
+
+
 def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
     of_all = (*_of_the_steps(analysis), *_of_the_answer(analysis, has_size=has_size), *_of_the_setting(analysis))
@@ -238,6 +253,8 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
 
 def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:
     setting, server = analysis.setting, analysis.setting.server
+    if long := _long_total_times(analysis):
+        yield long
     if limited := [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]:
         yield LeftOut(limited, setting.plan.users)
     if setting.recording is not None:
@@ -248,6 +265,23 @@ def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:
         yield CoresAssumed(setting.cores)
     if server is not None and server.thread_pool:
         yield WithThreadPool()
+
+
+def _long_total_times(analysis: Analysis) -> Finding | None:
+    """Return the warning of users whose transactions take longer than a step, or None; also where fewer can't be had.
+
+    By the interactive law, users = throughput x (total time + pause).
+    """
+    plan, pause_seconds = analysis.setting.plan, analysis.run.think_time_ms / 1000
+    fastest = max((size.throughput.mean for size in analysis.sizes), default=0.0)
+    if plan.rate is not None or analysis.setting.recording is not None or not fastest:
+        return None
+    total_seconds = plan.users / fastest - pause_seconds
+    filling = users_for(analysis, FILLING * analysis.plateau.high) if analysis.plateau else 2
+    fewer = max(filling, ceil(fastest * (LONG_SECONDS / 2 + pause_seconds)))
+    if total_seconds <= max(LONG_SECONDS, plan.planned_seconds) or fewer >= plan.users:
+        return None
+    return LongTotalTimes(plan.users, total_seconds, fewer)
 
 
 def high_utilisation(analysis: Analysis, sizes: Iterable[int]) -> tuple[Finding, ...]:

@@ -191,6 +191,9 @@ register_templates(
         ),
         warnings.NothingVerified: "No step in an open loop was measured. If the sweep was interrupted, "
         "`poolsize sweep --resume` measures it.",
+        warnings.LongTotalTimes: "{users:#user} queue so long that a transaction takes {total_seconds:number} s on "
+        "average, so few transactions end in a step. Fewer users fill the pools as well: measure again with --users "
+        "{fewer}.",
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
         "of the sweep. Set --cores to the host's number.",

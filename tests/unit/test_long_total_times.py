@@ -1,0 +1,50 @@
+"""So many users at a slow database that a transaction takes longer than a step: fewer are advised, and do."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from poolsize import recommend
+from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import LongTotalTimes
+from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.run import Run
+from tests.closed_loop_simulation import Network, simulated_run
+
+SLOW = Network(users=272, cores=4, client_ms=2.0, cpu_ms=400.0, slowdown=0.0)
+"""At most 10 transactions per second: the last of 272 users is served after 27 s."""
+SIZES = (1, 2, 4, 8, 16)
+
+
+def measured(users: int, think_ms: float = 0.0) -> tuple[Run, Recommendation]:
+    network = replace(SLOW, users=users, think_ms=think_ms)
+    run = simulated_run(network, SIZES, 120, np.random.default_rng(1), 0.0, 0.0)
+    run = replace(run, setting=replace(run.setting, plan=replace(run.plan, users=users, think_time_ms=think_ms)))
+    return run, recommend(run)
+
+
+def advice(answer: Recommendation) -> list[LongTotalTimes]:
+    return [finding for finding in answer.findings if isinstance(finding, LongTotalTimes)]
+
+
+@pytest.mark.parametrize("think_ms", [0.0, 5_000.0])
+def test_fewer_users_are_advised_with_whom_the_answer_stays_and_a_transaction_takes_half_as_long(
+    think_ms: float,
+) -> None:
+    _, answer = measured(272, think_ms)
+    (found,) = advice(answer)
+    assert found.total_seconds == pytest.approx(272 / 10 - think_ms / 1000, rel=0.1)
+    assert f"--users {found.fewer}" in recommendation_text(answer)
+    _, again = measured(found.fewer, think_ms)
+    assert again.pool_size == answer.pool_size
+    assert again.throughput
+    assert found.fewer / again.throughput - think_ms / 1000 < 10
+    assert not advice(again)
+
+
+def test_no_fewer_are_advised_where_that_would_not_help() -> None:
+    assert not advice(measured(64)[1])  # 6 s
+    run, _ = measured(272)
+    long = replace(run, setting=replace(run.setting, plan=replace(run.plan, step_seconds=60)))
+    assert not advice(recommend(long))
