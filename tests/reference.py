@@ -71,7 +71,8 @@ A run is a file of JSON lines. Each line is an object:
 1. the header, with `format` ({FORMAT}) and `setting`;
 2. `calibration`, the cost of one worker (absent in a replay);
 3. `step`, one line for each step, on the disk as soon as the step ends;
-4. `ended`, after a search only: {", ".join(f"`{end}`" for end in SearchEnd)}.
+4. `plan`, where a finished or interrupted run was extended: the plan from there on, in place of the header's;
+5. `ended`, after a search only; an extended search has one for each part: {", ".join(f"`{end}`" for end in SearchEnd)}.
 
 A run that was cut off lacks its last lines, and `poolsize sweep --resume` appends them. A run holds at most
 {MOST_STEPS:,} steps. poolsize reads no other format. No file contains a password.

@@ -134,6 +134,11 @@ class Refusal(Finding):
 class WayOut(Figures):
     """An action that improves an answer; `present.text.sentences` adds the options for it."""
 
+    @property
+    def extending(self) -> dict[str, str]:
+        """Parameter -> text of the options that extend the run, where that is the way out; else empty."""
+        return {}
+
 
 class MeasureLonger(WayOut, code="measure_longer"):
     """Measure each step for longer, or more often."""
@@ -141,17 +146,32 @@ class MeasureLonger(WayOut, code="measure_longer"):
     step_seconds: int
     repeats: int
 
+    @property
+    def extending(self) -> dict[str, str]:
+        """The number of repeats, which extends a grid."""
+        return {"repeats": str(self.repeats)}
+
 
 class SearchLonger(WayOut, code="search_longer"):
-    """Search again with a larger budget."""
+    """Extend the search by a larger budget."""
 
     budget_minutes: int
 
+    @property
+    def extending(self) -> dict[str, str]:
+        """The budget."""
+        return {"budget_seconds": f"{self.budget_minutes}m"}
+
 
 class SearchNarrower(WayOut, code="search_narrower"):
-    """Search again for a narrower range: the search ended because its answer was certain enough."""
+    """Extend the search to a narrower range: it ended because its answer was certain enough."""
 
     interval: float
+
+    @property
+    def extending(self) -> dict[str, str]:
+        """The largest ratio of the range's ends."""
+        return {"interval": f"{self.interval:g}"}
 
 
 class FillGap(WayOut, code="fill_gap"):
@@ -159,6 +179,11 @@ class FillGap(WayOut, code="fill_gap"):
 
     below: int
     above: int
+
+    @property
+    def extending(self) -> dict[str, str]:
+        """The size in the middle of the gap on a logarithmic scale, which extends a grid."""
+        return {"sizes": str(round(sqrt(self.below * self.above)))}
 
 
 class SweepBeyond(WayOut, code="sweep_beyond"):
@@ -203,7 +228,11 @@ class MoreWorkersByDemands(MoreWorkers):
 
 
 def measure_longer(analysis: "Analysis") -> WayOut:
-    """Return the way to a narrower range: fill the widest gap between the measured sizes there, or measure longer."""
+    """Return the way to a narrower range.
+
+    A search that its budget ended goes on. Else the widest gap between the measured sizes there is filled; or the
+    search goes on until its range is narrower, or each size is measured longer.
+    """
     plan, plateau = analysis.setting.plan, analysis.plateau
     assert plateau is not None
     gaps = [
@@ -211,13 +240,13 @@ def measure_longer(analysis: "Analysis") -> WayOut:
         for below, above in pairwise(size.pool_size for size in analysis.valid_sizes)
         if plateau.low < above and below < plateau.high and above >= FAR_APART * below
     ]
+    if plan.search is not None and analysis.run.ended != "certain":
+        return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
     if gaps:
         return FillGap(*max(gaps)[1:])
-    if plan.search is not None and analysis.run.ended == "certain":
-        return SearchNarrower(max(1.01, round(sqrt(plan.search.interval), 2)))
     if plan.search is not None:
-        return SearchLonger(max(1, LONGER * plan.search.budget_seconds // 60))
-    return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=3)
+        return SearchNarrower(max(1.01, round(sqrt(plan.search.interval), 2)))
+    return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=max(3, 2 * plan.repeats))
 
 
 def sweep_beyond(analysis: "Analysis", size: int) -> WayOut:

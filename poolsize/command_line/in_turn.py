@@ -65,6 +65,8 @@ def _refuse_mixture(options: SweepOptions, not_for_two: Sequence[str]) -> None:
     ):
         if getattr(options, name) is not None:
             raise BadInput(f"{options.named(name)}: {why}")
+    for name in options.extending:
+        raise BadInput(f"{options.named(name)}: two runs in turn keep their plan: leave it out")
 
 
 def _resumed(options: SweepOptions, run: Path, variables: Mapping[str, str]) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class LocustSweep:
         self.resumed_by: str | None = None
         self._has_begun = self._has_step = self._is_ending = False
         self._named = f"`application` {options.application}" if options.application else f"`workload` {locustfile}"
-        self._show = show
+        self._show, self._extending = show, options.extending
         self._oom_kills = oom_kills()
         environment = _environment(locustfile, options)
         (reading, events), (turns, writing) = os.pipe(), os.pipe()
@@ -153,7 +153,7 @@ class LocustSweep:
         if not run:
             return f"{message} before the first step"
         kept = "the measured steps are kept" if self._has_step else "no step was complete. To go on"
-        return f"{message}; {kept}: {resume_command(run)}"
+        return f"{message}; {kept}: {resume_command(run, self._extending)}"
 
     def close(self) -> None:
         """End the process if it is still there."""

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.recommendation import Recommendation
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.command_line.traffic_options import TrafficOptions
+    from poolsize.runs.run import Run
 
 
 def complete_run(path: str) -> "Analysis":
@@ -93,6 +94,23 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
     highest = max(size.throughput.mean for size in analysis.valid_sizes)
     return Supply(measured.connections, measured.range, "measured", rates, highest, (*measured.doubts, *short))
+
+
+def extending_line(path: str, run: "Run", answer: "Recommendation") -> str:
+    """Return the line with the command that extends a run as the answer advises; "" where it advises no extension."""
+    from pathlib import Path
+
+    from poolsize.runs.store import other_path, resume_command
+    from poolsize.sweep.options import EXTENDING_GRID, EXTENDING_SEARCH, with_flags
+
+    may_extend = EXTENDING_SEARCH if run.plan.search else EXTENDING_GRID
+    if other_path(Path(path)).exists() or (run.setting.recording and not run.plan.search):
+        return ""
+    for finding in answer.findings:
+        way_out = getattr(finding, "way_out", None)
+        if way_out and way_out.extending and way_out.extending.keys() <= {*may_extend}:
+            return f"Extend the run with: {with_flags(resume_command(path, way_out.extending))}"
+    return ""
 
 
 def end_unless(found: object) -> None:

@@ -20,7 +20,7 @@ from poolsize.command_line.options import (
     limit_options,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, end_unless, supply_of, traffic_with
+from poolsize.command_line.run_file import complete_run, end_unless, extending_line, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
@@ -144,7 +144,8 @@ def recommend(
     plan = _plan(answer, analysis, fleet, inspection) if fleet.of_instances else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
-    click.echo(_output(answer, plan, inspection, as_json=as_json))
+    extend = extending_line(run_path, analysis.run, answer) if run_path and analysis else ""
+    click.echo(_output(answer, plan, inspection, extend, as_json=as_json))
     end_unless(answer.pool_size)
     if plan:
         end_unless(plan.pools)
@@ -227,9 +228,12 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -
     return inspection
 
 
-def _output(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", *, as_json: bool) -> str:
+def _output(
+    answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", extend: str, *, as_json: bool
+) -> str:
+    """Return the answer as text, with the line of the command that extends its run, or as JSON."""
     if not as_json:
-        text = recommendation_text(answer, plan)
+        text = "\n\n".join(filter(None, (recommendation_text(answer, plan), extend)))
         if inspection is None:
             return text
         from poolsize.present.text.inspection import inspection_text

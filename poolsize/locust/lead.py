@@ -29,7 +29,7 @@ from poolsize.runs.store import named_by
 from poolsize.server.bounded import BoundedConnection
 from poolsize.sweep.events import Event, Noted, StepDone, SweepFailed, TurnAwaited
 from poolsize.sweep.loop import sweep
-from poolsize.sweep.options import with_flags, words_of
+from poolsize.sweep.options import EXTENDING_GRID, EXTENDING_SEARCH, FLAGS, with_flags, words_of
 from poolsize.sweep.source_line import located
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, per_second
@@ -169,6 +169,9 @@ class Lead:
         """Return the hint with Locust's command that resumes the run, with the chosen user classes and tags."""
         named = named_by(self._ready.run.setting)
         words = words_of({name: value for name, value in named.items() if name not in {"workload", "replay"}})
+        if self._parsed.resume:
+            typed = {FLAGS[name]: getattr(self._parsed, name) for name in (*EXTENDING_SEARCH, *EXTENDING_GRID)}
+            words += [f"{flag}={text}" for flag, text in typed.items() if text is not None]
         for option in ("tags", "exclude_tags"):
             if chosen := getattr(self._parsed, option):
                 words += [f"--{option.replace('_', '-')}", *chosen]

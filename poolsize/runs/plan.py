@@ -1,6 +1,6 @@
 """SweepPlan: which steps a sweep measures, and how; MeasuredApplication: the application whose pool it measures."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Annotated
 
@@ -165,6 +165,14 @@ class SweepPlan:
                 f"`budget_seconds` {self.search.budget_seconds}s: a run holds {MOST_STEPS:,} steps at most, which take "
                 f"{most_seconds}s: give a shorter `budget_seconds`, or a longer `step_seconds`"
             )
+
+    def extends(self, earlier: "SweepPlan") -> bool:
+        """Return whether the plan is an earlier plan of the same run, or extends it.
+
+        Only the search, or a grid's sizes and repeats, may differ.
+        """
+        same = replace(self, sizes=earlier.sizes, repeats=earlier.repeats, search=earlier.search)
+        return same == earlier and (self.search is None) == (earlier.search is None)
 
     @property
     def largest(self) -> int:

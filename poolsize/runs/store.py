@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.line_file import MOST_BYTES, RunLine, naming_line, record_of, run_lines, why_unreadable
-from poolsize.runs.plan import MOST_STEPS, SearchEnd
+from poolsize.runs.plan import MOST_STEPS, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.terminal import pasteable
 
@@ -24,6 +24,7 @@ OWNER_ONLY = 0o600
 """The files name servers, accounts and settings."""
 
 _SETTING = TypeAdapter(Setting)
+_PLAN = TypeAdapter(SweepPlan)
 _STEP = TypeAdapter(Step)
 _CALIBRATION = TypeAdapter(Calibration)
 _ENDED = TypeAdapter(SearchEnd)
@@ -33,11 +34,12 @@ class RunWriter:
     """Appends records to a run's file. A context manager that closes the file."""
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
-        """Make the file and its header, or open an interrupted run's (`resume`).
+        """Make the file and its header, or open that of the run to resume (`resume`).
 
-        Opening a file removes a last line that is cut off. Where the disk does not take the header, nothing is left of
-        the file. Raises BadInput for a file that can't be written, and for a new file that exists already; WorkFailed
-        where the disk does not take the header.
+        A plan other than the run began with extends the run. It is written before the next record: until then, a
+        finished run stays finished. Opening a file removes a last line that is cut off. Where the disk does not take
+        the header, nothing is left of the file. Raises BadInput for a file that can't be written, and for a new file
+        that exists already; WorkFailed where the disk does not take the header.
         """
         self.path = path
         try:
@@ -50,8 +52,11 @@ class RunWriter:
         except OSError as error:
             way_out = "make the file writable" if resume else "name another `output`"
             raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
+        self._extension: SweepPlan | None = None
         if not resume:
             self._begin(setting)
+        elif setting.plan != load_setting(path).plan:
+            self._extension = setting.plan
 
     def _begin(self, setting: Setting) -> None:
         try:
@@ -64,6 +69,7 @@ class RunWriter:
 
     def append(self, step: Step) -> None:
         """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored."""
+        self._append_extension()
         self._append({"step": _STEP.dump_python(step)})
 
     def append_calibration(self, calibration: Calibration) -> None:
@@ -72,7 +78,13 @@ class RunWriter:
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
+        self._append_extension()
         self._append({"ended": reason})
+
+    def _append_extension(self) -> None:
+        if self._extension is not None:
+            self._append({"plan": _PLAN.dump_python(self._extension)})
+            self._extension = None
 
     def _append(self, record: Mapping[str, Any]) -> None:
         """Append a record, and wait until it is on the disk.
@@ -144,11 +156,24 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
                     run = replace(run, calibration=calibration)
                 case SearchEnd() as ended:
                     run = replace(run, ended=ended)
+                case SweepPlan() as plan:
+                    run = extended(run, plan)
                 case Step() as step:
                     steps.append(step)
         if len(steps) > MOST_STEPS:
             raise BadInput(f"{path} has more than {MOST_STEPS:,} steps: it is not poolsize's, or was changed by hand")
     return replace(run, steps=tuple(steps))
+
+
+def extended(run: Run, plan: SweepPlan) -> Run:
+    """Return a run with a plan that extends its own: a search that had ended goes on. Raises BadInput for another plan.
+
+    The plan may be the run's own, which changes nothing.
+    """
+    if not plan.extends(run.plan):
+        raise BadInput("the plan is not one that extends the run's")
+    ended = run.ended if plan == run.plan else None
+    return replace(run, setting=replace(run.setting, plan=plan), ended=ended)
 
 
 def _run_without_steps(path: Path, first: RunLine | None) -> Run:
@@ -166,17 +191,19 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
         return Run(_SETTING.validate_python(header.get("setting")), ())
 
 
-def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | Step:
+def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | SweepPlan | Step:
     """Return what a line after the first holds. Raises ValidationError and BadInput."""
     if "calibration" in record:
         return _CALIBRATION.validate_python(record["calibration"])
+    if "plan" in record:
+        return _PLAN.validate_python(record["plan"])
     if "ended" in record:
         return _ENDED.validate_python(record["ended"])
     return _STEP.validate_python(record.get("step"))
 
 
 def load_setting(path: Path) -> Setting:
-    """Return the setting of the run in a file. Raises BadInput for a file without one."""
+    """Return the setting with which the run in a file began. Raises BadInput for a file without one."""
     return _run_without_steps(path, next(run_lines(path), None)).setting
 
 
@@ -196,17 +223,18 @@ def named_by(setting: Setting) -> dict[str, Any]:
     return {name: value for name, value in named.items() if value}
 
 
-def resume_command(path: str | os.PathLike[str]) -> str:
+def resume_command(path: str | os.PathLike[str], extending: dict[str, str] | None = None) -> str:
     """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
 
-    path: of the run; of two runs that were measured in turn, of the first.
+    path: of the run; of two runs that were measured in turn, of the first. extending: parameter -> text of the options
+    that extend the run.
     """
     path = Path(path)
     named = _named_in(path)
     if (other := other_path(path)).exists():
         own, others = (names.get("server_options", {}) for names in (named, _named_in(other)))
         named["against_options"] = {name: value for name, value in others.items() if own.get(name) != value}
-    return " ".join(["poolsize sweep", *parameter_words({"resume": str(path)} | named)])
+    return " ".join(["poolsize sweep", *parameter_words({"resume": str(path)} | named | (extending or {}))])
 
 
 def parameter_words(named: Mapping[str, Any]) -> list[str]:

@@ -17,10 +17,10 @@ from poolsize.facts.server import Server
 from poolsize.files import content, why_missing
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
-from poolsize.runs.store import load_run, parameter_words
+from poolsize.runs.store import extended, load_run, parameter_words
 from poolsize.shipped import workloads
 from poolsize.sweep.options import OPTIONS, SweepOptions
-from poolsize.sweep.planning import cores_of, disks_of
+from poolsize.sweep.planning import cores_of, disks_of, extended_plan
 
 HARMLESS = frozenset({
     "autocommit", "back_log", "big_tables", "binlog_cache_size", "binlog_commit_wait_count",
@@ -143,10 +143,10 @@ def new_setting(
 
 
 def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
-    """Return the interrupted run that the options resume, or None for a new run.
+    """Return the run that the options resume, with the plan that they extend, or None for a new run.
 
-    Raises BadInput for an option that a resumed run has already, for another workload or recording than the run's, and
-    for server variables that the run has and the options do not repeat.
+    Raises BadInput for an option that a resumed run has already, for one that does not extend it, for another workload
+    or recording than the run's, and for server variables that the run has and the options do not repeat.
     """
     if options.resume is None:
         return None
@@ -156,6 +156,7 @@ def resumed_run(options: SweepOptions, workload: Workload) -> Run | None:
     run = with_speed_checks(load_run(options.resume, torn_end=True))
     require_server_options(options, run.setting.server_options)
     require_same_text(options, run.setting, workload)
+    run = extended(run, extended_plan(options, run))
     # Another version of poolsize may have other words in the file of a workload that comes with it.
     return replace(run, setting=replace(run.setting, workload_sha256=workload.sha256))
 

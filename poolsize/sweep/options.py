@@ -89,17 +89,17 @@ class SweepOptions:
     )] = None
     sizes: Annotated[tuple[int, ...] | None, Option(
         "--pool-sizes", "Sizes to measure, e.g. 1,4,8,16.", "a search; with --rate, sizes around the formula's result",
-        readers.pool_sizes, readers.write_whole_numbers, replayed=True, group=Group.COMMON,
+        readers.pool_sizes, readers.write_whole_numbers, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     budget_seconds: Annotated[int | None, Option(
         "--budget", "Longest time for which a search may generate load, e.g. 5m.", "10m",
-        readers.whole_seconds, readers.write_seconds, replayed=True, group=Group.COMMON,
+        readers.whole_seconds, readers.write_seconds, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "Largest ratio of the upper to the lower end of the answer's 95 % range. A search ends when the "
         "recommended size probably reaches 95 % of capacity, and either the range is within this ratio, or the "
         "recommended size is probably not much larger than needed.",
-        "1.5", readers.decimal, readers.write_decimal, replayed=True, group=Group.EXPERT,
+        "1.5", readers.decimal, readers.write_decimal, settled=False, replayed=True, group=Group.EXPERT,
     )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
@@ -153,8 +153,8 @@ class SweepOptions:
         readers.positive_milliseconds, readers.write_milliseconds, replayed=True, group=Group.COMMON,
     )] = None
     repeats: Annotated[int | None, Option(
-        "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, replayed=True,
-        group=Group.MEASURING,
+        "--repeats", "Number of steps at each of the --pool-sizes.", "1", readers.whole_number, settled=False,
+        replayed=True, group=Group.MEASURING,
     )] = None
     seed: Annotated[int | None, Option(
         "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, the part of the recording "
@@ -172,8 +172,9 @@ class SweepOptions:
         "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True, group=Group.COMMON,
     )] = None
     resume: Annotated[Path | None, Option(
-        "--resume", "Finish this interrupted run. Its sizes, users and times stay as they are.", "none",
-        readers.optional_path, settled=False, replayed=True, group=Group.COMMON,
+        "--resume", "Finish this interrupted run, or extend it. A larger --budget or a smaller --interval extends a "
+        "search; more --repeats, or further --pool-sizes between its own, extend a grid. Its users and times stay as "
+        "they are.", "none", readers.optional_path, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     mysqld: Annotated[Path | None, Option(
         "--mysqld", "Program of the private server: mysqld or mariadbd.", "the first program found on this machine",
@@ -220,6 +221,12 @@ class SweepOptions:
         """The names of the options that have a value, in the order of the declaration."""
         return tuple(name for name in OPTIONS if getattr(self, name) is not None)
 
+    @property
+    def extending(self) -> dict[str, str]:
+        """Parameter -> text of the options that extend the run to resume; empty where they resume none."""
+        names = (*EXTENDING_SEARCH, *EXTENDING_GRID) if self.resume else ()
+        return {name: self.texts(name)[0] for name in names if getattr(self, name) is not None}
+
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of an option that has a value: as typed, or else written from the value."""
         return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
@@ -242,6 +249,8 @@ OPTIONS: Mapping[str, Option] = {
 }
 """Field of SweepOptions -> its declaration, in the order of the help text."""
 
+EXTENDING_SEARCH, EXTENDING_GRID = ("budget_seconds", "interval"), ("sizes", "repeats")
+"""The options that extend the run to resume."""
 NAMES_ANOTHER = ("against_url", "against_options", "against_mysqld")
 """The options that name a second server."""
 WITH_PASSWORD = ("url", "against_url")

@@ -1,6 +1,6 @@
 """SweepOptions -> SweepPlan, and back: the plan that follows from the options, and the options of a plan."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from math import ceil
 from typing import Any
 
@@ -8,8 +8,9 @@ from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.formula import starting_point
-from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SweepPlan
-from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SearchEnd, SweepPlan
+from poolsize.runs.run import Run
+from poolsize.sweep.options import EXTENDING_SEARCH, OPTIONS, SweepOptions
 from poolsize.sweep.readers import write_seconds
 from poolsize.units import count
 
@@ -69,6 +70,50 @@ def plan_for(
             "several steps"
         )
     return plan
+
+
+def extended_plan(options: SweepOptions, run: Run) -> SweepPlan:
+    """Return the plan of a run, extended by the options: a search's budget and interval, a grid's sizes and repeats.
+
+    Raises BadInput for an option of the other kind of sweep, for a value that extends nothing, and for a larger budget
+    alone where it was not the budget that ended the search.
+    """
+    plan = run.plan
+    own, others = ("grid", "search") if plan.search is None else ("search", "grid")
+    for name in options.extending:
+        if (name in EXTENDING_SEARCH) == (plan.search is None):
+            raise BadInput(f"{options.named(name)}: it is for a {others}, and the run is a {own}: leave it out")
+    if plan.search is None:
+        return _larger_grid(options, plan)
+    return replace(plan, search=_longer_search(options, plan.search, run.ended))
+
+
+def _longer_search(options: SweepOptions, search: Search, ended: SearchEnd | None) -> Search:
+    longer = replace(search, **_values(options, Search))
+    if longer.budget_seconds < search.budget_seconds:
+        had = write_seconds(search.budget_seconds)
+        raise BadInput(f"{options.named('budget_seconds')}: the search had {had}, which are a part of it: give more")
+    if longer.interval > search.interval:
+        raise BadInput(f"{options.named('interval')}: the search had {search.interval:g}: give less")
+    if longer != search and longer.interval == search.interval and ended not in {None, SearchEnd.BUDGET}:
+        why, way_out = "no step could be used", "start a new run"
+        if ended is SearchEnd.CERTAIN:
+            why, way_out = "its answer was certain", "a smaller `interval` extends it"
+        raise BadInput(f"{options.named('budget_seconds')}: the search ended because {why}: {way_out}")
+    return longer
+
+
+def _larger_grid(options: SweepOptions, plan: SweepPlan) -> SweepPlan:
+    smallest, largest, repeats = min(plan.sizes), max(plan.sizes), options.repeats or plan.repeats
+    for size in options.sizes or ():
+        if not smallest <= size <= largest:  # beyond them, users may be too few, and a recording has no such size
+            raise BadInput(
+                f"`sizes` {size}: the run is extended by sizes between its own, {smallest} to {largest}: leave {size} "
+                "out, or start a new run"
+            )
+    if repeats < plan.repeats:
+        raise BadInput(f"{options.named('repeats')}: the run has {plan.repeats} already: give more")
+    return replace(plan, sizes=tuple(sorted({*plan.sizes, *(options.sizes or ())})), repeats=repeats)
 
 
 def options_of(plan: SweepPlan) -> dict[str, Any]:

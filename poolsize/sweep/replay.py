@@ -56,7 +56,8 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
         try:
             sweep(run, (), generator, writer, on_event)
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted; the measured steps are kept: {resume_command(path)}") from None
+            resume = resume_command(path, options.extending)
+            raise Interrupted(f"interrupted; the measured steps are kept: {resume}") from None
     return path
 
 

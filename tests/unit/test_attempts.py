@@ -119,7 +119,7 @@ def test_a_search_repeats_a_verification_only_within_its_budget() -> None:
         assert (again is not None) == is_retried(run, again) == repeated
 
 
-@pytest.mark.parametrize("budget_seconds", (33, 34, 40, 47, 60, 75, 90, 120, 200))
+@pytest.mark.parametrize("budget_seconds", [33, 34, 40, 47, 60, 75, 90, 120, 200])
 def test_a_search_and_its_verification_take_no_more_than_the_budget(budget_seconds: int) -> None:
     """Every step lasts as long as it may, and every other verification has to be repeated."""
     plan = replace(WHOLE.plan, sizes=(), verify=(50, 80), search=Search(2, 1, 4, budget_seconds=budget_seconds))

@@ -154,8 +154,8 @@ def _(way_out: MoreUsers) -> str:
 register_templates(
     {
         MeasureLonger: "measure longer, with --step-time {step_seconds}s or --repeats {repeats}",
-        SearchLonger: "search again with --budget {budget_minutes}m",
-        SearchNarrower: "search again with --interval {interval:g}",
+        SearchLonger: "extend the search with --resume and --budget {budget_minutes}m",
+        SearchNarrower: "extend the search with --resume and --interval {interval:g}",
         FillGap: "measure more pool sizes between {below} and {above}",
         SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
         MoreWorkersByDemands: lambda way_out: (

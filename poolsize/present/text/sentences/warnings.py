@@ -182,7 +182,7 @@ register_templates(
         warnings.FewSteps: lambda finding: (
             "{steps:#step} at different pool sizes do not show how much a repeated step would differ. The 95 % range "
             "assumes the usual noise between steps. To measure the noise, "
-            + ("search with a larger --budget." if finding.search else "add --repeats 3.")
+            + ("extend the search with --resume and a larger --budget." if finding.search else "add --repeats 3.")
         ),
         warnings.Unsettled: lambda finding: (
             "The true percentiles at {sizes:sizes} are higher than the measured ones. The queue needs up to "
