@@ -16,13 +16,15 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 MOST_PROGRAMS, LEAST_CORES = 3, 0.05
 MANY, CAUSE = 0.5, 0.2
 """Shares of the attempts: failed attempts put an answer in doubt, and may be the cause why there is none."""
+OWN_FAULTS = (Check.ERRORS, Check.CONNECTIONS)
+"""Checks that other programs do not make fail. In half of the failed attempts, they are the cause."""
 
 
 class FailedAttempts(Figures):
-    """Failed attempts, and how often each check failed, the most frequent check first.
+    """Failed attempts, and how often each check failed, the cause first, then the most frequent check.
 
     other_cores: mean of the cores that other programs used, of this machine's cores; programs: name -> mean cores of
-    the busiest programs. All three are None where other programs disturbed no attempt.
+    the busiest programs. All three are None where other programs are not the cause.
     """
 
     failed: int
@@ -65,6 +67,10 @@ class CorrectWorkload(WayOut, code="correct_workload"):
     """Find out why transactions fail, and correct the workload or the server."""
 
 
+class CorrectSize(WayOut, code="correct_size"):
+    """Find out why the application does not have the pool size that is set, and correct its description."""
+
+
 def mostly_failed(analysis: "Analysis", *, has_size: bool, for_noise: bool = False) -> Finding | None:
     """Return the warning that many attempts failed a check that may pass another time, or None.
 
@@ -95,7 +101,11 @@ def too_few_valid(analysis: "Analysis") -> Finding | None:
 def _failed_attempts(analysis: "Analysis") -> FailedAttempts:
     failed = analysis.failed_attempts
     checks = Counter(str(result.check) for step in failed for result in step.failed_checks if result.check.disturbed)
-    counts = FailedAttempts(len(failed), len(analysis.run.steps), dict(checks.most_common()))
+    causes = [check for check in OWN_FAULTS if checks[str(check)] >= MANY * len(failed)]
+    in_order = dict(sorted(checks.most_common(), key=lambda counted: counted[0] not in causes))
+    counts = FailedAttempts(len(failed), len(analysis.run.steps), in_order)
+    if causes:
+        return counts
     disturbed = [
         (step.programs, result.values)
         for step in failed
@@ -122,11 +132,15 @@ def _number(value: object) -> float:
 def _way_out(analysis: "Analysis") -> WayOut:
     """Return the way out: measure again, now if the end of the run was undisturbed, else after the disturbance.
 
-    Where most attempts failed because transactions failed, it is to correct the workload.
+    Where most attempts failed because transactions did, or because an application did not have the pool size, it is to
+    correct the workload or the description of the application.
     """
     steps = analysis.run.steps
     quiet = next((place for place, step in enumerate(reversed(steps)) if step.disturbed), len(steps))
-    if next(iter(_failed_attempts(analysis).checks), None) == Check.ERRORS:
+    cause = next(iter(_failed_attempts(analysis).checks), None)
+    if cause == Check.ERRORS:
         return CorrectWorkload()
+    if cause == Check.CONNECTIONS and analysis.setting.application is not None:
+        return CorrectSize()
     disturbed = any(result.check is Check.QUIET for step in steps for result in step.failed_checks)
     return EndPrograms(quiet) if disturbed else MeasureAgain(quiet)

@@ -248,7 +248,7 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
         return Verdict.NOISY, RateNotServed(plan.rate)
     if everywhere(Check.GENERATOR):
         return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis.sizes[-1]))
-    if everywhere(Check.USERS_LIMITED):
+    if everywhere(Check.USERS_LIMITED) and not everywhere(Check.ERRORS):
         smaller = analysis.sizes[0].pool_size > 1 or recorded
         way_out = MoreUsers(None if recorded else _enough_users(analysis), smaller_sizes=smaller)
         return Verdict.USERS_LIMITED, UsersLimitedEverywhere(plan.users, way_out)

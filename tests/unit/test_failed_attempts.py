@@ -15,6 +15,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
+from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.server.processes import OtherPrograms
 from tests.conftest import a_run
@@ -64,6 +65,30 @@ def test_another_cause_is_named_by_its_check() -> None:
     one, *others = WHOLE.steps
     run = replace(WHOLE, steps=(one, *[spoiled(step, starved) for step in others] * 3))
     assert text_of(run).startswith("9 of 10 measured steps failed a check (littles_law 9 times). Only the pool size 1")
+
+
+def test_failed_transactions_are_the_cause_also_on_a_busy_machine() -> None:
+    """Users who only get errors fill no pool: the first line was on other programs, the verdict on the users."""
+    failed = CheckResult(Check.ERRORS, False, {"share": 1.0, "failed": {"CatchResponseError": 595}})
+    few = CheckResult(Check.USERS_LIMITED, False, {"users": 64, "wanting_users": 0.1})
+    checks = (BUSY, few, failed)
+    run = replace(WHOLE, steps=tuple(replace(spoiled(step), checks=checks) for step in WHOLE.steps) * 3)
+    assert recommend(analyze(run)).verdict == "noisy"
+    text = text_of(run)
+    assert text.startswith(
+        "12 of 12 measured steps failed a check (errors 12 times, quiet 12 times). Find out "
+        "why transactions fail, correct the workload or the server, and measure again."
+    )
+
+
+def test_a_pool_size_that_an_application_did_not_get_is_the_cause() -> None:
+    """A mistyped variable leaves the pool as it was; other programs were named first."""
+    more = CheckResult(Check.CONNECTIONS, False, {"server_connections": 30, "pool_size": 2})
+    steps = tuple(replace(spoiled(step), checks=(BUSY, more)) for step in WHOLE.steps) * 3
+    application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", True, ("POOL_SIZE",))
+    text = text_of(Run(replace(WHOLE.setting, application=application, private=False), steps))
+    assert text.startswith("12 of 12 measured steps failed a check (connections 12 times, quiet 12 times). No pool")
+    assert "The application did not have the pool size that poolsize set: correct the variable" in text
 
 
 def test_two_valid_sizes_are_an_answer() -> None:

@@ -123,7 +123,7 @@ def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
     checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in attempts.checks.items())
     failed = f"{attempts.failed} of {count(attempts.attempts, 'measured step')} failed a check ({checks})."
     if attempts.programs is None:
-        return f"Other programs used this machine: {failed}" if Check.QUIET in attempts.checks else failed
+        return f"Other programs used this machine: {failed}" if next(iter(attempts.checks)) == Check.QUIET else failed
     names = ", ".join(
         f"{'another ' if name in OWN_NAMES else ''}{name} ({used:.1f})" for name, used in attempts.programs.items()
     )
@@ -164,6 +164,8 @@ register_templates(
             "again"
         ),
         failed_attempts.MeasureAgain: "Measure again; `poolsize analyze` shows the checks",
+        failed_attempts.CorrectSize: "The application did not have the pool size that poolsize set: correct the "
+        "variable or the command that sets it, and measure again",
         failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
         "measure again",
         warnings.Contradicted: "The measured steps contradict the pool size of {pool_size}. With {faster:#connection}, "
