@@ -31,7 +31,7 @@ FAMILIES = {"saturating": saturating, "retrograde": retrograde, "knee": knee}
 BETWEEN = (0.005, 0.015, 0.03)
 RUNS, FEWER_RUNS = 1000, 400
 STEP_SECONDS = 15
-RANGES = ((0.05, 0.95), (0.035, 0.965), (0.025, 0.975), RANGE, (0.01, 0.99), (0.005, 0.995))
+RANGES = ((0.05, 0.95), (0.035, 0.965), (0.025, 0.975), (0.018, 0.982), RANGE, (0.005, 0.995))
 CERTAINTIES = (0.5, 0.65, CERTAINTY, 0.9, 0.95)
 ALTERNATIVES: Mapping[str, Sequence[object]] = {
     "level": (1.0, 3.0, 9.0),
@@ -45,7 +45,7 @@ ALTERNATIVES: Mapping[str, Sequence[object]] = {
     "roughness": ((0.05, 0.12), PRIOR.roughness, (*PRIOR.roughness, 0.6)),
     "usual_roughness": (0.03, 0.06, 0.12),
     "roughness_spread": (0.4, 0.8, 1.6),
-    "between_step_noise": ((0.006, 0.025), PRIOR.between_step_noise, (0.0015, *PRIOR.between_step_noise, 0.2)),
+    "between_step_noise": ((0.006, 0.025), PRIOR.between_step_noise, (0.0015, *PRIOR.between_step_noise, 0.4)),
     "usual_between_step_noise": (0.004, 0.0075, 0.015, 0.03),
     "noise_spread": (0.5, 1.1, 2.2),
     "disturbed": (0.005, 0.02, 0.05),

@@ -18,6 +18,7 @@ from functools import cached_property
 from math import log
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from poolsize.analysis.hypotheses import PRIOR, Hypotheses, Prior, Steps, bends, weigh
@@ -76,17 +77,37 @@ class FittedCurve:
         A size that was not measured counts if it is within a doubling of a measured size. Further away, the curve is
         too uncertain.
         """
-        near = [any(size <= 2 * other and other <= 2 * size for other in self.measured) for size in self.sizes]
-        return self.sizes[int(np.argmax(np.where(near, self.mean, 0)))]
+        return self.sizes[int(np.argmax(np.where(self._near, self.mean, 0)))]
+
+    @cached_property
+    def _near(self) -> NDArray[np.bool_]:
+        pairs = np.divide.outer(self.sizes, sorted(self.measured))
+        return np.asarray((np.maximum(pairs, 1 / pairs) <= 2).any(axis=1))
 
     def against(self, pool_size: int) -> "LogRatios":
         """Return the logarithm of throughput at every size as a share of that at one size."""
-        place = self.sizes.index(pool_size)
+        return self._against(np.full(len(self.probabilities), self.sizes.index(pool_size)))
+
+    def begun(self, share: float) -> Vector:
+        """Return the probability at each size that throughput is at least a share of the highest there or below.
+
+        Each hypothesis has a highest point of its own, among the sizes of best_size. At a size, its probability is the
+        highest of this size and all smaller ones; from the highest point on it is 1.
+        """
+        highest = np.argmax(np.where(self._near, self.means, -np.inf), axis=1)
+        reached = np.maximum.accumulate(self._against(highest).reached(share), axis=1)
+        return np.asarray(self.probabilities @ np.where(np.arange(len(self.sizes)) >= highest[:, None], 1, reached))
+
+    def _against(self, places: NDArray[np.intp]) -> "LogRatios":
+        """Return the logarithm of throughput at every size as a share of that at another; places: its index."""
+        rows = np.arange(len(places))
         variances = np.diagonal(self.covariances, axis1=1, axis2=2)
         return LogRatios(
             self.probabilities,
-            self.means - self.means[:, [place]],
-            np.sqrt(variances + variances[:, [place]] - 2 * self.covariances[:, place] + LEAST_VARIANCE),
+            self.means - self.means[rows, places][:, None],
+            np.sqrt(
+                variances + (variances[rows, places][:, None] - 2 * self.covariances[rows, places]) + LEAST_VARIANCE
+            ),
         )
 
     @cached_property
@@ -121,9 +142,13 @@ class LogRatios:
         """Return the logarithm at one size alone. place: its index."""
         return LogRatios(self.probabilities, self.means[:, [place]], self.deviations[:, [place]])
 
+    def reached(self, share: float) -> Matrix:
+        """Return the probability, under each hypothesis and at each size, that the ratio is at least a share."""
+        return np.asarray(ndtr((self.means - log(share)) / self.deviations))
+
     def at_least(self, share: float) -> Vector:
         """Return the probability at each size that the ratio is at least a share."""
-        return np.asarray(self.probabilities @ ndtr((self.means - log(share)) / self.deviations))
+        return np.asarray(self.probabilities @ self.reached(share))
 
     def shortfall(self, share: float) -> Vector:
         """Return at each size by how much the logarithm is expected to miss that of a share; 0 where it exceeds it."""

@@ -52,6 +52,8 @@ LOWEST_SHARE = 1e-3
 """A lower share of the highest throughput counts as this share, so that its logarithm stays finite."""
 MOST_DISTURBED = 1 / 3
 """At most this share of the steps is taken for disturbed."""
+LARGE_NOISE = 0.1
+"""A between-step noise above this explains any disturbed step, so it does not decide where to look for further ones."""
 MOST_KEPT, KEPT = 96, 0.999
 """The most probable hypotheses are kept: so many at most, or those that have this probability together."""
 
@@ -116,7 +118,7 @@ PRIOR = Prior(
     bends_per_doubling=4,
     bends_beyond=2.0,
     roughness=(0.02, 0.05, 0.12, 0.3),
-    between_step_noise=(0.003, 0.006, 0.012, 0.025, 0.05, 0.1),
+    between_step_noise=(0.003, 0.006, 0.012, 0.025, 0.05, 0.1, 0.2),
     usual_roughness=0.06,
     usual_between_step_noise=0.015,
     roughness_spread=0.8,
@@ -205,15 +207,15 @@ class _Weighed:
 
 def weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior) -> Hypotheses:
     """Return the most probable hypotheses about the steps. sizes: all sizes, ascending."""
-    number = len(steps.logs)
+    number, usual = len(steps.logs), np.array(prior.between_step_noise) <= LARGE_NOISE
     disturbed = np.zeros(number, bool)
     weighed = []
     while True:
         latest = _weigh(steps, sizes, prior, disturbed)
         weighed.append(latest)
-        likelier = _logsumexp(latest.one_more, (0, 1, 3))
+        likelier = _logsumexp(latest.one_more[:, usual], (0, 1, 3))
         worst = int(np.argmax(likelier))
-        if likelier[worst] <= _logsumexp(latest.same, None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
+        if likelier[worst] <= _logsumexp(latest.same[:, usual], None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
             return _most_probable(weighed)
         latest.one_more[:, :, worst] = -np.inf  # the next round holds these hypotheses
         disturbed = disturbed | (np.arange(number) == worst)

@@ -26,9 +26,13 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
-NOISY_SPAN, MOST_LOSS = 8, 0.1
-"""A measurement is too noisy if the upper end of the 95 % range is more than this multiple of the lower end, and the
-answer may lose this share of throughput or more."""
+MOST_LOSS = 0.2
+"""A measurement is too noisy if the range does not narrow the choice, and the answer may lose this share or more.
+
+A chosen value.
+"""
+NOISY_SPAN = 8
+"""A range does not narrow the choice if its upper end is more than this multiple of the lower end."""
 
 
 class Verdict(StrEnum):
@@ -139,10 +143,14 @@ class NothingValid(Refusal, code="nothing_valid"):
 
 
 class Noisy(Refusal, code="noisy"):
-    """The 95 % range, from low to high connections, is too wide for an answer."""
+    """The 95 % range, from low to high connections, is too wide for an answer.
+
+    greatest_loss: share of throughput that the most probable answer loses at most.
+    """
 
     low: int
     high: int
+    greatest_loss: float
     way_out: WayOut
 
 
@@ -201,7 +209,11 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     if plateau is None or is_noisy(plateau):
         if everywhere := _failed_everywhere(analysis):
             return everywhere
-        noisy = Noisy(plateau.low, plateau.high, measure_longer(analysis)) if plateau else NothingValid()
+        noisy = (
+            Noisy(plateau.low, plateau.high, plateau.greatest_loss, measure_longer(analysis))
+            if plateau
+            else NothingValid()
+        )
         return Verdict.NOISY, too_few or noisy
     if too_few and (analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size)):
         return Verdict.NOISY, too_few

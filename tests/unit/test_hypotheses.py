@@ -65,15 +65,16 @@ def test_the_kept_hypotheses_are_the_most_probable_ones() -> None:
 
 def test_a_dip_is_taken_for_disturbed_and_its_neighbours_are_not() -> None:
     curve = fit_curve(DIP, SIZES)
-    assert curve.disturbed[4] > 0.9
+    assert curve.disturbed[4] > 0.8
     assert max(curve.disturbed[size] for size in (1, 2, 8, 16)) < 0.1
     assert curve.at(4) == pytest.approx(370, rel=0.1)
 
 
 def test_two_dips_are_found() -> None:
+    """By a second step at three sizes; without it, the dips may as well be noise."""
     rates = dict(zip((1, 2, 4, 8, 16, 32, 64, 128), (100, 195, 250, 600, 990, 660, 1000, 1010), strict=True))
-    steps = [Observation(size, rate, 0.01 * rate) for size, rate in rates.items()]
-    curve = fit_curve(steps, tuple(rates))
+    again = ((4, 380), (32, 1000), (64, 1000))
+    curve = fit_curve([Observation(size, rate, 0.01 * rate) for size, rate in (*rates.items(), *again)], tuple(rates))
     assert min(curve.disturbed[size] for size in (4, 32)) > 0.5
 
 

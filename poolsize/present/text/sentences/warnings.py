@@ -236,7 +236,8 @@ register_templates(
         "out to measure the capacity.",
         verdict.GeneratorEverywhere: "A worker was saturated or late at every pool size. {way_out}",
         verdict.UsersLimitedEverywhere: "With {users:#user}, no pool was ever full: {way_out}.",
-        verdict.Noisy: "The range is too wide for an answer, {low} to {high} connections: {way_out}.",
+        verdict.Noisy: "The range is too wide for an answer, {low} to {high} connections, and the most probable size "
+        "may lose {greatest_loss:most} of throughput: {way_out}.",
         verdict.GeneratorNotSeparable: "A worker was saturated or late, and the service demands of load generator and "
         "server can't be separated. {way_out}",
     }
