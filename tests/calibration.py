@@ -50,6 +50,7 @@ ALTERNATIVES: Mapping[str, Sequence[object]] = {
     "noise_spread": (0.5, 1.1, 2.2),
     "disturbed": (0.005, 0.02, 0.05),
     "disturbance": (0.15, 0.3, 0.6),
+    "most_disturbed": (1 / 5, 1 / 3, 1 / 2),
 }
 """What table 4 puts in the place of each constant of the prior, the one in use among them.
 

@@ -144,8 +144,10 @@ class Analysis:
         """Return the transactions per second at a pool size between the smallest and the largest valid size.
 
         It is the mean measured at a valid size. Between valid sizes it is the fitted curve's; at a fixed rate, the mean
-        measured at the nearest valid size.
+        measured at the nearest valid size. Where the steps have two levels, it is the fitted curve's everywhere.
         """
+        if self.curve and self.curve.lower_level:
+            return self.fitted_at(pool_size)
         nearest = self.by_size.nearest(pool_size)
         return nearest.throughput.mean if nearest.pool_size == pool_size else self.fitted_at(pool_size)
 

@@ -15,20 +15,38 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import log
+from math import exp, log
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from poolsize.analysis.hypotheses import PRIOR, Hypotheses, Prior, Steps, bends, weigh
+from poolsize.analysis.hypotheses import LARGE_NOISE, PRIOR, Hypotheses, Prior, Steps, bends, weigh
 from poolsize.analysis.observation import Observation, pool_repeats
 from poolsize.analysis.vector import Matrix, Vector
 
 PER_DOUBLING = 4
 """Candidate pool sizes in each doubling."""
+LEAST_LOW = 0.1
+"""Fewer steps, as a share, are no level of their own."""
+ONE_LEVEL = 1 / 4
+"""Steps are of one level if they differ by less than this share of their distance from the curve, on a log scale."""
 LEAST_VARIANCE = 1e-12
 """Added to a variance before its root, so that rounding never makes it negative or 0."""
+
+
+@dataclass(frozen=True)
+class LowerLevel:
+    """The lower of two levels of throughput: something slowed down whole steps by the same factor.
+
+    low_steps: number of the steps of this level. steps: number of all steps. share: of the throughput of the other
+    steps that they reached. of_noise: the curve if the levels are between-step noise.
+    """
+
+    low_steps: int
+    steps: int
+    share: float
+    of_noise: "FittedCurve"
 
 
 @dataclass(frozen=True)
@@ -40,6 +58,7 @@ class FittedCurve:
     covariances: of these logarithms, shape (hypotheses, sizes, sizes).
     noise: standard deviation of the logarithm of one more step at each size.
     disturbed: measured size -> the highest probability that a step of this size was disturbed.
+    lower_level: None unless the steps have two levels. The curve is then of the higher level.
     """
 
     sizes: tuple[int, ...]
@@ -49,6 +68,7 @@ class FittedCurve:
     covariances: Matrix
     noise: Vector
     disturbed: Mapping[int, float]
+    lower_level: LowerLevel | None = None
 
     @cached_property
     def mean(self) -> Vector:
@@ -62,12 +82,14 @@ class FittedCurve:
     def within(self, low: int, high: int) -> "FittedCurve":
         """Return the part of the curve from size low to size high, both included."""
         part = slice(bisect_left(self.sizes, low), bisect_right(self.sizes, high))
+        lower = self.lower_level
         return replace(
             self,
             sizes=self.sizes[part],
             means=self.means[:, part],
             covariances=self.covariances[:, part, part],
             noise=self.noise[part],
+            lower_level=lower and replace(lower, of_noise=lower.of_noise.within(low, high)),
         )
 
     @cached_property
@@ -191,6 +213,35 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     sizes = tuple(sizes)
     steps = Steps.of(pool_repeats(observations), sizes, prior)
     hypotheses = weigh(steps, sizes, prior)
+    curve = _curve(steps, sizes, prior, hypotheses)
+    fewest, large = _fewest(len(steps.logs)), np.array(prior.between_step_noise)[hypotheses.noise] >= LARGE_NOISE
+    if hypotheses.probabilities @ (large | (hypotheses.disturbed.sum(axis=1) >= fewest)) <= 1 / 2:
+        return curve
+    hypotheses = weigh(steps, sizes, prior.of_two_levels)
+    higher = _curve(steps, sizes, prior.of_two_levels, hypotheses)
+    low = hypotheses.probabilities @ hypotheses.disturbed > 1 / 2
+    errors = (steps.logs + log(steps.highest) - np.log(higher.mean[steps.places]))[low]
+    at_both = np.intersect1d(steps.places[low], steps.places[~low])
+    if len(errors) < fewest or not len(at_both) or not _is_a_level(errors):
+        return curve
+    return replace(higher, lower_level=LowerLevel(len(errors), len(low), exp(float(np.median(errors))), curve))
+
+
+def _fewest(steps: int) -> float:
+    """Return the fewest of so many steps that are a level of their own."""
+    return max(2, LEAST_LOW * steps)
+
+
+def _is_a_level(errors: Vector) -> bool:
+    """Return whether disturbed steps may be a lower level: all are below the curve, by about the same factor.
+
+    errors: their logarithms less those of the curve, not empty.
+    """
+    return bool(errors.max() < 0 and errors.std() <= ONE_LEVEL * -errors.mean())
+
+
+def _curve(steps: Steps, sizes: tuple[int, ...], prior: Prior, hypotheses: Hypotheses) -> FittedCurve:
+    """Return the curve under the hypotheses."""
     means, covariances = _conditioned(steps, sizes, prior, hypotheses)
     disturbed: dict[int, float] = {}
     for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):
@@ -200,7 +251,7 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     variances[steps.places] = between + steps.within
     return FittedCurve(
         sizes,
-        frozenset(observation.pool_size for observation in observations),
+        frozenset(disturbed),
         hypotheses.probabilities,
         means + log(steps.highest),
         covariances,

@@ -38,7 +38,7 @@ than not.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Self
 
@@ -50,10 +50,11 @@ from poolsize.analysis.vector import Matrix, Vector
 
 LOWEST_SHARE = 1e-3
 """A lower share of the highest throughput counts as this share, so that its logarithm stays finite."""
-MOST_DISTURBED = 1 / 3
-"""At most this share of the steps is taken for disturbed."""
 LARGE_NOISE = 0.1
-"""A between-step noise above this explains any disturbed step, so it does not decide where to look for further ones."""
+"""With a between-step noise as large as this, the steps may have two levels.
+
+A larger noise explains any disturbed step, so it does not decide whether to look for further ones.
+"""
 MOST_KEPT, KEPT = 96, 0.999
 """The most probable hypotheses are kept: so many at most, or those that have this probability together."""
 
@@ -70,6 +71,7 @@ class Prior:
     roughness_spread, noise_spread: standard deviations of the logarithms of s and of d.
     pooled_steps: weight, in steps, of the mean within-step noise of all sizes against a size's own.
     disturbed: share of the steps that are disturbed. disturbance: standard deviation of their additional error.
+    most_disturbed: at most this share of the steps is taken for disturbed.
     """
 
     level: float
@@ -89,6 +91,13 @@ class Prior:
     pooled_steps: float
     disturbed: float
     disturbance: float
+    most_disturbed: float
+
+    @property
+    def of_two_levels(self) -> "Prior":
+        """The prior of steps that often fall to a lower level, and otherwise differ by less than LARGE_NOISE."""
+        small = tuple(noise for noise in self.between_step_noise if noise < LARGE_NOISE)
+        return replace(self, between_step_noise=small, disturbed=0.2, disturbance=0.5, most_disturbed=1 / 2)
 
     def covariances(self, sizes: tuple[int, ...]) -> Matrix:
         """Return the covariance of a + t x + s I(x) for each roughness s: shape (roughness, sizes, sizes)."""
@@ -126,6 +135,7 @@ PRIOR = Prior(
     pooled_steps=3,
     disturbed=0.02,
     disturbance=0.3,
+    most_disturbed=1 / 3,
 )
 """The prior in use. scripts/calibrate shows the effect of each constant (table 4; of the noise, tables 3 and 5)."""
 
@@ -215,7 +225,8 @@ def weigh(steps: Steps, sizes: tuple[int, ...], prior: Prior) -> Hypotheses:
         weighed.append(latest)
         likelier = _logsumexp(latest.one_more[:, usual], (0, 1, 3))
         worst = int(np.argmax(likelier))
-        if likelier[worst] <= _logsumexp(latest.same[:, usual], None) or disturbed.sum() + 1 > MOST_DISTURBED * number:
+        is_enough = likelier[worst] <= _logsumexp(latest.same[:, usual], None)
+        if is_enough or disturbed.sum() + 1 > prior.most_disturbed * number:
             return _most_probable(weighed)
         latest.one_more[:, :, worst] = -np.inf  # the next round holds these hypotheses
         disturbed = disturbed | (np.arange(number) == worst)

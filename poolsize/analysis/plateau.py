@@ -97,9 +97,13 @@ def contradicts(estimate: Plateau, pool_size: int, throughput: float) -> bool:
 def plateau_range(
     curve: FittedCurve, tolerance: float = TOLERANCE, quantiles: tuple[float, float] = RANGE
 ) -> tuple[int, int]:
-    """Return the lowest and the highest size at which the plateau may start: quantiles of its posterior."""
-    first, last = 2 ** start_quantiles(curve, tolerance, quantiles)
-    return ceil(first - ROUNDING), ceil(last - ROUNDING)
+    """Return the lowest and the highest size at which the plateau may start: quantiles of its posterior.
+
+    Where the steps have two levels, also those of the curve for which the levels are noise.
+    """
+    curves = [curve, *([curve.lower_level.of_noise] if curve.lower_level else [])]
+    ends = np.array([start_quantiles(each, tolerance, quantiles) for each in curves])
+    return ceil(2 ** ends[:, 0].min() - ROUNDING), ceil(2 ** ends[:, 1].max() - ROUNDING)
 
 
 def begun(curve: FittedCurve, tolerance: float = TOLERANCE) -> Vector:

@@ -46,6 +46,18 @@ class WideRange(Caution, code="wide_range"):
     way_out: WayOut | None
 
 
+class TwoLevels(Caution, code="two_levels"):
+    """The steps have two levels of throughput, and the answer is for the higher level.
+
+    low_steps: number of the steps of the lower level, of so many steps. share: of the throughput of the other steps
+    that they reached.
+    """
+
+    low_steps: int
+    steps: int
+    share: float
+
+
 class FewSteps(Caution, code="few_steps"):
     """The steps, each at another size, are too few to show the noise between them. search: whether they searched."""
 
@@ -213,7 +225,7 @@ def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
-    """Yield the warnings of a contradiction, a wide range, few steps, a spent budget, and the open-loop steps."""
+    """Yield the warnings of the answer: its range, the number and the levels of its steps, and the open-loop steps."""
     plan, plateau = analysis.setting.plan, analysis.plateau
     if has_size and plateau is not None and (best := analysis.contradiction):
         yield Contradicted(
@@ -228,6 +240,8 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         certain = analysis.run.ended == SearchEnd.CERTAIN
         way_out = None if certain else measure_longer(analysis)
         yield WideRange(plateau.pool_size, plateau.low, plateau.high, plateau.greatest_loss, way_out)
+    if analysis.curve and (level := analysis.curve.lower_level):
+        yield TwoLevels(level.low_steps, level.steps, level.share)
     sizes = [step.pool_size for step in analysis.steps if step.valid]
     is_few = 1 < len(sizes) < ENOUGH_STEPS and len(sizes) == len({*sizes})
     if has_size and is_few and plan.rate is None and analysis.setting.recording is None:

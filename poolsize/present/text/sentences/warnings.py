@@ -181,6 +181,10 @@ register_templates(
             "loss at the answer is at most {greatest_loss:most}."
             + (" For a smaller loss, {way_out}." if finding.way_out else "")
         ),
+        warnings.TwoLevels: "The steps fall into two levels: {low_steps} of {steps:#step} reached {share:%} of the "
+        "throughput of the others, also at the same pool size. The answer is for the higher level; the range also "
+        "allows for noise. Find what slows down whole steps, such as a backup, another virtual machine or a limit of "
+        "CPU time, and measure again without it.",
         warnings.FewSteps: lambda finding: (
             "{steps:#step} at different pool sizes do not show how much a repeated step would differ. The 95 % range "
             "assumes the usual noise between steps. To measure the noise, "
