@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import sqrt
 from statistics import NormalDist, fmean
 
 import numpy as np
@@ -62,4 +63,4 @@ def noise_of_means(recording: Recording) -> float:
     sizes = recording.sizes
     points = [Observation(size, fmean(recording.by_size[size].throughput), 0.0) for size in sizes]
     curve = fit_curve(points, sizes, replace(PRIOR, noise_spread=100.0))
-    return float(curve.noise.min())
+    return sqrt(curve.between_variance)

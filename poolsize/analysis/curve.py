@@ -56,7 +56,8 @@ class FittedCurve:
     sizes: ascending. measured: the sizes that have a step. probabilities: of the hypotheses, their sum is 1.
     means: natural logarithm of transactions per second under each hypothesis, shape (hypotheses, sizes).
     covariances: of these logarithms, shape (hypotheses, sizes, sizes).
-    noise: standard deviation of the logarithm of one more step at each size.
+    between_variance: of the between-step noise of one more step. second_variance: of the within-step noise of one more
+    step of one second at each size; of longer steps, divided by their seconds. Both of the logarithm.
     disturbed: measured size -> the highest probability that a step of this size was disturbed.
     lower_level: None unless the steps have two levels. The curve is then of the higher level.
     """
@@ -66,7 +67,8 @@ class FittedCurve:
     probabilities: Vector
     means: Matrix
     covariances: Matrix
-    noise: Vector
+    between_variance: float
+    second_variance: Vector
     disturbed: Mapping[int, float]
     lower_level: LowerLevel | None = None
 
@@ -88,7 +90,7 @@ class FittedCurve:
             sizes=self.sizes[part],
             means=self.means[:, part],
             covariances=self.covariances[:, part, part],
-            noise=self.noise[part],
+            second_variance=self.second_variance[part],
             lower_level=lower and replace(lower, of_noise=lower.of_noise.within(low, high)),
         )
 
@@ -247,15 +249,16 @@ def _curve(steps: Steps, sizes: tuple[int, ...], prior: Prior, hypotheses: Hypot
     for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):
         disturbed[sizes[place]] = max(float(probability), disturbed.get(sizes[place], 0.0))
     between = float(hypotheses.probabilities @ np.square(prior.between_step_noise)[hypotheses.noise])
-    variances = np.full(len(sizes), between + steps.mean_within)
-    variances[steps.places] = between + steps.within
+    second_variance = np.full(len(sizes), steps.mean_of_second)
+    second_variance[steps.places] = steps.of_second
     return FittedCurve(
         sizes,
         frozenset(disturbed),
         hypotheses.probabilities,
         means + log(steps.highest),
         covariances,
-        np.sqrt(variances),
+        between,
+        second_variance,
         disturbed,
     )
 

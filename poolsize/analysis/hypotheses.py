@@ -159,33 +159,38 @@ class Steps:
     """The steps of a curve; every array has one value a step, ascending in size, then in throughput.
 
     places: index of the step's size among all sizes. logs: logarithm of the throughput as a share of the highest.
-    within: variance of the within-step noise. mean_within: its mean over all steps.
+    within: variance of the within-step noise, in the mean of a step's seconds. of_second: that of a step of one second.
+    mean_of_second: the mean of `of_second` over all steps.
     highest: the highest throughput, per second.
     """
 
     places: NDArray[np.intp]
     logs: Vector
     within: Vector
-    mean_within: float
+    of_second: Vector
+    mean_of_second: float
     highest: float
 
     @classmethod
     def of(cls, observations: Sequence[Observation], sizes: Sequence[int], prior: Prior) -> Self:
         """Return the steps of the observations. sizes: all sizes, ascending, the observed sizes included.
 
-        A few seconds estimate their own noise badly. So each size's own variance of the within-step noise is averaged
+        A few seconds estimate their own noise badly. So each size's own variance of the noise of a second is averaged
         with the mean of all steps, weighted by the size's number of steps and by `pooled_steps`.
         """
-        ordered = sorted(observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error))
+        ordered = sorted(
+            observations, key=lambda step: (step.pool_size, step.throughput, step.standard_error, step.seconds)
+        )
+        seconds = np.array([step.seconds for step in ordered])
         highest = max(step.throughput for step in ordered)
         rates = np.maximum([step.throughput / highest for step in ordered], LOWEST_SHARE)
-        own = np.minimum(np.array([step.standard_error / highest for step in ordered]) / rates, 1) ** 2
+        own = np.minimum(np.array([step.standard_error / highest for step in ordered]) / rates, 1) ** 2 * seconds
         places = np.searchsorted(sizes, [step.pool_size for step in ordered])
         _, groups, counts = np.unique(places, return_inverse=True, return_counts=True)
         of_sizes, numbers = np.bincount(groups, own) / counts, counts.astype(float)
         mean = float(of_sizes @ numbers / numbers.sum())
-        within = (prior.pooled_steps * mean + numbers * of_sizes) / (prior.pooled_steps + numbers)
-        return cls(places, np.log(rates), within[groups], mean, highest)
+        pooled = ((prior.pooled_steps * mean + numbers * of_sizes) / (prior.pooled_steps + numbers))[groups]
+        return cls(places, np.log(rates), pooled / seconds, pooled, mean, highest)
 
 
 @dataclass(frozen=True)

@@ -24,12 +24,13 @@ class Observation:
     """One step, reduced to two figures.
 
     throughput: mean transactions per second. standard_error: of that mean, per second, from the step's own
-    seconds and from the correction to the machine's usual speed.
+    seconds and from the correction to the machine's usual speed. seconds: that the step counted.
     """
 
     pool_size: int
     throughput: float
     standard_error: float
+    seconds: int = 1
 
     @classmethod
     def of(cls, step: Step, correction: tuple[float, float] | None = None) -> "Observation":
@@ -40,7 +41,7 @@ class Observation:
         """
         factor, noise = correction or speed_correction(step)
         mean, error = _mean_and_error(corrected(step, factor))
-        return cls(step.pool_size, mean, hypot(error, noise * mean) if noise else error)
+        return cls(step.pool_size, mean, hypot(error, noise * mean) if noise else error, len(step.counted) or 1)
 
     @classmethod
     def mean(cls, observations: Sequence["Observation"]) -> "Observation":
@@ -48,7 +49,8 @@ class Observation:
         number = len(observations)
         throughput = fmean(observation.throughput for observation in observations)
         error = sqrt(sum(observation.standard_error**2 for observation in observations)) / number
-        return cls(observations[0].pool_size, throughput, error)
+        seconds = sum(observation.seconds for observation in observations)
+        return cls(observations[0].pool_size, throughput, error, seconds)
 
 
 _mean_and_error = lru_cache(maxsize=4096)(standard_error)

@@ -238,7 +238,8 @@ def _refine(progress: Progress) -> int | None:
     starts = np.diff(begun(curve), prepend=0.0)
     _, covariance = curve.moments
     contrasts = covariance - covariance[:, [curve.sizes.index(curve.best_size)]]
-    value = contrasts**2 @ starts / (np.diagonal(covariance) + curve.noise**2)
+    noise = curve.between_variance + curve.second_variance / progress.plan.step_seconds
+    value = contrasts**2 @ starts / (np.diagonal(covariance) + noise)
     best_first = (curve.sizes[place] for place in np.argsort(-value, kind="stable"))
     return next((size for size in best_first if size not in progress.exhausted), None)
 

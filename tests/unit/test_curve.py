@@ -1,6 +1,6 @@
 """The curve fitted to a few noisy steps, and the plateau on it, where the truth is known."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 
 import numpy as np
@@ -72,6 +72,24 @@ def test_more_steps_make_it_more_certain() -> None:
         return float(fit_curve(points, SIZES).moments[1].diagonal().mean())
 
     assert spread(8) < spread(2) < spread(1)
+
+
+def test_steps_of_one_size_add_up_whatever_their_length() -> None:
+    """Without between-step noise, two steps of 4 s and one of 12 s tell as much as one of 20 s."""
+    prior = replace(PRIOR, between_step_noise=(1e-6,))
+
+    def posterior(lengths: list[int]) -> tuple[list[float], list[float]]:
+        points = [
+            Observation(size, 400 * size / (size + 8), 400 * size / (size + 8) * 0.1 / seconds**0.5, seconds)
+            for size in SIZES
+            for seconds in lengths
+        ]
+        curve = fit_curve(points, SIZES, replace(prior, disturbed=1e-9))
+        return curve.mean.tolist(), curve.moments[1].diagonal().tolist()
+
+    for together, alone in zip(posterior([4, 12, 4]), posterior([20]), strict=True):
+        assert together == pytest.approx(alone, rel=1e-3)
+    assert posterior([4])[1][-1] > 2 * posterior([20])[1][-1]
 
 
 def test_the_calibration_shows_every_constant_in_use() -> None:

@@ -17,6 +17,7 @@ from poolsize.present.text.ranges import plateau_range_text
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
+from poolsize.present.text.setting import counted_seconds
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import LATENCIES, CheckResult, Run
@@ -38,7 +39,7 @@ def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
     parts = [
-        f"{run_title(analysis)}, {setting.plan.step_seconds} s counted per step, {setting.created[:10]}",
+        f"{run_title(analysis)}, {counted_seconds(analysis.steps)} counted per step, {setting.created[:10]}",
         sizes_table(analysis).as_text(),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
         knee_text(analysis, terminal_width()),

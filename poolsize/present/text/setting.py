@@ -1,7 +1,7 @@
 """Where and how a run was measured: its facts, and the command that measures it again."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.facts.server import Server
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.runs.plan import MeasuredApplication, PoolKind
-from poolsize.runs.run import Run, Setting
+from poolsize.runs.run import Run, Setting, Step
 from poolsize.sweep.opening import HARMLESS
 from poolsize.sweep.options import OPTIONS, words_of
 from poolsize.sweep.planning import options_of
@@ -35,12 +35,18 @@ def facts(run: Run) -> list[tuple[str, str]]:
         *(_facts_of_application(setting.application) if setting.application else []),
         *(_facts_of_server(setting, setting.server) if setting.server else []),
         *(_facts_of_load(run) if setting.recording is None else [("Recording", setting.recording)]),
-        ("Steps", f"{len(run.steps)}, each with {plan.step_seconds} s or more of counted time"),
+        ("Steps", f"{len(run.steps)}, with {counted_seconds(run.steps)} of counted time each"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
         ("Replayed load" if setting.recording else "Load", minutes(run.load_seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
         ("Versions", ", ".join(f"{name} {version}" for name, version in setting.versions.items())),
     ]
+
+
+def counted_seconds(steps: Sequence[Step]) -> str:
+    """Return the counted time of the shortest and of the longest of some steps: 4 to 8 s; 8 s where they are equal."""
+    lengths = sorted({len(step.counted) for step in steps})
+    return " to ".join(f"{seconds:,}" for seconds in {lengths[0]: None, lengths[-1]: None}) + " s" if lengths else "0 s"
 
 
 def _facts_of_application(application: MeasuredApplication) -> Facts:
