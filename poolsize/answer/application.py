@@ -186,7 +186,7 @@ def usage_of_run(analysis: Analysis) -> UsageTimes:
     """
     network, distributions = analysis.models.network_with_client, usage_distributions(analysis.by_size)
     if network is None or not distributions:
-        raise BadInput(f"--rate also needs --usage-time with this run: {EXPLANATIONS[_why_unknown(analysis)]}")
+        raise BadInput(f"`rate` also needs `usage_time_ms` with this run: {EXPLANATIONS[_why_unknown(analysis)]}")
     times = distributions[min(distributions)]
     return UsageTimes(network.database_ms, max(0.0, float(WEIGHTS @ times**2) - 1))
 

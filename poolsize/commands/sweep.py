@@ -95,7 +95,12 @@ def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     from poolsize.command_line.locust_sweep import require_processes, run_locust
     from poolsize.present.text.dry_run import dry_run_json, dry_run_text
 
-    for name in ("resume", "replay", "application", *NAMES_ANOTHER, "expect_workers"):
+    if options.application is not None:
+        raise BadInput(
+            f"{options.named('application')}: `dry_run` shows the statements of a workload, and an application has its "
+            "own: leave `dry_run` out, and try the application with `poolsize application check`"
+        )
+    for name in ("resume", "replay", *NAMES_ANOTHER, "expect_workers"):
         if getattr(options, name) is not None:
             raise BadInput(f"{options.named(name)}: `dry_run` is for a new sweep of one server: leave the option out")
     require_processes(options)

@@ -228,7 +228,7 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert "--resume" in incomplete.stderr
     with path.open("ab") as file:
         file.write(b'{"step": {"pool_si')
-    refused = poolsize("sweep", "--resume", "a.jsonl", "--pool-sizes", "1,2", url=server.url)
+    refused = poolsize("sweep", "--resume", "a.jsonl", "--users", "3", url=server.url)
     assert (refused.returncode, "keeps its plan" in refused.stderr) == (2, True)
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
     assert_swept(done)

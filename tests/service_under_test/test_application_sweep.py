@@ -238,7 +238,9 @@ def two_processes(service: TaskService, folder: Path, **late: str) -> Path:
     return service.file(folder, "processes = 2", WORKERS="2", FIRST=str(folder / "first"), **late)
 
 
+@pytest.mark.slow
 @on_mariadb
+@measured_again
 def test_one_process_that_serves_everybody_is_measured_again(
     service: TaskService, tmp_path: Path, poolsize: Command
 ) -> None:

@@ -127,6 +127,7 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
             "--against-url: --dry-run is for a new sweep of one server",
             2,
         ),
+        (["sweep", "--application", "a.toml", "--dry-run"], "--application a.toml: --dry-run shows the statements", 2),
         (["sweep", "--workload", "scan", "--url", "mysql://u:p@h/", "--mysqld", "x"], "--mysqld", 2),
         (["sweep", "--workload", "scan", "--pool-sizes", "1,2", "--cores", "-3"], "--cores -3", 2),
         (["sweep", "--workload", "scan", "--pool-sizes", ""], "--pool-sizes", 2),
@@ -308,3 +309,9 @@ def test_a_refused_url_shows_scheme_host_and_port_alone(poolsize_here: Command) 
     done = poolsize_here("recommend", url="postgresql://u:one@h:5432/d?password=two&sslkey=three")
     assert "postgresql://h:5432: poolsize measures" in done.stderr
     assert not any(secret in done.stderr for secret in ("one", "two", "three"))
+
+
+def test_the_package_runs_as_the_command() -> None:
+    command = [sys.executable, "-m", "poolsize", "recommend", "--cores", "8"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert "17 connections" in done.stdout
