@@ -238,6 +238,7 @@ def two_processes(service: TaskService, folder: Path, **late: str) -> Path:
     return service.file(folder, "processes = 2", WORKERS="2", FIRST=str(folder / "first"), **late)
 
 
+@pytest.mark.experiment
 @pytest.mark.slow
 @on_mariadb
 @measured_again
