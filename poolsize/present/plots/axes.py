@@ -103,7 +103,12 @@ def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
 
 
 def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
-    """Draw the legend above the axes, where it hides no curve. height: of its lower edge, as a share of the axes."""
+    """Draw the legend above the axes, where it hides no curve; none where nothing has a label.
+
+    height: of its lower edge, as a share of the axes.
+    """
+    if not ax.get_legend_handles_labels()[0]:
+        return
     ax.legend(
         loc="lower left", bbox_to_anchor=(-0.02, height), ncols=columns, borderpad=0, handlelength=1.4,
         columnspacing=0.9,
