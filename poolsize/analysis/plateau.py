@@ -38,7 +38,8 @@ class Plateau:
     pool_size: the smallest size within the tolerance of capacity with a probability of CERTAINTY. On a user's grid, a
     measured size may replace a size that was not measured (see _answer).
     probability: that throughput at pool_size is within the tolerance of capacity.
-    low, high: the 95 % range of the plateau's start. threshold: (1 - tolerance) x capacity, per second.
+    low, high: the 95 % range of the plateau's start. span: its upper end as a multiple of the lower end, if capacity is
+    that of the best size. threshold: (1 - tolerance) x capacity, per second.
     tolerance: share of capacity by which throughput may be lower. throughput: at pool_size, per second.
     greatest_loss: with a probability of 97.5 %, throughput at pool_size is lower than at any one other size by this
     share or less.
@@ -48,6 +49,7 @@ class Plateau:
     probability: float
     low: int
     high: int
+    span: float
     threshold: float
     tolerance: float
     throughput: float
@@ -76,12 +78,16 @@ def plateau(
     place = _answer(curve, probability, certainty, of_grid=of_grid)
     size = curve.sizes[place]
     first, last = plateau_range(curve, tolerance)
+    begun_with_best = np.maximum.accumulate(probability)
+    begun_with_best[curve.sizes.index(curve.best_size) :] = 1.0
+    ends = _quantiles(curve, begun_with_best, RANGE)
     highest = float(curve.against(size).quantile(TAILS[1]).max())
     return Plateau(
         pool_size=size,
         probability=float(probability[place]),
         low=min(size, first),
         high=max(size, last),
+        span=2 ** float(ends[1] - ends[0]),
         threshold=(1 - tolerance) * curve.at(curve.best_size),
         tolerance=tolerance,
         throughput=float(curve.mean[place]),
@@ -102,7 +108,7 @@ def plateau_range(
     Where the steps have two levels, also those of the curve for which the levels are noise.
     """
     curves = [curve, *([curve.lower_level.of_noise] if curve.lower_level else [])]
-    ends = np.array([start_quantiles(each, tolerance, quantiles) for each in curves])
+    ends = np.array([_quantiles(each, begun(each, tolerance), quantiles) for each in curves])
     return ceil(2 ** ends[:, 0].min() - ROUNDING), ceil(2 ** ends[:, 1].max() - ROUNDING)
 
 
@@ -111,12 +117,13 @@ def begun(curve: FittedCurve, tolerance: float = TOLERANCE) -> Vector:
     return curve.begun(1 - tolerance)
 
 
-def start_quantiles(curve: FittedCurve, tolerance: float, quantiles: Sequence[float]) -> Vector:
+def _quantiles(curve: FittedCurve, probability: Vector, quantiles: Sequence[float]) -> Vector:
     """Return quantiles of log2 of the plateau's start; the smallest size stands for all below.
 
-    Between sizes, the normal quantile of the probability is linear over log2 of the size.
+    probability: at each size of the curve, that the plateau starts there or below. Between sizes, its normal quantile
+    is linear over log2 of the size.
     """
-    scale = ndtri(np.clip(begun(curve, tolerance), LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
+    scale = ndtri(np.clip(probability, LEAST_PROBABILITY, 1 - LEAST_PROBABILITY))
     return np.asarray(np.interp(ndtri(quantiles), scale, np.log2(curve.sizes)))
 
 
@@ -140,4 +147,4 @@ def open_loop_plateau(sizes: Sequence[int], rate: float, tolerance: float = TOLE
     Throughput above the rate is chance, so larger sizes are no better.
     sizes: the sizes that served the rate, ascending, not empty. rate: arrivals per second.
     """
-    return Plateau(sizes[0], 1.0, sizes[0], sizes[0], (1 - tolerance) * rate, tolerance, rate, 0.0)
+    return Plateau(sizes[0], 1.0, sizes[0], sizes[0], 1.0, (1 - tolerance) * rate, tolerance, rate, 0.0)

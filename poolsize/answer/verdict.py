@@ -26,13 +26,9 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
 
 RISING, HALF_A_DOUBLING = 0.01, 2**0.5
 """A curve still rises if throughput gains more than this share over half a doubling of the pool size."""
-MOST_LOSS = 0.2
-"""A measurement is too noisy if the range does not narrow the choice, and the answer may lose this share or more.
-
-A chosen value.
-"""
-NOISY_SPAN = 8
-"""A range does not narrow the choice if its upper end is more than this multiple of the lower end."""
+NOISY_SPAN, MOST_LOSS = 8, 0.1
+"""A measurement is too noisy if the plateau's start is known to no better than this multiple even for one capacity, and
+the answer may lose this share of throughput or more."""
 
 
 class Verdict(StrEnum):
@@ -225,8 +221,11 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
 
 
 def is_noisy(plateau: "Plateau") -> bool:
-    """Return whether the 95 % range is too wide for an answer, and a wrong size may cost too much."""
-    return plateau.high > NOISY_SPAN * plateau.low and plateau.greatest_loss >= MOST_LOSS
+    """Return whether the measurement does not narrow the choice, and a wrong size may cost too much.
+
+    The range is also wide where another size may have a higher capacity. The greatest loss says what is at stake there.
+    """
+    return plateau.span > NOISY_SPAN and plateau.greatest_loss >= MOST_LOSS
 
 
 def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Sequence[Finding]]:

@@ -21,6 +21,7 @@ RUNS = 500
 @pytest.mark.long
 @pytest.mark.parametrize(("length", "repeats", "noise"), [(15, 1, 0.05), (15, 3, 0.05), (60, 3, 0.02)])
 def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats: int, noise: float) -> None:
+    """And hardly more, although the quantiles are those that recorded curves take (plateau.RANGE)."""
     random = np.random.default_rng(5)
     inside = 0
     for _ in range(RUNS):
@@ -28,7 +29,7 @@ def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats
         points = observed(shape, random, length=length, repeats=repeats, within=noise)
         estimate = plateau(fit_curve(points, candidates(SIZES[0], SIZES[-1], SIZES)), of_grid=False)
         inside += estimate.low <= true_plateau(shape) <= estimate.high
-    assert 0.93 <= inside / RUNS <= 0.99
+    assert 0.93 <= inside / RUNS <= 0.985
 
 
 @pytest.mark.long
