@@ -33,7 +33,7 @@ from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
-from poolsize.server.private_server import PrivateServer
+from poolsize.server.private_server import PrivateServer, free_port
 from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
 from tests.servers import administered_server
@@ -235,6 +235,12 @@ def may_run_on(pid: int, cores: set[int]) -> None:
     """Let every thread of a process, and those they start, run on these cores only."""
     for thread in Path(f"/proc/{pid}/task").iterdir():
         os.sched_setaffinity(int(thread.name), cores)
+
+
+def own_port() -> tuple[str, str]:
+    """Options for a master of Locust's own command, which otherwise binds the same port each time."""
+    port = free_port()
+    return f"--master-bind-port={port}", f"--master-port={port}"
 
 
 def locust(locustfile: str | Path, url: str, run: Path, *options: str) -> "subprocess.CompletedProcess[str]":

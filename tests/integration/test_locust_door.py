@@ -20,7 +20,17 @@ from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, in_ci, locust, measured_again, on_mariadb
+from tests.conftest import (
+    Command,
+    assert_swept,
+    assert_true_steps,
+    curve_of,
+    in_ci,
+    locust,
+    measured_again,
+    on_mariadb,
+    own_port,
+)
 
 pytestmark = pytest.mark.server
 HEAD = "import time\nfrom locust import between, constant, events, tag, task, SequentialTaskSet, TaskSet\n"
@@ -278,7 +288,7 @@ def test_an_error_after_the_first_step_began_names_its_line(
 @on_mariadb
 def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, tmp_path: Path) -> None:
     path = locustfile(tmp_path, ONE.format("").replace("'DO 1'", "'WRONG'"))
-    command = [sys.executable, "-m", "locust", "-f", str(path), "--headless", *quickly("--processes=2")]
+    command = [sys.executable, "-m", "locust", "-f", str(path), "--headless", *quickly("--processes=2", *own_port())]
     environment = os.environ | {"POOLSIZE_URL": server.url}
     done = subprocess.run(  # without a pipe, which would wait for the workers
         command, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
@@ -291,11 +301,12 @@ def test_a_workload_that_cant_be_tried_leaves_no_worker(server: PrivateServer, t
 
 
 @on_mariadb
-@pytest.mark.parametrize("options", [(), ("--processes=2",)])
+@pytest.mark.parametrize("processes", [1, 2])
 def test_ctrl_c_ends_a_sweep_of_locust_with_the_command_that_resumes_it(
-    server: PrivateServer, tmp_path: Path, options: tuple[str, ...]
+    server: PrivateServer, tmp_path: Path, processes: int
 ) -> None:
     path, run = locustfile(tmp_path, ONE.format("")), tmp_path / "a.jsonl"
+    options = () if processes == 1 else (f"--processes={processes}", *own_port())
     environment = os.environ | {"POOLSIZE_URL": server.url}
     sweep = subprocess.Popen(
         [sys.executable, "-m", "locust", "-f", str(path), "--headless", "--only-summary", "--pool-sizes=1,2,3",

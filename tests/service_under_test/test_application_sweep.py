@@ -29,6 +29,7 @@ from tests.conftest import (
     measured,
     measured_again,
     on_mariadb,
+    own_port,
 )
 from tests.pages import blocks
 
@@ -159,12 +160,11 @@ def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, po
 @pytest.mark.experiment
 @on_mariadb
 def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path: Path) -> None:
-    file, port = service.file(tmp_path), free_port()  # other tests have a master on Locust's own port
+    file = service.file(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "poolsize.service_under_test",
          "-f", str(ROOT / "tests/applications/tasks_locustfile.py"), "--headless", "--only-summary",
-         f"--application={file}", "--processes=2",
-         f"--master-bind-port={port}", f"--master-port={port}", *QUICKLY],
+         f"--application={file}", "--processes=2", *own_port(), *QUICKLY],
         cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
