@@ -195,10 +195,10 @@ def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]
     if current is None or answer.need is None:
         return
     service = answer.traffic.service
-    waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
+    (of_current,) = (each for each in answer.sizes if each.pool_size == current)
+    wait_p99_ms = (of_current.one_away or of_current.usual).wait_p99_ms
     away = service.instances if service.instances > 1 else None
-    connections = (current * service.pools, answer.connections)
-    yield CurrentPool(current, answer.pool_size, waits[current], waits[answer.pool_size], *connections, away)
+    yield CurrentPool(current, answer.pool_size, wait_p99_ms, current * service.pools, answer.connections, away)
 
 
 def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:

@@ -228,14 +228,13 @@ class ThreadsUnknown(Caution, code="traffic_threads_unknown"):
 class CurrentPool(Reason, code="traffic_current"):
     """The user's pool size today, beside the answer, pool_size.
 
-    current_p99_ms, p99_ms: waits with either, infinite for a queue that grows without end. current_connections,
-    connections: of all pools. one_away_of: as in KeepsWait.
+    current_p99_ms: the wait with it, infinite for a queue that grows without end. current_connections, connections: of
+    all pools. one_away_of: as in KeepsWait.
     """
 
     current: int
     pool_size: int
     current_p99_ms: float
-    p99_ms: float
     current_connections: int
     connections: int
     one_away_of: int | None

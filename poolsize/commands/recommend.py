@@ -32,8 +32,9 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
+    from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.latency_limit import LatencyLimits
-    from poolsize.answer.traffic import Supply, Traffic
+    from poolsize.answer.traffic import Supply
     from poolsize.facts.inspection import Inspection
 
 OF_THREADS = ("app_threads", "connections_per_thread")
@@ -108,13 +109,9 @@ def recommend(
     demand.check(with_limits=limits is not None)
     is_of_run = run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        from poolsize.answer.from_traffic import recommend_for
         from poolsize.present.text.traffic import traffic_json, traffic_text
 
-        analysis = _analysis(run_path, may_have=OF_THREADS) if run_path else None
-        traffic = traffic_with(demand, facts["usage_time_ms"], fleet.service(), analysis)
-        supply, inspection = _supply(run_path, analysis, url, traffic, facts, encryption)
-        needed = recommend_for(traffic, supply, _limit(fleet, inspection), current)
+        needed = _for_traffic(demand, fleet, current, run_path, url, encryption, facts)
         click.echo(traffic_json(needed) if as_json else traffic_text(needed))
         end_unless(needed.need)
         return
@@ -151,32 +148,49 @@ def recommend(
         end_unless(plan.pools)
 
 
-def _supply(
+def _for_traffic(
+    demand: TrafficOptions,
+    fleet: FleetOptions,
+    current: int | None,
     run_path: str | None,
-    analysis: "Analysis | None",
     url: str | None,
-    traffic: "Traffic",
-    facts: dict[str, Any],
     encryption: Encryption,
-) -> "tuple[Supply | None, Inspection | None]":
-    """Return what the database can use, by a run or by the formula, and the facts of a server that was asked.
+    facts: dict[str, Any],
+) -> "TrafficAnswer":
+    """Return the answer for the traffic of an application, beside what the database can use: by the run or the formula.
 
-    The former is None without a run and without cores. Raises BadInput, and WorkFailed for a run without a pool size.
+    Raises BadInput, and WorkFailed for a run without a pool size.
+    """
+    from poolsize.answer.from_traffic import recommend_for
+
+    usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
+    analysis = _analysis(run_path, may_have=OF_THREADS) if run_path else None
+    traffic = traffic_with(demand, usage_ms, fleet.service(), analysis)
+    if run_path and analysis:
+        client_times = _client_times(traffic.usage.mean_ms, cpu_ms, app_cores)
+        supply: Supply | None = supply_of(run_path, analysis, client_times)
+        inspection = None
+    elif cpu_ms is not None or app_cores is not None:
+        raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
+    else:
+        inspection = _inspected(url, facts, encryption)
+        supply = _supply_by_formula(facts, is_inspected=inspection is not None)
+    return recommend_for(traffic, supply, _limit(fleet, inspection), current)
+
+
+def _supply_by_formula(facts: dict[str, Any], *, is_inspected: bool) -> "Supply | None":
+    """Return what the database can use by the formula; None without cores. Raises BadInput.
+
+    is_inspected: whether the facts are those of a server, which may not tell its cores.
     """
     from poolsize.answer.traffic import Supply
 
-    _, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
-    if run_path and analysis:
-        return supply_of(run_path, analysis, _client_times(traffic.usage.mean_ms, cpu_ms, app_cores)), None
-    if cpu_ms is not None or app_cores is not None:
-        raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
-    inspection = _inspected(url, facts, encryption)
     if facts["cores"] is not None:
-        return Supply.by_formula(starting_point(**facts)), inspection
+        return Supply.by_formula(starting_point(**facts))
     for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
-        if is_typed(name) and not inspection:
+        if is_typed(name) and not is_inspected:
             raise BadInput(f"{flag(name)} also needs --cores, of the database's host")
-    return None, inspection
+    return None
 
 
 def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
@@ -195,15 +209,8 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
 
     may_have: parameters of options that the run does not contain.
     """
-    known = {
-        "run_path",
-        *OF_CLIENT,
-        *TRAFFIC_OPTIONS,
-        "as_json",
-        *LIMITS,
-        *(set(FLEET_OPTIONS) - set(OF_THREADS)),
-        *may_have,
-    }
+    of_fleet = set(FLEET_OPTIONS) - set(OF_THREADS)
+    known = {"run_path", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")

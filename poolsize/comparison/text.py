@@ -1,6 +1,5 @@
 """A comparison as text for a terminal, and as a JSON object."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.verdict import Verdict
 from poolsize.comparison.comparison import ComparedRun, Comparison, RunDifference, SizeDifference
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent
@@ -236,7 +236,7 @@ def comparison_json(comparison: Comparison) -> str:
         | {"sentences": difference_sentences(comparison, other)}
         for other in comparison.others
     ]
-    return json.dumps({"field": comparison.field, "runs": runs, "differences": differences})
+    return json_text({"field": comparison.field, "runs": runs, "differences": differences})
 
 
 def _differences(source: RunDifference | SizeDifference) -> dict[str, dict[str, float | bool] | None]:

@@ -1,6 +1,5 @@
 """Whether the runs of a scenario agree with its source, claim by claim, as records, text and JSON."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import hypot, isinf, log
@@ -17,7 +16,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.answer.reasons import LimitedBy, TwoUsageTimes
 from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
-from poolsize.present.text.analysis import known_values
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import sentence
@@ -181,7 +180,7 @@ def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str,
         for verdict in agreement.verdicts
     ]
     heading = {"scenario": scenario.name, "question": scenario.question, "source": scenario.source}
-    return json.dumps(known_values({**heading, "runs": runs, **more, "claims": claims}))
+    return json_text({**heading, "runs": runs, **more, "claims": claims})
 
 
 def agreement_text(agreement: Agreement) -> str:

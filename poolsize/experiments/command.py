@@ -1,6 +1,5 @@
 """`poolsize scenario`: a published experiment, repeated on this machine."""
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from poolsize.experiments.predictions import (
 from poolsize.experiments.scenario import Scenario, plan_of, read_scenario, scenario_names
 from poolsize.experiments.survey.text import survey_json, survey_text
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.sweep.opening import find_locustfile, new_file
@@ -94,7 +94,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 def _list_of_scenarios(*, as_json: bool) -> str:
     scenarios = [(each, _seconds(each)) for each in map(read_scenario, scenario_names())]
     if as_json:
-        return json.dumps(
+        return json_text(
             [
                 {"name": each.name, "question": each.question, "source": each.source, "seconds": seconds}
                 for each, seconds in scenarios

@@ -1,12 +1,12 @@
 """An explained error in words, and as JSON."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from poolsize.explanation.causes import advice
 from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, Event, Use
 from poolsize.explanation.texts import Kind
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.units import count, number
 
@@ -53,7 +53,7 @@ _BY_USE = {
 
 def events_json(events: Sequence[Event]) -> str:
     """Return a JSON object with `events`, each with its counts, numbers, sentences and causes."""
-    return json.dumps({"events": [_values(event) for event in events]})
+    return json_text({"events": [_values(event) for event in events]})
 
 
 def events_text(events: Sequence[Event]) -> str:

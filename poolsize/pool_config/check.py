@@ -1,6 +1,5 @@
 """The pools of a file -> what is wrong with them, and what differs from a recommendation; as text and as JSON."""
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
@@ -15,6 +14,7 @@ from poolsize.pool_config.settings import (
     ServerFacts,
 )
 from poolsize.pool_config.stacks import STACKS, configuration
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
 from poolsize.terminal import pasteable
@@ -121,7 +121,7 @@ def pool_checks_json(file: str, pools: Sequence[CheckedPool], more: int) -> str:
         }
         for checked in pools
     ]
-    return json.dumps({"file": file, "pools": values, "more_pools": more})
+    return json_text({"file": file, "pools": values, "more_pools": more})
 
 
 def pool_checks_text(file: str, pools: Sequence[CheckedPool], more: int) -> str:

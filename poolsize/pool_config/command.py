@@ -1,6 +1,5 @@
 """`poolsize config`: the configuration of a pool, a proxy or the server; and the check of an existing one."""
 
-import json
 import sys
 from dataclasses import dataclass, replace
 from functools import partial
@@ -36,6 +35,7 @@ from poolsize.pool_config.settings import (
 )
 from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
 from poolsize.present.text.fleet import fleet_json, fleet_text
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.sweep.readers import positive_milliseconds
 
@@ -97,7 +97,7 @@ def config(
     if lists:
         titles = [{"name": name, "title": each.title} for name, each in STACKS.items()]
         text = "\n".join("{name:<24}{title}".format_map(each) for each in titles)
-        click.echo(json.dumps(titles) if asked.as_json else text)
+        click.echo(json_text(titles) if asked.as_json else text)
     elif file is not None:
         _check(file, asked)
     else:
@@ -215,10 +215,8 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
 
     service, supply = asked.fleet.service(), None
     analysis = None if asked.run_path is None else complete_run(asked.run_path)
-    traffic, is_proxy = (
-        traffic_with(asked.demand, asked.usage_time_ms, service, analysis),
-        stack is not None and stack.is_proxy,
-    )
+    traffic = traffic_with(asked.demand, asked.usage_time_ms, service, analysis)
+    is_proxy = stack is not None and stack.is_proxy
     if asked.run_path is not None and analysis is not None:
         from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
 
@@ -254,11 +252,9 @@ def _caution(settings: PoolSettings, stack: Stack | None) -> None:
     stack: of the configuration, or None.
     """
     known = settings.server.max_connections is not None or not settings.fleet_known
-    unsaid = {
-        "traffic_supply_unknown",
-        "traffic_threads_unknown",
-        *(("fleet_limit_unknown",) if known else ()),
-    }  # `recommend` says the former
+    unsaid = {"traffic_supply_unknown", "traffic_threads_unknown"}  # `recommend` says these
+    if known:
+        unsaid.add("fleet_limit_unknown")
     findings = [finding for finding in settings.plan.findings if finding.code not in unsaid]
     deciding = [finding for finding in findings if finding.code in ("fleet_limit", "fleet_floor", "traffic_floor")]
     reasons = reason_sentences(deciding) if settings.is_reduced else ()

@@ -1,6 +1,5 @@
 """The stacks that poolsize writes a configuration for: PoolSettings -> text to paste, and data."""
 
-import json
 import re
 import textwrap
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from poolsize.facts.machine import TIME_WAIT_SECONDS
 from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
 from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSettings, seconds_text
+from poolsize.present.text.json_text import json_text
 from poolsize.units import count, milliseconds, percent
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
@@ -183,7 +183,7 @@ def configuration_json(configured: Configuration, pool: PoolSettings) -> str:
         "advice": configured.advice,
         "text": configured.text,
     }
-    return json.dumps(values)
+    return json_text(values)
 
 
 def _require_fits(stack: Stack, pool: PoolSettings) -> None:

@@ -1,6 +1,5 @@
 """A prediction as text for a terminal, and as a JSON object."""
 
-import json
 from dataclasses import asdict
 
 from poolsize.analysis.models.fitted_network import FittedNetwork
@@ -15,6 +14,7 @@ from poolsize.predict.prediction import (
     UsersTimeOut,
     WhatIf,
 )
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.present.text.sentences.findings import findings_values, register_templates, sentence
 from poolsize.units import count, milliseconds, number, per_second, pool_sizes
@@ -104,7 +104,7 @@ def prediction_json(prediction: Prediction) -> str:
     fields = asdict(prediction)
     fields["network"] = {name: fields["network"][name] for name in ("client", "cpu", "queue", "delay_ms")}
     fields["findings"] = findings_values(prediction.findings)
-    return json.dumps(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
+    return json_text(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
 
 
 @sentence.register

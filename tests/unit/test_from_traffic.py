@@ -280,6 +280,20 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command) -> N
     assert set(row) == {"pool_size", "utilisation", "share_waiting", "share_timed_out", "wait_ms", "one_away", "twice"}
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--rate", "400/s", "--usage-time", "15ms", "--current", "1"),
+        ("--rate", "400/s", "--usage-time", "15ms", "--max-connections", "16"),
+        ("--rate", "10/s", "--usage-time", "100ms", "--max-wait-p99", "10s"),
+    ],
+    ids=" ".join,
+)
+def test_a_queue_without_end_is_null_in_json(poolsize_here: Command, options: tuple[str, ...]) -> None:
+    answer = json.loads(poolsize_here("recommend", *options, "--json").stdout, parse_constant=pytest.fail)
+    assert None in [value for finding in answer["findings"] for value in finding["values"].values()]
+
+
 def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
     done = poolsize_here(*QUESTION, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--json")
     assert json.loads(done.stdout)["supply"]["basis"] == "measured"

@@ -1,6 +1,5 @@
 """A survey of pools as text for a terminal, beside the published survey, and as JSON; its progress."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -20,6 +19,7 @@ from poolsize.experiments.survey.timing import (
     Work,
     java_versions,
 )
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.progress import error_console
 from poolsize.recordings.published import published_pools
@@ -141,7 +141,7 @@ def survey_json(scenario: Scenario, survey: Survey, path: str) -> str:
     null; timings, the fields of Timing with time_us, fair_wait_ms (null without a transaction) and starves, one object
     a pool, concurrency, work and number of users.
     """
-    return json.dumps(
+    return json_text(
         {
             "scenario": scenario.name,
             "question": scenario.question,

@@ -1,9 +1,7 @@
 """An analysis as text for a terminal, and as a JSON object."""
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import asdict
-from math import isfinite
 from typing import Any
 
 from poolsize.analysis.analysis import Analysis
@@ -11,6 +9,7 @@ from poolsize.analysis.plateau import CERTAINTY
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
 from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.answer.verdict import Highest, highest, is_noisy, verdict_on_size
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.layout import paragraph, terminal_width
 from poolsize.present.text.ranges import plateau_range_text
@@ -153,7 +152,7 @@ def analysis_json(analysis: Analysis) -> str:
         "calibration": calibration and asdict(calibration),
         "usual_speed": usual_speed(analysis.run),
     }
-    return json.dumps(known_values(values))
+    return json_text(values)
 
 
 def _size_values(size: SizeSummary) -> dict[str, Any]:
@@ -190,12 +189,3 @@ def _check_values(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
         {"name": result.check, "passed": result.passed, "detail": check_sentence(result), "values": result.values}
         for result in results
     ]
-
-
-def known_values(value: Any) -> Any:
-    """Return the value with None for each NaN and infinity in it, which JSON does not have."""
-    if isinstance(value, float) and not isfinite(value):
-        return None
-    if isinstance(value, Mapping):
-        return {name: known_values(item) for name, item in value.items()}
-    return [known_values(item) for item in value] if isinstance(value, list | tuple) else value

@@ -1,8 +1,8 @@
 """What a sweep would do to its server, as text for a terminal, and as JSON."""
 
-import json
 from dataclasses import asdict
 
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.sweep.events import DryRun, Occasion
 from poolsize.units import count, minutes, per_second, pool_sizes
@@ -44,4 +44,4 @@ def _load(dry_run: DryRun) -> str:
 
 def dry_run_json(dry_run: DryRun) -> str:
     """Return the fields of DryRun as a JSON object."""
-    return json.dumps(asdict(dry_run))
+    return json_text(asdict(dry_run))

@@ -1,6 +1,5 @@
 """A fleet's pools as text for a terminal, and as a JSON object."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
 from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
@@ -62,7 +62,7 @@ def _engines(pools: Sequence[ServicePool]) -> str:
 
 def fleet_json(plan: FleetPlan) -> str:
     """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
-    return json.dumps(fleet_values(plan))
+    return json_text(fleet_values(plan))
 
 
 def fleet_values(plan: FleetPlan) -> dict[str, Any]:

@@ -1,11 +1,11 @@
 """The facts of an inspected server as text for a terminal, and as a JSON object."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 
 from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing, Platform
 from poolsize.formula import CONNECTIONS_PER_CORE
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
@@ -57,7 +57,7 @@ def per_core_json(inspection: Inspection, disks: float) -> str:
         "verdict": None,
         "facts": asdict(inspection),
     }
-    return json.dumps(values)
+    return json_text(values)
 
 
 def inspection_text(inspection: Inspection) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
 from poolsize.answer.recommendation import Formula, Recommendation
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
 from poolsize.units import at_most, count, milliseconds
@@ -149,9 +150,7 @@ def recommendation_json(answer: Recommendation, **more: Any) -> str:
         for name, value in fields.items()
         if not (of_formula and name in MEASURED_ONLY)
     }
-    import json  # text starts without it
-
-    return json.dumps(fields | more)
+    return json_text(fields | more)
 
 
 def explain(answer: Recommendation) -> str:

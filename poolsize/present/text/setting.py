@@ -45,8 +45,9 @@ def facts(run: Run) -> list[tuple[str, str]]:
 
 def counted_seconds(steps: Sequence[Step]) -> str:
     """Return the counted time of the shortest and of the longest of some steps: 4 to 8 s; 8 s where they are equal."""
-    lengths = sorted({len(step.counted) for step in steps})
-    return " to ".join(f"{seconds:,}" for seconds in {lengths[0]: None, lengths[-1]: None}) + " s" if lengths else "0 s"
+    lengths = [len(step.counted) for step in steps] or [0]
+    shortest, longest = min(lengths), max(lengths)
+    return f"{longest:,} s" if shortest == longest else f"{shortest:,} to {longest:,} s"
 
 
 def _facts_of_application(application: MeasuredApplication) -> Facts:

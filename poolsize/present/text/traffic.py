@@ -1,6 +1,5 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
-import json
 from dataclasses import asdict
 from math import isinf
 from typing import Any
@@ -11,6 +10,7 @@ from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import OFTEN, BeyondSupply, LimitBound
 from poolsize.present.text.fleet import pools_text, pools_values
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
@@ -96,7 +96,7 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 def traffic_json(answer: TrafficAnswer) -> str:
     """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
     exists = answer.need is not None
-    return json.dumps(
+    return json_text(
         {
             "basis": "traffic",
             "pool_size": answer.pool_size if exists else None,
@@ -203,14 +203,13 @@ def traffic_fleet_json(plan: TrafficPlan) -> str:
         "traffic": _together_values(plan.traffic, plan.load),
         "knee_rate": knee_rate(plan.supply),
     }
-    return json.dumps(values | pools_values(plan.pools, plan.findings))
+    return json_text(values | pools_values(plan.pools, plan.findings))
 
 
 def _use_values(use: PoolUse) -> dict[str, Any]:
-    waits = {"mean": use.wait_ms, "p99": use.wait_p99_ms, "p99_9": use.wait_p99_9_ms}
     return {
         "utilisation": use.utilisation,
         "share_waiting": use.share_waiting,
         "share_timed_out": use.share_timed_out,
-        "wait_ms": {name: None if isinf(wait) else wait for name, wait in waits.items()},
+        "wait_ms": {"mean": use.wait_ms, "p99": use.wait_p99_ms, "p99_9": use.wait_p99_9_ms},
     }

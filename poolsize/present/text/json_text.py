@@ -1,0 +1,20 @@
+"""Answers as JSON."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+
+def json_text(values: Mapping[str, Any] | Sequence[Any]) -> str:
+    """Return the values as JSON. A number that is not known, or that has no end, is null."""
+    import json  # text starts without it
+
+    return json.dumps(_known(values), allow_nan=False)
+
+
+def _known(value: Any) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return None
+    if isinstance(value, Mapping):
+        return {name: _known(item) for name, item in value.items()}
+    return [_known(item) for item in value] if isinstance(value, list | tuple) else value
