@@ -37,13 +37,14 @@ class SimulatedPool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """Shares of the requests, and wait times."""
+    """Shares of the requests, wait times, and the mean usage time."""
 
     share_waiting: float
     wait: float
     p99: float
     p99_9: float
     share_timed_out: float
+    usage: float = 1.0
 
 
 def simulate(pool: SimulatedPool, requests: int, seed: int) -> Simulated:
@@ -118,7 +119,7 @@ def simulate_sharing(
     rates: requests that end per unit of time with 1, 2, ... connections in use of all pools. requests: of all pools.
     burst, second: as in SimulatedPool; of all pools at once.
     """
-    random, now, busy, together, made = Random(seed), 0.0, False, 0, 0
+    random, now, busy, together, made, used = Random(seed), 0.0, False, 0, 0, 0.0
     all_pools = [(kind, pool) for kind, each in enumerate(kinds) for pool in range(each.number)]
     in_use = [[0] * each.number for each in kinds]
     using: list[list[int]] = [[] for _ in kinds]  # a pool for each connection in use
@@ -131,7 +132,8 @@ def simulate_sharing(
         change = 0.0 if burst == 1 else 1 / second if busy else 1 / second / 59
         ending = [speeds[together] * len(each) / kind.usage for each, kind in zip(using, kinds, strict=True)]
         total = rate + change + sum(ending)
-        now += random.expovariate(total)
+        before, now = now, now + random.expovariate(total)
+        used += together * (now - before)
         place = random.random() * total
         if place < rate:
             made, (kind, pool) = made + 1, next(arriving)
@@ -153,7 +155,10 @@ def simulate_sharing(
                 using[kind][connection] = using[kind][-1]
                 using[kind].pop()
                 in_use[kind][pool], together = in_use[kind][pool] - 1, together - 1
-    return [_met(np.array(each[len(each) // WARM_UP :])) for each in waits]
+    return [
+        _met(np.array(each[len(each) // WARM_UP :]), kind.usage * used / made)
+        for each, kind in zip(waits, kinds, strict=True)
+    ]
 
 
 def choices_of(
@@ -164,6 +169,6 @@ def choices_of(
         yield from random.choices(values, weights, k=1000)
 
 
-def _met(waits: Times) -> Simulated:
+def _met(waits: Times, usage: float) -> Simulated:
     p99, p99_9 = np.quantile(waits, [0.99, 0.999])
-    return Simulated(float((waits > 0).mean()), float(waits.mean()), p99, p99_9, 0.0)
+    return Simulated(float((waits > 0).mean()), float(waits.mean()), p99, p99_9, 0.0, usage)

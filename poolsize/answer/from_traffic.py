@@ -14,6 +14,7 @@ from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
 from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_findings import (
+    BurstBeyondSupply,
     Collapses,
     CurrentPool,
     KeepsWait,
@@ -150,9 +151,9 @@ def recommend_for(
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
     if decides == "need" and supply is not None and supply.rates is not None:
-        database = SharedDatabase((traffic,), (need,), supply)
-        if database.load and traffic.loaded(database.load).in_use >= supply.connections:
-            size = nearly_shortest(database, 0)
+        load = SharedDatabase((traffic,), (need,), supply).load
+        if load and (is_beyond(traffic.busiest_rate, supply) or traffic.loaded(load).in_use >= supply.connections):
+            size = nearly_shortest(SharedDatabase((traffic,), (need,), supply), 0)
             decides = "need" if size == need else "supply"
     useful = size
     if allowed is not None and allowed < size:
@@ -174,7 +175,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     traffic, service = answer.traffic, answer.traffic.service
     yield from _deciding(answer, of_process, useful)
     for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
-        if answer.decides != "supply" or not isinstance(finding, NearKnee):  # the first finding says as much
+        if answer.decides != "supply" or not isinstance(finding, NearKnee | BurstBeyondSupply):  # the first says it
             yield finding
     if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":
         processes = service.pools_in_deploy(answer.server_limit.surge)
@@ -211,8 +212,10 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     if answer.decides == "supply" and answer.load and answer.supply and answer.supply.rates is not None:
         databases = [SharedDatabase((traffic,), (size,), answer.supply) for size in (answer.pool_size, need)]
         totals_ms = [mean_total_ms(database, 0)[0] for database in databases]
-        share = traffic.rate / float(answer.supply.rates.max())
-        yield WaitsElsewhere(answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms, share, away)
+        in_burst = traffic.loaded(answer.load).in_use < answer.supply.connections and traffic.burst > 1
+        share = (traffic.busiest_rate if in_burst else traffic.rate) / float(answer.supply.rates.max())
+        times = (answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms)
+        yield WaitsElsewhere(*times, share, away, in_burst)
         most = keeping_up(traffic.rate, answer.supply.rates)[1]
         if most < MOST_IN_USE:
             yield Collapses(answer.connections, most, traffic.rate)

@@ -89,7 +89,7 @@ class SharedDatabase:
             in_use = in_use if unslowed is None else unslowed.in_use
         slowing = load.slowing and _longer(load.slowing, times)
         away = self.busiest(place).slowing if one_away and traffic.service.instances > 1 else None
-        return DatabaseLoad(in_use, usage_ms, slowing, away)
+        return DatabaseLoad(in_use, usage_ms, slowing, away, load.total_ms if len(pools) == 1 else None)
 
     def busiest(self, place: int) -> ProcessTraffic:
         """Return the traffic of a process of a service while an instance is away, with the usage times then.

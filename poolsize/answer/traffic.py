@@ -69,6 +69,11 @@ class Traffic:
         """Connections in use on average, of all processes together (Little's law)."""
         return self.rate * self.usage.mean_ms / 1000
 
+    @property
+    def busiest_rate(self) -> float:
+        """Requests per second in the busiest second of a minute, of all processes together."""
+        return self.rate * self.burst
+
     def loaded(self, load: DatabaseLoad | None) -> "Traffic":
         """Return the traffic with the usage times under the database's load; None for those that were given."""
         return self if load is None else replace(self.with_usage(load.usage_ms), slowed_by=load)

@@ -160,7 +160,7 @@ class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
 
     pool_size, total_ms: of each process, and the mean total time with it. need, need_total_ms: of the pool that keeps
     limit_ms, the limit of the p99 wait time; equal to the former where no pool does. share: of knee_rate that arrives.
-    one_away_of: as in KeepsWait.
+    in_burst: whether in the busiest second of a minute, and not on average. one_away_of: as in KeepsWait.
     """
 
     pool_size: int
@@ -170,6 +170,7 @@ class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
     limit_ms: float
     share: float
     one_away_of: int | None
+    in_burst: bool = False
 
 
 class BeyondKnee(Refusal, code="traffic_beyond_knee"):

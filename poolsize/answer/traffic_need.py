@@ -185,5 +185,7 @@ def mean_total_ms(database: SharedDatabase, place: int) -> tuple[float, bool]:
     if load is None:
         return inf, False
     traffic, pool_size = replace(database.traffics[place].loaded(load), wait_limit_ms=None), database.pool_sizes[place]
-    wait_ms = pool_use(traffic.of_process(), pool_size).wait_ms
-    return load.usage_ms + wait_ms, traffic.of_process(one_away=True).is_served(pool_size)
+    total_ms = load.total_ms
+    if total_ms is None:
+        total_ms = load.usage_ms + pool_use(traffic.of_process(), pool_size).wait_ms
+    return total_ms, traffic.of_process(one_away=True).is_served(pool_size)

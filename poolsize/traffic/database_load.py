@@ -13,7 +13,7 @@ import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.traffic.pool_use import BUSY_SHARE, Slowing, in_use_probabilities
-from poolsize.traffic.shared_pools import Pools, SharedUse, keeps_up, shared_use
+from poolsize.traffic.shared_pools import Pools, SharedUse, keeps_up, shared_use, use_in_bursts
 
 MOST_IN_USE = 1_000_000
 """More connections are never in use at once."""
@@ -26,12 +26,14 @@ class DatabaseLoad:
     """in_use: probabilities that 0, 1, ... connections are in use. usage_ms: mean usage time.
 
     slowing: of the usage times in a pool; None where they do not grow. one_away: that while an instance is away.
+    total_ms: mean total time of the requests of all pools, where they come in bursts and usage times grow; else None.
     """
 
     in_use: Vector
     usage_ms: float
     slowing: Slowing | None = field(default=None, compare=False)
     one_away: Slowing | None = field(default=None, compare=False)
+    total_ms: float | None = None
 
     @property
     def mean(self) -> float:
@@ -71,13 +73,16 @@ def shared_load(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) 
     if not keeps_up(rates, pools):
         return None
     states = _states(rates, pools, bursts)
-    shares = (1.0,) if len(states) == 1 else (BUSY_SHARE, 1 - BUSY_SHARE)
-    uses = [state.use or _all_in_use(pools) for state in states]
-    in_use = np.zeros(max(len(use.in_use) for use in uses))
-    for share, use in zip(shares, uses, strict=True):
-        in_use[: len(use.in_use)] += share * use.in_use
-    own_in_use = sum(share * use.mean for share, use in zip(shares, uses, strict=True))
-    return DatabaseLoad(in_use, 1000 * own_in_use / pools[0].rate, _slowing(rates, pools, states))
+    slowing = _slowing(rates, pools, states)
+    if len(states) == 1:
+        use = states[0].use
+        assert use is not None
+        return DatabaseLoad(use.in_use, 1000 * use.mean / pools[0].rate, slowing)
+    of_kinds = np.array([each.number * each.rate for each in pools])
+    rate = of_kinds.sum()
+    in_use, requests = use_in_bursts(rates, pools, float(of_kinds @ bursts / rate), BUSY_SHARE)
+    usage_ms = 1000 * float(in_use @ np.arange(len(in_use)) / rate)
+    return DatabaseLoad(in_use, usage_ms, slowing, total_ms=1000 * requests / rate)
 
 
 def slowing_of(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> Slowing:

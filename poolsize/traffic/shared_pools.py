@@ -23,6 +23,8 @@ MOST_REQUESTS = 3000
 """The largest number of requests in all pools that is counted."""
 FAR = 12
 """Standard deviations beyond which a number of requests is negligible, where usage times do not grow."""
+COARSE_LEVELS, LEVELS_OF_A_STEP = 4000, 200
+"""Numbers of requests beyond the usual ones, and how many follow at steps of 1, 2, ...: up to 42,000 that are late."""
 NEGLIGIBLE = 1e-8
 """The probability of the largest number of requests that is counted."""
 LEAST = 1e-280
@@ -93,6 +95,31 @@ def shared_use(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
         solved *= FARTHER
     own_load = load * keeping_up[0].connections / keeping_up[0].rate * own.rate / own.connections
     return replace(use, waiting=use.waiting * (1 - own_load * solved / load) / (1 - own_load))
+
+
+def use_in_bursts(rates: Vector, pools: Sequence[Pools], burst: float, busy_share: float) -> tuple[Vector, float]:
+    """Return the probabilities of 0, 1, ... connections in use of all pools, and the mean number of requests in them.
+
+    What a burst brings beyond the database's rate is late, and is served after it. The first kind of pools keeps up.
+    burst: rate of all pools in a busy second over the mean rate. busy_share: of the time that busy seconds take.
+    """
+    keeping_up, _ = _keeping_up(rates, pools)
+    most_in_use = sum(each.number * each.connections for each in keeping_up)
+    always = sum(each.number * each.connections for each in pools) - most_in_use
+    total = sum(each.number * each.rate for each in keeping_up)
+    usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
+    usual += ceil(FAR * sqrt(usual)) + FAR
+    tilt, most = _tilt(keeping_up, usual), min(MOST_REQUESTS, max(usual, 2 * most_in_use))
+    of_all = np.ones(1)
+    for each in keeping_up:
+        of_all = _sum_of(of_all, _power(_weights(each, tilt, most), each.number), most)
+    in_use = _in_use(_padded(of_all, most), tilt * total)
+    steps = np.append(np.ones(usual), 1.0 + np.arange(COARSE_LEVELS) // LEVELS_OF_A_STEP)
+    requests = np.append(0.0, steps.cumsum())
+    in_use = np.minimum(np.interp(requests, np.arange(most + 1), in_use) + (requests - most).clip(0), most_in_use)
+    completed = (_completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always))[1:]
+    probabilities = _burst_states(total, burst, busy_share, completed, steps)
+    return _shares(in_use + always, probabilities), float(probabilities @ requests)
 
 
 def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
@@ -204,6 +231,30 @@ def _birth_death(births: float, deaths: Vector) -> Vector:
     logarithms = np.concatenate([[0.0], np.cumsum(np.log(births / deaths))])
     weights = np.exp(logarithms - logarithms.max())
     return np.asarray(weights / weights.sum())
+
+
+def _burst_states(births: float, burst: float, busy_share: float, deaths: Vector, steps: Vector) -> Vector:
+    """Return the probabilities of the levels of a birth-death process whose births come in bursts of about a second.
+
+    births: on average. deaths: of the levels from the second on. steps: to each of these from the level below.
+    """
+    from scipy.linalg import solve_banded  # its import would take longer than an answer without bursts
+
+    calm = births * (1 - busy_share * burst) / (1 - busy_share)
+    rates, changes = np.array([births * burst, calm]), np.array([1.0, busy_share / (1 - busy_share)])
+    up, down = rates / steps[:, None], deaths / steps
+    likely = 2 * int(np.argmax(_birth_death(calm, deaths))) + 1
+    balance = np.zeros((5, 2 * len(deaths) + 2))  # a column for each state: of each level the busy one, then the calm
+    balance[0, 2:] = -np.repeat(down, 2)
+    balance[1, 1::2] = -changes[1]
+    balance[2] = (np.append(0.0, down)[:, None] + np.vstack([up, np.zeros(2)]) + changes).ravel()
+    balance[3, ::2] = -changes[0]
+    balance[4, :-2] = -up.ravel()
+    for place in range(max(0, likely - 2), min(balance.shape[1], likely + 3)):
+        balance[2 + likely - place, place] = place == likely
+    weights = solve_banded((2, 2), balance, np.arange(balance.shape[1]) == likely)
+    levels = weights.reshape(-1, 2).sum(axis=1).clip(0)
+    return np.asarray(levels / levels.sum())
 
 
 def _sum_of(ones: Vector, others: Vector, most: int) -> Vector:

@@ -166,6 +166,36 @@ def test_bursts_within_and_beyond_the_knee_have_the_waits_of_a_simulation(rates:
     assert not differences(rates, equal_pools(rates, 6, 2, 0.4), 100_000, burst=burst, second=1000.0)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize(("number", "pool_size"), [(1, 3), (1, 400), (6, 2)])
+def test_total_times_in_bursts_beyond_the_knee_are_those_of_a_simulation(number: int, pool_size: int) -> None:
+    """What a burst brings beyond the knee waits in the pools or in the database."""
+    rates, burst = SATURATED / 10, 4.0
+    pools = [SharingPools(number, pool_size, rates[-1] / 2000 / number)]
+    load = shared_load(rates, [Pools(number, pool_size, 1000 * pools[0].rate)], [burst])
+    assert load is not None
+    runs = [simulate_sharing(pools, rates / 1000, 100_000, seed, burst, 1000.0)[0] for seed in range(4)]
+    totals_ms = np.array([run.wait + run.usage for run in runs])
+    assert load.total_ms == pytest.approx(totals_ms.mean(), rel=0.1, abs=totals_ms.std(ddof=1))
+    assert load.usage_ms == pytest.approx(np.mean([run.usage for run in runs]), rel=0.1)
+
+
+def test_no_pool_makes_the_total_time_of_bursts_shorter_than_the_database() -> None:
+    """Once all of its cores are at work, a larger pool only moves waiting into it."""
+    loads = [shared_load(SATURATED, [Pools(1, size, 150.0)], [3.0]) for size in (3, 30, 300, 2000)]
+    totals_ms = [load.total_ms for load in loads if load]
+    assert totals_ms == pytest.approx([totals_ms[0]] * 4, rel=0.01)
+
+
+@pytest.mark.parametrize(("rate", "burst"), [(58, 3.0), (74, 3.0), (20, 5.0)])
+def test_a_burst_beyond_the_knee_asks_for_no_more_than_the_database_can_use(rate: float, burst: float) -> None:
+    run = str(EXAMPLES["scan-mariadb"])
+    analysis = complete_run(run)
+    supply = supply_of(run, analysis, ClientTimes(23.6))
+    answer = recommend_for(Traffic(rate, UsageTimes(23.6), Service("application", 1), burst), supply)
+    assert (answer.pool_size, answer.decides) == (supply.connections, "supply")
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([SMOOTH, SATURATED, FALLING]),

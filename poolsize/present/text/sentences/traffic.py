@@ -192,8 +192,9 @@ register_templates(
             f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
         ),
         of.WaitsElsewhere: lambda finding: (
-            "The rate is {share:.0f %} of what the database completes at most. With {pool_size:#connection} in each "
-            "process, the mean total time is {total_ms:ms}"
+            ("In the busiest second of a minute, requests come at" if finding.in_burst else "The rate is")
+            + " {share:.0f %} of what the database completes at most. With {pool_size:#connection} in each process, "
+            "the mean total time is {total_ms:ms}"
             + (
                 "; with {need:,}, which keep the p99 wait time within {limit_ms:ms}"
                 + (" with one of {one_away_of:,} instances away" if finding.one_away_of else "")
