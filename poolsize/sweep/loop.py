@@ -1,5 +1,6 @@
 """The sweep loop: measure, check and store the next step, until the run is complete."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
@@ -7,6 +8,7 @@ from typing import Protocol
 from poolsize.analysis.attempts import curve_places, step_key, verification_steps
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.speed import with_step
+from poolsize.errors import WorkFailed
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter
@@ -14,9 +16,12 @@ from poolsize.sweep import events
 from poolsize.sweep.events import Event, TurnAwaited
 from poolsize.sweep.next_step import is_retried, missing_steps, next_step
 from poolsize.sweep.search import seconds_left
+from poolsize.units import count
 
 MOST_SPEED_READINGS = 60
 """Seconds to wait, at most, while the machine is slow before a step is measured again."""
+MOST_KINDS = 3
+"""Kinds of errors, the commonest first, that a message names."""
 SLOWER = 0.2
 """The machine is slow if it lost this share of its idle speed; an idle machine's speed varies by half as much."""
 
@@ -71,6 +76,7 @@ def sweep(
             checks = check_step(step, run.plan.error_budget, run.setting.pools, opens_all=opens_all)
             run = with_step(run, replace(step, checks=checks))
             writer.append(run.steps[-1])
+            _require_success(run)
             decision = next_step(run)
             for note in generator.notes:
                 if note not in notes:
@@ -80,6 +86,15 @@ def sweep(
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(events.SweepDone())
     return run
+
+
+def _require_success(run: Run) -> None:
+    """Raise WorkFailed where each transaction so far failed: those of the other pool sizes would fail, too."""
+    step = run.steps[-1]
+    if step.error_count and not any(sum(each.counted) for each in run.steps):
+        kinds = Counter({kind: sum(series) for kind, series in step.errors.items()}).most_common(MOST_KINDS)
+        named = ", ".join(f"{kind} {count(number, 'time')}" for kind, number in kinds)
+        raise WorkFailed(f"no transaction succeeded ({named}): correct the workload, the application or the server")
 
 
 def _wait_while_slow(

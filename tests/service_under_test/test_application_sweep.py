@@ -143,6 +143,19 @@ def test_the_pools_of_other_applications_are_swept(
         assert (step.counter("application_memory_bytes") or 0) > 2**20
 
 
+@on_mariadb
+def test_requests_that_all_fail_end_the_sweep_in_its_first_step(
+    service: TaskService, tmp_path: Path, poolsize: Command
+) -> None:
+    (tmp_path / "wrong.py").write_text(FAILING.replace('"/tasks"', '"/task"').replace('{}["missing"]', "pass"))
+    file = service.file(tmp_path, f'locustfile = "{tmp_path / "wrong.py"}"')
+    done = poolsize("sweep", "--application", str(file), *QUICKLY)
+    assert done.returncode == 1
+    assert "poolsize: error: no transaction succeeded (status_404 " in done.stderr.splitlines()[-1]
+    assert len(load_run(tmp_path / "a.jsonl").steps) == 1
+    assert not answers(service)
+
+
 def test_each_part_of_the_file_is_tried(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     """SQLAlchemy opens connections as it needs them: the health page needed one of the two."""
     done = poolsize("application", "check", str(service.file(tmp_path)))
