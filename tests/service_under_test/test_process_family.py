@@ -83,6 +83,7 @@ def test_a_worker_that_starts_later_belongs_to_the_service(guarded: Guarded, wor
     assert while_it_runs["application_cores"] == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("seconds", "serving"), [(("0.8", "0.8"), 2), (("0.8", "0.3"), 2), (("0.9", "0.1"), 1), (("0.8", "0.0"), 1)]
 )

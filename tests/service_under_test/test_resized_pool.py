@@ -48,11 +48,13 @@ def resized_service(folder: Path) -> Iterator[RunningService]:
         server.server_close()
 
 
+@pytest.mark.long
 def test_metrics_that_are_a_second_old_refuse_no_size(tmp_path: Path) -> None:
     with resized_service(tmp_path) as running:
         assert running.set_pool_size(4) >= STALE_SECONDS / 2
 
 
+@pytest.mark.long
 def test_a_size_that_never_comes_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "COMMAND_SECONDS", 2 * STALE_SECONDS)
     with resized_service(tmp_path) as running, pytest.raises(WorkFailed, match="at most 4 connections, and not 8"):

@@ -51,7 +51,9 @@ def page(url: str) -> WebPage:
     return read_page(page_address(url), SECONDS)
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in STALLS else ()) for name in PAGES]
+)
 def test_every_page_ends_within_its_deadline(rogue: RoguePage, name: str) -> None:
     began = time.monotonic()
     read = page(rogue.url(name))
@@ -62,6 +64,7 @@ def test_every_page_ends_within_its_deadline(rogue: RoguePage, name: str) -> Non
     assert not set(read.failure or "") & {"\x1b", "\x07"}
 
 
+@pytest.mark.long
 def test_the_same_holds_in_locusts_process(rogue: RoguePage) -> None:
     """There the exchange is a greenlet, which must let others run: also one that always has bytes to read."""
     command = [sys.executable, "-c", UNDER_GEVENT, *map(rogue.url, PAGES)]
@@ -79,6 +82,7 @@ def test_the_deadline_holds_for_the_handshake_of_tls(rogue: RoguePage) -> None:
     assert time.monotonic() - began < GENEROUS_SECONDS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "failure"),
     [

@@ -197,6 +197,7 @@ def test_the_notebook_of_a_run_of_yours_names_it_and_shows_nothing_of_the_exampl
     assert "image/png" in (tmp_path / "poolsize-analysis.ipynb").read_text()
 
 
+@pytest.mark.long
 def test_a_notebook_that_is_there_is_neither_written_over_nor_opened(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

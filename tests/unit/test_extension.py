@@ -60,6 +60,7 @@ def test_the_same_command_again_changes_nothing(runs: Mapping[str, Path]) -> Non
         assert runs["extended"].read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_kill_at_any_moment_leaves_a_run_that_goes_on(runs: Mapping[str, Path], tmp_path: Path) -> None:
     """The file is cut after each line, and within it; until the first new step the run is finished as before."""
     whole, finished, killed = runs["extended"].read_bytes(), runs["short"].read_bytes(), tmp_path / "killed.jsonl"

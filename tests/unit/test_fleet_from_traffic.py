@@ -96,6 +96,7 @@ def test_a_need_never_falls_with_more_traffic(fleet: tuple[Traffic, ...], more: 
     assert usual[1:] == faster[1:] == held[1:]
 
 
+@pytest.mark.long
 @settings(max_examples=8)
 @given(FLEETS, st.floats(0.1, 0.99))
 def test_a_limit_below_the_needs_is_shared_by_need(fleet: tuple[Traffic, ...], part: float) -> None:

@@ -168,6 +168,7 @@ def simulated(queue: tuple[Station, ...], delay_ms: float, seed: int) -> FittedN
     return fitted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("slowdown", [0.0, 0.01])
 def test_slowdown_is_fitted_only_where_the_curve_shows_it(slowdown: float) -> None:
     """Throughput with 96 connections is predicted within an eighth, from at least 18 of 20 noisy curves up to 24."""

@@ -91,6 +91,7 @@ def test_a_busy_load_generator_puts_an_answer_in_doubt_and_does_not_forbid_it() 
     assert recommendation_text(answer).endswith(f"In the application, set POOL_SIZE={answer.pool_size}.")
 
 
+@pytest.mark.long
 def test_a_report_needs_no_warning() -> None:
     """The pool that was measured is the application's own, whose answer has no caution in every run."""
     analysis = analyze(of_run(a_run({1: 100, 2: 190, 4: 200, 8: 201}), pool_active=8, pool_count=1, pool_max=8))

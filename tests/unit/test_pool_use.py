@@ -87,6 +87,7 @@ def test_a_wait_limit_that_hardly_any_request_reaches_changes_nothing(limit: flo
     assert (limited.mean, limited.quantile(0.99)) == pytest.approx((unlimited.mean, unlimited.quantile(0.99)), rel=0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("limit", [20.0, 60.0])
 def test_bursts_beyond_the_pool_have_the_waits_and_time_outs_of_a_simulation(limit: float) -> None:
     assert not differences(SimulatedPool(4, 1.5, 1.0, 8.0, 20.0, limit), 300_000, range(8))

@@ -286,6 +286,7 @@ def test_a_rate_that_no_size_carries_is_said_to_be_that() -> None:
     assert "No measured pool size serves 500/s" in warning_sentences(answer.findings)[0]
 
 
+@pytest.mark.long
 def test_the_answer_claims_no_more_probability_than_it_has() -> None:
     claimed = {}
     for name in EXAMPLES:

@@ -177,6 +177,7 @@ def test_text_of_the_run_can_not_break_the_page() -> None:
     assert "&lt;b&gt;" in text
 
 
+@pytest.mark.long
 def test_a_command_in_a_sentence_is_code() -> None:
     text, page = page_of_example("oltp_read_write-mariadb")
     assert "<code>poolsize fleet</code>" in text

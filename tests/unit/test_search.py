@@ -121,6 +121,7 @@ def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
     assert verifying == steps[:-2]  # an open-loop step is as long as one of the search
 
 
+@pytest.mark.long
 def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> None:
     """By the range alone, it would measure on."""
     searches = [searched(saturating, seed=seed) for seed in range(8)]

@@ -146,6 +146,7 @@ def equal_pools(rates: Vector, number: int, pool_size: int, share: float) -> lis
     return [SharingPools(number, pool_size, share * rates[number * pool_size - 1] / 1000 / number)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "pool_size", "share"), [(1, 3, 0.5), (4, 2, 0.5), (8, 3, 0.8), (48, 1, 0.7)])
 def test_waits_are_those_of_a_simulation(number: int, pool_size: int, share: float) -> None:
     assert not differences(SMOOTH, equal_pools(SMOOTH, number, pool_size, share), 40_000)

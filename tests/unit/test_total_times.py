@@ -170,6 +170,7 @@ def test_a_rate_above_every_pool_has_no_end_and_a_warning() -> None:
     assert finding.highest == pytest.approx(400, rel=0.02)
 
 
+@pytest.mark.long
 def test_a_rate_above_the_answer_names_the_smallest_pool_that_keeps_up() -> None:
     (finding,) = too_high(recommend(RISING, rate=396))
     assert finding.pool_size == 4

@@ -148,6 +148,7 @@ def planned(draw: st.DrawFn) -> SweepOptions:
     return SweepOptions(**{name: draw(edges(name)) for name in sorted(names)})
 
 
+@pytest.mark.long
 @settings(max_examples=100, suppress_health_check=list(HealthCheck))
 @given(
     options=planned(), own_path=st.none() | TEXTS, schema=st.none() | TEXTS,
