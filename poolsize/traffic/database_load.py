@@ -79,10 +79,8 @@ def shared_load(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) 
         assert use is not None
         return DatabaseLoad(use.in_use, 1000 * use.mean / pools[0].rate, slowing)
     of_kinds = np.array([each.number * each.rate for each in pools])
-    rate = of_kinds.sum()
-    in_use, requests = use_in_bursts(rates, pools, float(of_kinds @ bursts / rate), BUSY_SHARE)
-    usage_ms = 1000 * float(in_use @ np.arange(len(in_use)) / rate)
-    return DatabaseLoad(in_use, usage_ms, slowing, total_ms=1000 * requests / rate)
+    in_bursts = use_in_bursts(rates, pools, float(of_kinds @ bursts / of_kinds.sum()), BUSY_SHARE)
+    return DatabaseLoad(in_bursts.in_use, 1000 * in_bursts.usage_s, slowing, total_ms=1000 * in_bursts.total_s)
 
 
 def slowing_of(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> Slowing:
