@@ -7,7 +7,7 @@ are in use, further requests wait in their pools, and the rate grows no more.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import ceil, inf, sqrt
+from math import ceil, sqrt
 
 import numpy as np
 
@@ -124,14 +124,6 @@ def _states(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> l
         for each, rate in zip(pools, served, strict=True)
     ]
     return [_State(of_state[0].rate, shared_use(rates, of_state)) for of_state in (busy, calm)]
-
-
-def _all_in_use(pools: Sequence[Pools]) -> SharedUse:
-    return SharedUse(_certain(_connections(pools)), _certain(pools[0].connections), inf)
-
-
-def _certain(number: int) -> Vector:
-    return np.append(np.zeros(number), 1.0)
 
 
 def _connections(pools: Sequence[Pools]) -> int:
