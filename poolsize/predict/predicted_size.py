@@ -55,7 +55,7 @@ class OwnShare:
     """What an instance has of the database.
 
     rates: of its transactions, with 1, 2, ... of its connections in use. free, full: probabilities that 1, 2, ...
-    connections of all instances are in use while a request uses one, that found a connection of its pool free, or none.
+    connections of all instances are in use during a usage, if the request did not wait for its connection, or did.
     """
 
     rates: Vector
@@ -152,17 +152,17 @@ def predictor(
     )
 
 
-def own_share(rates: Vector, found: Vector, instances: int) -> OwnShare:
-    """Return the share of one of several instances, whose pools are alike.
+def own_share(rates: Vector, at_request: Vector, instances: int) -> OwnShare:
+    """Return the share of an instance. The pools of all instances have the same size.
 
-    rates: of all transactions, with 1, 2, ... connections in use, one for each connection of all pools.
-    found: probabilities that a request finds 0, 1, ... of them in use.
+    rates: of all transactions, with 1, 2, ... connections in use, as many values as connections in all pools.
+    at_request: probabilities that 0, 1, ... of them are in use when a request comes.
     """
     if instances == 1:
-        return OwnShare(rates, _normalised(found[:-1]), np.eye(len(rates))[-1])
-    kept = np.flatnonzero(found > LEAST_LIKELY * found.max())
+        return OwnShare(rates, _normalised(at_request[:-1]), np.eye(len(rates))[-1])
+    kept = np.flatnonzero(at_request > LEAST_LIKELY * at_request.max())
     own = np.arange(len(rates) // instances + 1)
-    shares = found[kept] * _binomial(own[:, None], kept, 1 / instances)
+    shares = at_request[kept] * _binomial(own[:, None], kept, 1 / instances)
     known = np.flatnonzero(shares.sum(axis=1))
     in_use = np.maximum(kept, 1)
     speeds = shares[known] @ (rates[in_use - 1] / in_use) / shares[known].sum(axis=1)
