@@ -151,9 +151,10 @@ def recommend_for(
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
     if decides == "need" and supply is not None and supply.rates is not None:
-        load = SharedDatabase((traffic,), (need,), supply).load
+        database = SharedDatabase((traffic,), (need,), supply)
+        load = database.load
         if load and (is_beyond(traffic.busiest_rate, supply) or traffic.loaded(load).in_use >= supply.connections):
-            size = nearly_shortest(SharedDatabase((traffic,), (need,), supply), 0)
+            size = nearly_shortest(database, 0)
             decides = "need" if size == need else "supply"
     useful = size
     if allowed is not None and allowed < size:

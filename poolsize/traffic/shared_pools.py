@@ -120,18 +120,16 @@ def use_in_bursts(rates: Vector, pools: Sequence[Pools], burst: float, busy_shar
     most_in_use = sum(each.number * each.connections for each in keeping_up)
     always = sum(each.number * each.connections for each in pools) - most_in_use
     total = sum(each.number * each.rate for each in keeping_up)
-    usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
-    usual += ceil(FAR * sqrt(usual)) + FAR
-    tilt, most = _tilt(keeping_up, usual), min(MOST_REQUESTS, max(usual, 2 * most_in_use))
+    usual, most_usual = _usual(rates, total)
+    tilt, most = _tilt(keeping_up, usual), min(MOST_REQUESTS, max(most_usual, 2 * most_in_use))
     of_all = np.ones(1)
     for each in keeping_up:
         of_all = _sum_of(of_all, _power(_weights(each, tilt, most), each.number), most)
     in_use = _in_use(_padded(of_all, most), tilt * total)
-    steps = np.append(np.ones(usual), 1.0 + np.arange(COARSE_LEVELS) // LEVELS_OF_A_STEP)
+    steps = np.append(np.ones(most_usual), 1.0 + np.arange(COARSE_LEVELS) // LEVELS_OF_A_STEP)
     requests = np.append(0.0, steps.cumsum())
     in_use = np.minimum(np.interp(requests, np.arange(most + 1), in_use) + (requests - most).clip(0), most_in_use)
-    completed = (_completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always))[1:]
-    probabilities = _burst_states(total, burst, busy_share, completed, steps)
+    probabilities = _burst_states(total, burst, busy_share, _served(rates, in_use, always)[1:], steps)
     usage_s, total_s = (float(probabilities @ each) / total for each in (in_use, requests))
     return BurstUse(_shares(in_use + always, probabilities), usage_s, total_s)
 
@@ -143,15 +141,15 @@ def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
     others = [replace(each, number=each.number - (each is own)) for each in keeping_up]
     always = sum(each.number * each.connections for each in pools if each not in keeping_up)
     total = sum(each.number * each.rate for each in keeping_up)
-    usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
-    tilt, most = _tilt(keeping_up, usual), usual + ceil(FAR * sqrt(usual)) + FAR
+    usual, most = _usual(rates, total)
+    tilt = _tilt(keeping_up, usual)
     while True:
         of_own = _weights(own, tilt, most)
         of_others = np.ones(1)
         for each in others:
             of_others = _sum_of(of_others, _power(_weights(each, tilt, most), each.number), most)
         in_use = _in_use(_padded(_sum_of(of_own, of_others, most), most), tilt * total)
-        served = _completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always)
+        served = _served(rates, in_use, always)
         requests = _birth_death(total, served[1:])
         if requests[-1] * served[-1] < NEGLIGIBLE * (served[-1] - total):
             break
@@ -207,6 +205,20 @@ def _keeping_up(rates: Vector, pools: Sequence[Pools]) -> tuple[list[Pools], flo
 
 def _completed(rates: Vector, in_use: Vector) -> Vector:
     return np.asarray(np.interp(in_use, np.arange(len(rates) + 1), np.append(0.0, rates)))
+
+
+def _usual(rates: Vector, total: float) -> tuple[int, int]:
+    """Return the usual number of requests in all pools, and the largest that is not negligible while none waits.
+
+    total: rate of the requests.
+    """
+    usual = 1 + int(np.argmax(np.append(rates, np.inf) > total))
+    return usual, usual + ceil(FAR * sqrt(usual)) + FAR
+
+
+def _served(rates: Vector, in_use: Vector, always: int) -> Vector:
+    """Return the rates at which the database completes requests of some pools. always: in use of the others."""
+    return np.asarray(_completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always))
 
 
 def _usage(rates: Vector, in_use: Vector) -> Vector:
