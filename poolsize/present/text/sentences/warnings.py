@@ -123,11 +123,8 @@ def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
     checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in attempts.checks.items())
     failed = f"{attempts.failed} of {count(attempts.attempts, 'measured step')} failed a check ({checks})."
     if attempts.programs is None:
-        return (
-            f"Other programs used this machine: {failed}"
-            if next(iter(attempts.checks), None) == Check.QUIET
-            else failed
-        )
+        is_busy = next(iter(attempts.checks), None) == Check.QUIET
+        return f"Other programs used this machine: {failed}" if is_busy else failed
     names = ", ".join(
         f"{'another ' if name in OWN_NAMES else ''}{name} ({used:.1f})" for name, used in attempts.programs.items()
     )
