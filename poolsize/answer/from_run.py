@@ -243,7 +243,7 @@ def _of_application(
         throughput=size.throughput,
         application=size,
         two_pools=(),
-        prices=tuple(Price(each, loss, latency(each)) for each, loss in losses.items()),
+        prices=tuple(Price(each, loss, loss, latency(each)) for each, loss in losses.items()),
     )
 
 

@@ -15,11 +15,13 @@ class Price:
     """The price of a pool size.
 
     throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
+    fitted_loss: the same by the fitted curve, which decides the answer.
     at_rate: the latency at the operating point; None where unknown.
     """
 
     pool_size: int
     throughput_loss: float
+    fitted_loss: float
     at_rate: AtRate | None
 
 
@@ -53,7 +55,10 @@ def prices(analysis: Analysis, further_sizes: tuple[int | None, ...], latency: L
     """Return the price of every valid size, and of the further sizes between them, ascending in pool size."""
     measured = [size.pool_size for size in analysis.valid_sizes]
     between = [size for size in further_sizes if size and measured[0] <= size <= measured[-1]]
-    return tuple(Price(size, throughput_loss(analysis, size), latency(size)) for size in sorted({*measured, *between}))
+    return tuple(
+        Price(size, throughput_loss(analysis, size), _fitted_loss(analysis, size), latency(size))
+        for size in sorted({*measured, *between})
+    )
 
 
 def throughput_loss(analysis: Analysis, size: float) -> float:
@@ -64,6 +69,12 @@ def throughput_loss(analysis: Analysis, size: float) -> float:
     if analysis.curve is None or analysis.plateau is None:
         return 0.0
     return round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
+
+
+def _fitted_loss(analysis: Analysis, size: int) -> float:
+    if analysis.curve is None or analysis.plateau is None:
+        return 0.0
+    return round(1 - analysis.fitted_at(size) / analysis.plateau.capacity, DIGITS)
 
 
 def current_size(analysis: Analysis, size: int, current: int) -> Finding:

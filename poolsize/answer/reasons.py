@@ -19,13 +19,15 @@ QUEUES_INSIDE = 1.2
 class OnPlateau(Reason, code="plateau"):
     """The answer is the smallest size within the tolerance of the fitted curve's highest throughput, its capacity.
 
-    highest: its meaning. throughput: measured at pool_size. best_size: where the curve is highest; None where unknown.
+    highest: its meaning. throughput: measured at pool_size. fitted: the curve's there. best_size: where the curve is
+    highest; None where unknown.
     best_measured: whether that size was measured. among_measured: whether only measured sizes could be the answer.
     measured_below, measured_above: the measured sizes around the answer; None for a measured answer.
     """
 
     pool_size: int
     throughput: float
+    fitted: float
     capacity: float
     highest: Highest
     users: int
@@ -163,6 +165,7 @@ def _plateau(analysis: Analysis, plateau: Plateau, highest: Highest) -> Finding:
     return OnPlateau(
         pool_size=plateau.pool_size,
         throughput=analysis.throughput_at(plateau.pool_size),
+        fitted=analysis.fitted_at(plateau.pool_size),
         capacity=plateau.capacity,
         highest=highest,
         users=analysis.setting.plan.users,

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
 
     from poolsize.facts.inspection import Inspection
 
+Form = Literal["short", "why", "json"]
+"""The form of an answer: a few lines, with its evidence, or JSON."""
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 """Parameters of the options of limit_options."""
 
@@ -35,6 +37,17 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 current_option = click.option(
     "--current", type=int, help="The pool size that you use today, to compare with the answer."
 )
+
+
+def form_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with --why and --json, which give the parameter `form`: "short", "why" or "json"."""
+
+    @wraps(command)
+    def with_form(*, why: bool, as_json: bool, **others: Any) -> None:
+        command(form="json" if as_json else "why" if why else "short", **others)
+
+    why = "Print the evidence too: reasons, tables and all cautions."
+    return click.option("--why", is_flag=True, help=why)(json_option(with_form))
 
 
 def plot_option(command: Callable[..., None]) -> Callable[..., None]:

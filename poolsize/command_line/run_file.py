@@ -96,8 +96,8 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     return Supply(measured.connections, measured.range, "measured", rates, highest, (*measured.doubts, *short))
 
 
-def extending_line(path: str, run: "Run", answer: "Recommendation") -> str:
-    """Return the line with the command that extends a run as the answer advises; "" where it advises no extension."""
+def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:
+    """Return the command that extends a run as the answer advises; "" where it advises no extension."""
     from pathlib import Path
 
     from poolsize.runs.store import other_path, resume_command
@@ -109,8 +109,23 @@ def extending_line(path: str, run: "Run", answer: "Recommendation") -> str:
     for finding in answer.findings:
         way_out = getattr(finding, "way_out", None)
         if way_out and way_out.extending and way_out.extending.keys() <= {*may_extend}:
-            return f"Extend the run with: {with_flags(resume_command(path, way_out.extending))}"
+            return with_flags(resume_command(path, way_out.extending))
     return ""
+
+
+def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
+    """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
+    from poolsize.present.text.recommendation import engine_lines
+    from poolsize.present.text.short_of_run import is_in_doubt
+    from poolsize.terminal import pasteable
+
+    extend = extending_command(path, run, answer)
+    if answer.pool_size is None or is_in_doubt(answer):
+        return [extend] if extend else []
+    if answer.measured_in is not None:
+        return [f"set {line} in the application" for line in engine_lines(answer)]
+    divided = pasteable("poolsize", "fleet", "--run", path, "--instances", "I", "--processes", "P")
+    return [divided, pasteable("poolsize", "config", "--for", "STACK", "--run", path), *([extend] if extend else [])]
 
 
 def end_unless(found: object) -> None:

@@ -10,12 +10,12 @@ import click
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FleetOptions, fleet_options, plan_of_run
-from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option
+from poolsize.command_line.options import Encryption, Form, encryption_options, flag, form_options, is_typed
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
-from poolsize.present.text.fleet import fleet_json, fleet_text
+from poolsize.present.text.fleet import fleet_in_short, fleet_json, fleet_text
 from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
 from poolsize.toml_file import read_toml, record
 
@@ -73,14 +73,14 @@ KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_
     type=click.Path(path_type=Path),
     help="A TOML file with a table [[service]] for each service, in place of --service.",
 )
-@json_option
+@form_options
 def fleet(
     url: str | None,
     services: tuple[str, ...],
     services_file: Path | None,
     encryption: Encryption,
     fleet: FleetOptions,
-    as_json: bool,
+    form: Form,
     **database: Any,
 ) -> None:
     """Divide the database's connections among services, instances and processes.
@@ -108,10 +108,11 @@ def fleet(
     url = encryption.of(url if asks_server else None)
     if traffics:
         from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
-        from poolsize.present.text.traffic import traffic_fleet_json, traffic_fleet_text
+        from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_json, traffic_fleet_text
 
         by_traffic = plan_fleet_for(traffics, _supply(given, traffics), fleet.limit(url))
-        click.echo(traffic_fleet_json(by_traffic) if as_json else traffic_fleet_text(by_traffic))
+        by_form = {"short": traffic_fleet_in_short, "why": traffic_fleet_text, "json": traffic_fleet_json}
+        click.echo(by_form[form](by_traffic))
         end_unless(by_traffic.pools)
         return
     if "run_path" in given:
@@ -121,7 +122,7 @@ def fleet(
     else:
         size = given["size"] if "size" in given else starting_point(given["cores"]).pool_size
         plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url))
-    click.echo(fleet_json(plan) if as_json else fleet_text(plan))
+    click.echo({"short": fleet_in_short, "why": fleet_text, "json": fleet_json}[form](plan))
     end_unless(plan.pools)
 
 

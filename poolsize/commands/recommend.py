@@ -12,19 +12,22 @@ from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fle
 from poolsize.command_line.options import (
     LIMITS,
     Encryption,
+    Form,
     encryption_options,
     flag,
+    form_options,
     inspected,
     is_typed,
-    json_option,
     limit_options,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, end_unless, extending_line, supply_of, traffic_with
+from poolsize.command_line.run_file import complete_run, end_unless, next_commands, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.layout import paragraph
+from poolsize.present.text.recommendation import formula_in_short, recommendation_json, recommendation_text
+from poolsize.present.text.short import SAME
 from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
@@ -90,7 +93,7 @@ OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 @traffic_options
 @limit_options
 @fleet_options
-@json_option
+@form_options
 def recommend(
     run_path: str | None,
     url: str | None,
@@ -99,7 +102,7 @@ def recommend(
     encryption: Encryption,
     fleet: FleetOptions,
     demand: TrafficOptions,
-    as_json: bool,
+    form: Form,
     **facts: Any,
 ) -> None:
     """Recommend a pool size: from the formula, from a measured run, or for the traffic of an application.
@@ -109,11 +112,7 @@ def recommend(
     demand.check(with_limits=limits is not None)
     is_of_run = run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        from poolsize.present.text.traffic import traffic_json, traffic_text
-
-        needed = _for_traffic(demand, fleet, current, run_path, url, encryption, facts)
-        click.echo(traffic_json(needed) if as_json else traffic_text(needed))
-        end_unless(needed.need)
+        _answer_traffic(_for_traffic(demand, fleet, current, run_path, url, encryption, facts), form)
         return
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
@@ -134,18 +133,28 @@ def recommend(
         if inspection and facts["cores"] is None:
             from poolsize.present.text.inspection import per_core_json, per_core_text
 
-            per_core = per_core_json if as_json else per_core_text
+            per_core = per_core_json if form == "json" else per_core_text
             click.echo(per_core(inspection, effective_disks(facts["disks"], facts["cache_hit_rate"])))
             return
         answer, note = _from_formula(facts)
     plan = _plan(answer, analysis, fleet, inspection) if fleet.of_instances else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
-    extend = extending_line(run_path, analysis.run, answer) if run_path and analysis else ""
-    click.echo(_output(answer, plan, inspection, extend, as_json=as_json))
+    if form == "json":
+        click.echo(_json(answer, plan, inspection))
+    else:
+        commands = next_commands(run_path, analysis.run, answer) if run_path and analysis else []
+        text = _with_evidence(answer, plan, analysis) if form == "why" else _in_short(answer, plan, commands)
+        click.echo("\n\n".join(filter(None, [text, _inspection(inspection)])))
     end_unless(answer.pool_size)
-    if plan:
-        end_unless(plan.pools)
+    end_unless(plan is None or plan.pools)
+
+
+def _answer_traffic(answer: "TrafficAnswer", form: Form) -> None:
+    from poolsize.present.text.traffic import traffic_in_short, traffic_json, traffic_text
+
+    click.echo({"short": traffic_in_short, "why": traffic_text, "json": traffic_json}[form](answer))
+    end_unless(answer.need)
 
 
 def _for_traffic(
@@ -210,7 +219,7 @@ def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
     may_have: parameters of options that the run does not contain.
     """
     of_fleet = set(FLEET_OPTIONS) - set(OF_THREADS)
-    known = {"run_path", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have}
+    known = {"run_path", "why", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")
@@ -235,17 +244,38 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -
     return inspection
 
 
-def _output(
-    answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", extend: str, *, as_json: bool
-) -> str:
-    """Return the answer as text, with the line of the command that extends its run, or as JSON."""
-    if not as_json:
-        text = "\n\n".join(filter(None, (recommendation_text(answer, plan), extend)))
-        if inspection is None:
-            return text
-        from poolsize.present.text.inspection import inspection_text
+def _inspection(inspection: "Inspection | None") -> str:
+    if inspection is None:
+        return ""
+    from poolsize.present.text.inspection import inspection_text
 
-        return f"{text}\n\n{inspection_text(inspection)}"
+    return inspection_text(inspection)
+
+
+def _with_evidence(answer: Recommendation, plan: "FleetPlan | None", analysis: "Analysis | None") -> str:
+    text = recommendation_text(answer, plan)
+    if analysis is None:
+        return text
+    from poolsize.present.text.setting import scope
+
+    return f"{text}\n\n{paragraph(scope(analysis.run))}"
+
+
+def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[str]) -> str:
+    """Return the answer in a few lines. commands: to type next."""
+    if plan:
+        from poolsize.present.text.fleet import fleet_in_short
+        from poolsize.present.text.short_of_run import in_fleet
+
+        return fleet_in_short(plan, in_fleet(answer))
+    if answer.basis == "formula":
+        return formula_in_short(answer)
+    from poolsize.present.text.short_of_run import run_in_short
+
+    return run_in_short(answer, [*commands, SAME])
+
+
+def _json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
     more: dict[str, Any] = {}
     if plan:
         from poolsize.present.text.fleet import fleet_values

@@ -2,7 +2,6 @@
 
 import os
 import platform
-from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,15 +12,15 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
-from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.options import current_option, is_typed, json_option
-from poolsize.command_line.run_file import end_unless, extending_line
+from poolsize.command_line.run_file import end_unless, next_commands
 from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.recommendation import recommendation_json
+from poolsize.present.text.short_of_run import run_in_short
 from poolsize.recordings.published import published_curves
-from poolsize.runs.run import Run, Setting
+from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.shipped import workloads
 from poolsize.sweep.events import DryRun, Event
@@ -76,18 +75,10 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     if as_json:
         click.echo(recommendation_json(answer, run=str(run_path), steps=len(run.steps), load_seconds=run.load_seconds))
     else:
-        click.echo("\n".join([recommendation_text(answer), "", *_next_lines(run_path, run, answer)]))
+        recommended = pasteable("poolsize", "recommend", "--run", run_path, "--why")
+        click.echo(run_in_short(answer, [*next_commands(str(run_path), run, answer), recommended]))
+        click.echo(f"Stored in {run_path}")
     end_unless(answer.pool_size)
-
-
-def _next_lines(run_path: Path, run: Run, answer: Recommendation) -> Iterator[str]:
-    """Yield a line for each command that goes on from a run and its answer."""
-    draw = pasteable("poolsize", "analyze", run_path, "--plot", "knee.png")
-    yield f"Stored in {run_path}; draw it with: {draw}"
-    if answer.pool_size:
-        yield f"Configure your pool with: {pasteable('poolsize', 'config', '--for', 'STACK', '--run', run_path)}"
-    if extend := extending_line(str(run_path), run, answer):
-        yield extend
 
 
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:

@@ -81,6 +81,7 @@ from poolsize.sweep.readers import positive_milliseconds
 )
 @encryption_options
 @fleet_options
+@click.option("--why", is_flag=True, help="Also say what no setting can do.")
 @json_option
 def config(
     stack: str | None, lists: bool, file: Path | None, encryption: Encryption, url: str | None, **options: Any
@@ -107,7 +108,7 @@ def config(
 
 @dataclass(frozen=True)
 class Asked:
-    """The options, as typed: those of the recommendation, and as_json, for the form of the answer.
+    """The options, as typed: those of the recommendation, and why and as_json, for the form of the answer.
 
     None where an option was not typed. Raises BadInput for options that do not go together.
     """
@@ -119,6 +120,7 @@ class Asked:
     caller_timeout_seconds: float
     url: str | None
     fleet: FleetOptions
+    why: bool
     as_json: bool
 
     def __post_init__(self) -> None:
@@ -156,7 +158,8 @@ def _write(stack: Stack, asked: Asked) -> None:
         raise BadInput("give the recommended connections: --size, a measured --run, or the traffic: --rate")
     configured = configuration(stack, settings)
     _caution(settings, stack)
-    click.echo(configuration_json(configured, settings) if asked.as_json else configured.text, nl=asked.as_json)
+    text = configured.text if asked.why else configured.brief
+    click.echo(configuration_json(configured, settings) if asked.as_json else text, nl=asked.as_json)
 
 
 def _check(file: Path, asked: Asked) -> None:

@@ -120,10 +120,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Configuration:
-    """The configuration of a stack. text: to paste into a file. advice: what no setting can do."""
+    """The configuration of a stack.
+
+    text: to paste into a file, with the advice as comments; brief: without. advice: what no setting can do.
+    """
 
     stack: Stack
     text: str
+    brief: str
     settings: tuple[Setting, ...]
     advice: tuple[str, ...]
 
@@ -158,11 +162,13 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
 
     template = _templates().get_template(f"{stack.name}.j2")
     lines = template.render(pool=pool, sources=sources(pool, stack), why=why, value=value).splitlines()
+    brief = text = "".join(f"{_wrapped(line, comment)}\n" for line in lines)
     advice = () if stack.shared_by_all else tuple(_advice(stack, pool))
     if advice:
-        lines += ["", *(f"{comment} {line}" for line in ("Beyond these settings:", *advice))]
-    text = "".join(f"{_wrapped(line, comment)}\n" for line in lines)
-    return Configuration(stack, text, tuple(settings), advice)
+        beyond = (f"{comment} {line}" for line in ("Beyond these settings:", *advice))
+        text += "".join(f"{_wrapped(line, comment)}\n" for line in ("", *beyond))
+        brief += f"\n{comment} What no setting can do: the same with --why\n"
+    return Configuration(stack, text, brief, tuple(settings), advice)
 
 
 def configuration_json(configured: Configuration, pool: PoolSettings) -> str:

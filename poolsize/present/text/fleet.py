@@ -6,12 +6,17 @@ from typing import Any
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
-from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.fleet_plan import FleetPlan, Proxy
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.short import SAME, TWO_LINES, leading, short_answer
+from poolsize.present.text.short import caution as short_caution
 from poolsize.units import count
+
+CONFIGURE = "poolsize config --for STACK --size CONNECTIONS --instances N --processes N"
+"""The next command: connections are those of all processes of a service."""
 
 
 def fleet_text(plan: FleetPlan) -> str:
@@ -20,6 +25,26 @@ def fleet_text(plan: FleetPlan) -> str:
     Without an answer: the cause, and what else would fit.
     """
     return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
+
+
+def fleet_in_short(plan: FleetPlan, usable: str = "") -> str:
+    """Return a fleet's answer in a few lines. usable: the sentence that says what the database can use, or ""."""
+    return pools_in_short(
+        plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings, usable
+    )
+
+
+def pools_in_short(
+    pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding], usable: str = ""
+) -> str:
+    """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services."""
+    if not pools:
+        return pools_text(pools, basis, table, findings)
+    reasons = [each for each in findings if each.severity is Severity.REASON]
+    why = [("Or" if isinstance(each, Proxy) else "Why", leading(sentence(each), TWO_LINES)) for each in reasons[:1]]
+    labelled = [("Database", usable), *why, short_caution(findings)]
+    several = table.as_text() if len(pools) > 1 else ""
+    return short_answer(_headline(pools, basis), labelled, [CONFIGURE, SAME], several)
 
 
 def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding]) -> str:
@@ -36,9 +61,17 @@ def _headline(pools: Sequence[ServicePool], basis: str) -> str:
     if len(pools) > 1:
         return f"Pool sizes for each process, {basis}:"
     (pool,) = pools
-    processes = pool.service.pools
-    each = f" in each of {processes:,} processes" if processes > 1 else ""
-    return f"Pool size: {count(pool.pool_size, 'connection')}{each}."
+    return f"Use {each_and_together(pool)}."
+
+
+def each_and_together(pool: ServicePool) -> str:
+    """Return the size of each pool of a service, and the connections of all: "2 connections in each of 3 processes"."""
+    processes, in_deploy = pool.service.pools, pool.connections_in_deploy
+    if processes == 1:
+        return count(pool.pool_size, "connection")
+    deploy = f", {in_deploy:,} in a rolling deploy" if in_deploy > pool.connections else ""
+    each = f"{count(pool.pool_size, 'connection')} in each of {processes:,} processes"
+    return f"{each}: {pool.connections:,} together{deploy}"
 
 
 def _table(plan: FleetPlan) -> Table:

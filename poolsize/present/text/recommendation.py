@@ -9,6 +9,8 @@ from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.short import SAME, leading, short_answer
+from poolsize.present.text.short import caution as short_caution
 from poolsize.units import at_most, count, milliseconds
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
     others = [each for each in answer.findings if not each.leads and not (fleet and isinstance(each, ToDivide))]
     parts = [
         *(paragraph(sentence(finding)) for finding in answer.findings if finding.leads),
-        _headline(answer),
+        headline(answer),
         _formula(answer.formula) if of_formula else "",
         bullets(reason_sentences(finding for finding in answer.findings if not finding.of_prices)),
         *([] if of_formula else _tables(answer)),
@@ -44,11 +46,26 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
     elif not of_formula:
         parts.append(_engines(answer))
     if of_formula:
-        sizes = f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}"  # a search would go below the deadlock floor
-        needed = "" if answer.pool_size == answer.formula.connections else sizes
-        command = f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{needed}"
-        parts.append(f"To measure the pool size:\n  {command}")
+        parts.append(f"To measure the pool size:\n  {sweep_command(answer)}")
     return "\n\n".join(filter(None, parts))
+
+
+def formula_in_short(answer: Recommendation) -> str:
+    """Return the formula's answer in a few lines."""
+    formula = answer.formula
+    floors = [sentence(each) for each in answer.findings if each.code == "deadlock_floor"]
+    disks = f"{formula.effective_disks:g} effective disk{'' if formula.effective_disks == 1 else 's'}"
+    why = f"{count(formula.cores, 'core')} * 2 + {disks} = {formula.connections}"
+    labelled = [("Why", f"{why}. Physical cores of the database's host; hyper-threads don't count.")]
+    labelled += [("", leading(text)) for text in floors]
+    return short_answer(headline(answer), [*labelled, short_caution(answer.findings)], [sweep_command(answer), SAME])
+
+
+def sweep_command(answer: Recommendation) -> str:
+    """Return the command that measures pool sizes around the formula's."""
+    sizes = f" --pool-sizes {','.join(map(str, answer.sweep_sizes))}"  # a search would go below the deadlock floor
+    needed = "" if answer.pool_size == answer.formula.connections else sizes
+    return f"poolsize sweep --url mysql://USER@HOST/ --cores {answer.formula.cores}{needed}"
 
 
 def _tables(answer: Recommendation) -> list[str]:
@@ -59,11 +76,13 @@ def _tables(answer: Recommendation) -> list[str]:
     return [price_table(answer).below(price_title(answer)), *notes, of_applications]
 
 
-def _headline(answer: Recommendation) -> str:
+def headline(answer: Recommendation) -> str:
+    """Return the first line: the pool size with its range, and the verdict where it is in doubt."""
     if answer.pool_size is None:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
+    scope = ", counted over all processes" if any(isinstance(each, ToDivide) for each in answer.findings) else ""
     if answer.basis == "formula":
-        return f"Start with {count(answer.pool_size, 'connection')}."
+        return f"Start with {count(answer.pool_size, 'connection')}{scope}."
     from poolsize.answer.warnings import WideRange
     from poolsize.present.text.ranges import range_text
 
@@ -72,10 +91,11 @@ def _headline(answer: Recommendation) -> str:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
             interval += f", loses at most {at_most(finding.greatest_loss)} of throughput"
     interval = f" ({interval})" if interval else ""
+    usage = ""
     if answer.application is not None:
-        interval += f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
-    doubt = "" if answer.verdict == "measured" else f"  [{answer.verdict}]"
-    return f"Pool size: {pool_size_text(answer)}{interval}{doubt}"
+        usage = f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
+    doubt = "." if answer.verdict == "measured" else f"  [{answer.verdict}]"
+    return f"Use {pool_size_text(answer)}{usage}{scope}{interval}{doubt}"
 
 
 def pool_size_text(answer: Recommendation) -> str:

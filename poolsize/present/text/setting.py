@@ -43,6 +43,18 @@ def facts(run: Run) -> list[tuple[str, str]]:
     ]
 
 
+def scope(run: Run) -> str:
+    """Return the sentence that says where and for how long a run was measured."""
+    setting = run.setting
+    server = f"{setting.server.flavor} {setting.server.version}, " if setting.server else ""
+    source = f"the recording {setting.recording}" if setting.recording else f"{server}{count(setting.cores, 'core')}"
+    load = "" if setting.recording else f"; {count(run.workers, 'worker')} on {setting.client.usable_cpus:g} CPUs"
+    return (
+        f"Measured: {run.plan.workload} on {source}{load}; {count(len(run.steps), 'step')} of "
+        f"{counted_seconds(run.steps)} each. The answer holds for this server, these data and this workload."
+    )
+
+
 def counted_seconds(steps: Sequence[Step]) -> str:
     """Return the counted time of the shortest and of the longest of some steps: 4 to 8 s; 8 s where they are equal."""
     lengths = [len(step.counted) for step in steps] or [0]

@@ -83,21 +83,29 @@ def verified_table(analysis: Analysis, *, narrow: bool = False) -> Table:
 def price_table(answer: Recommendation) -> Table:
     """Return throughput loss (share of capacity) and total time at a rate, by pool size; an arrow at the answer.
 
-    Where only some times were measured, a column says which.
+    The loss by the fitted curve stands beside the measured one, where there is a curve. Where only some times were
+    measured, a column says which.
     """
+    fitted = any(price.fitted_loss != price.throughput_loss for price in answer.prices)
     sizes = [price.pool_size for price in answer.prices]
     of_some = len({price.at_rate.measured for price in answer.prices if price.at_rate}) > 1
     rows = [
         (
             str(price.pool_size),
-            f"{-100 * price.throughput_loss:+.0f} %" if abs(price.throughput_loss) >= 0.005 else "±0",
+            _change(price.throughput_loss),
+            _change(price.fitted_loss) if fitted else UNKNOWN,
             *_total_times(price.at_rate),
             ("measured" if price.at_rate.measured else "computed") if of_some and price.at_rate else UNKNOWN,
         )
         for price in answer.prices
     ]
     chosen = sizes.index(answer.pool_size) if answer.pool_size in sizes else None
-    return Table(("pool", "throughput", "total p95", "p99.9", "times are"), rows, chosen).without_unknown()
+    columns = ("pool", "throughput", "by the curve", "total p95", "p99.9", "times are")
+    return Table(columns, rows, chosen).without_unknown()
+
+
+def _change(loss: float) -> str:
+    return f"{-100 * loss:+.0f} %" if abs(loss) >= 0.005 else "±0"
 
 
 def price_title(answer: Recommendation) -> str:

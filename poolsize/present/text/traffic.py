@@ -1,43 +1,42 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import isinf
 from typing import Any
 
-from poolsize.answer.finding import Severity
+from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
 from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
-from poolsize.answer.traffic_findings import OFTEN, BeyondSupply, LimitBound
-from poolsize.present.text.fleet import pools_text, pools_values
+from poolsize.answer.traffic_findings import OFTEN, BeyondSupply, CurrentPool, KeepsWait, LimitBound, WaitsElsewhere
+from poolsize.present.text.fleet import CONFIGURE, each_and_together, pools_in_short, pools_text, pools_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.short import FOUR_LINES, SAME, TWO_LINES, Labelled, leading, short_answer
+from poolsize.present.text.short import caution as short_caution
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
-from poolsize.units import count, milliseconds, number, percent
+from poolsize.units import milliseconds, number, per_second, percent
 
 OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the same traffic and fleet"
-CONFIGURATIONS = (
-    "For another library: poolsize config --for STACK --size CONNECTIONS --instances N --processes N, for each service"
-)
+CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 NONE = "-"
 """The cell of a number that does not exist."""
 
 
 def traffic_text(answer: TrafficAnswer) -> str:
     """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings."""
-    pools = answer.traffic.service.pools
-    each = f" in each of {pools:,} processes" if pools > 1 else ""
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     doubts = [finding for finding in answer.findings if isinstance(finding, BeyondSupply | LimitBound)]
-    if_kept = ", if usage times do not grow" if any(isinstance(doubt, BeyondSupply) for doubt in doubts) else ""
+    if_kept = _if_kept(doubts)
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
-        f"Pool size{if_kept}: {count(answer.pool_size, 'connection')}{each}.",
+        f"Use {each_and_together(answer.plan.pools[0])}{if_kept}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
@@ -45,6 +44,51 @@ def traffic_text(answer: TrafficAnswer) -> str:
         f"For each process: {engine_line(answer.pool_size)}\n{OTHER_LIBRARIES}",
     )
     return "\n\n".join(filter(None, parts))
+
+
+def traffic_in_short(answer: TrafficAnswer) -> str:
+    """Return the pool size, the three numbers that bound it, the most important warning, and the next commands."""
+    if answer.need is None:
+        return traffic_text(answer)
+    doubts = [each for each in answer.findings if isinstance(each, BeyondSupply | LimitBound)]
+    others = [each for each in answer.findings if each not in doubts]
+    first = [paragraph(sentence(each)) for each in doubts]
+    (of_pool,) = answer.plan.pools
+    config = "poolsize config --for STACK, with the same traffic and fleet"
+    headline = f"Use {each_and_together(of_pool)}{_if_kept(doubts)}."
+    return "\n".join(
+        [*first, short_answer(headline, [*_labelled(answer, doubts), short_caution(others)], [config, SAME])]
+    )
+
+
+def _if_kept(doubts: Sequence[Finding]) -> str:
+    return ", if usage times do not grow" if any(isinstance(doubt, BeyondSupply) for doubt in doubts) else ""
+
+
+def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labelled]:
+    """Yield the three numbers that bound a pool, without those that a doubt names."""
+    pools, supply, load = answer.traffic.service.pools, answer.supply, answer.load
+    reasons = {
+        type(each): leading(sentence(each), FOUR_LINES if isinstance(each, WaitsElsewhere) else TWO_LINES)
+        for each in answer.findings
+        if each.severity is Severity.REASON
+    }
+    yield "Today", reasons.get(CurrentPool, "")
+    if doubts:
+        return
+    yield "Need", reasons.get(KeepsWait) or next(iter(reasons.values()), "")
+    in_use = ""
+    if load:
+        in_use = f"{number(load.mean)} are in use on average, more than {load.quantile(OFTEN):,} rarely"
+    if supply:
+        basis = {"formula": "the formula", "measured": "the run"}.get(supply.basis, "your --size")
+        yield "Database", f"can use {supply.connections:,} at once, by {basis}; {in_use}."
+    else:
+        yield "In use", f"{in_use}."
+    if answer.limit is not None:
+        yield "Limits", f"allow {answer.limit:,} in each process, {answer.limit * pools:,} together."
+    if answer.knee_rate:
+        yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
 
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
@@ -157,10 +201,24 @@ def _size_values(size: SizeUse) -> dict[str, Any]:
 
 def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
-    doubts = [finding for finding in plan.findings if isinstance(finding, FleetBelowNeed | BeyondSupply)]
-    others = [finding for finding in plan.findings if finding not in doubts]
+    doubts = [finding for finding in plan.findings if _is_doubt(finding)]
+    others = [finding for finding in plan.findings if not _is_doubt(finding)]
     answer = pools_text(plan.pools, "by the traffic of each service", _services_table(plan), others)
     return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, CONFIGURATIONS])
+
+
+def traffic_fleet_in_short(plan: TrafficPlan) -> str:
+    """Return the answer for a fleet by traffic in a few lines, with a row for each service."""
+    if not plan.pools:
+        return traffic_fleet_text(plan)
+    first = [paragraph(leading(sentence(each))) for each in plan.findings if _is_doubt(each)]
+    others = [each for each in plan.findings if not _is_doubt(each)]
+    answer = pools_in_short(plan.pools, "by the traffic of each service", _services_table(plan), others)
+    return "\n".join([*first, answer])
+
+
+def _is_doubt(finding: Finding) -> bool:
+    return isinstance(finding, FleetBelowNeed | BeyondSupply)
 
 
 def _services_table(plan: TrafficPlan) -> Table:

@@ -33,7 +33,12 @@ EVIDENCE: Mapping[BottleneckName, str] = {
 
 def bottleneck_sentence(name: BottleneckName, values: Mapping[str, Any]) -> str:
     """Return a bottleneck with the figures that show it. values: of the Bottleneck."""
-    return f"Bottleneck: {name} ({filled(EVIDENCE[name], {**values, **_derived(name, values)})})."
+    return f"Bottleneck: {bottleneck_text(name, values)}."
+
+
+def bottleneck_text(name: BottleneckName, values: Mapping[str, Any]) -> str:
+    """Return the name of a bottleneck, with its figures in brackets. values: of the Bottleneck."""
+    return f"{name} ({filled(EVIDENCE[name], {**values, **_derived(name, values)})})"
 
 
 def _derived(name: BottleneckName, values: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -159,9 +159,9 @@ register_templates(
         FillGap: "measure more pool sizes between {below} and {above}",
         SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
         MoreWorkersByDemands: lambda way_out: (
-            "At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
-            "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}. "
-            + (MORE_CPU if way_out.workers is None else MORE_WORKERS)
+            (MORE_CPU if way_out.workers is None else MORE_WORKERS)
+            + " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
+            "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
         ),
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
     }

@@ -1,0 +1,63 @@
+"""Answers in a few lines: what to use, why, the most important caution, and the commands to type next."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from poolsize.answer.finding import Finding, Severity, ToDivide
+from poolsize.present.text.layout import paragraph
+from poolsize.present.text.sentences.findings import sentence, way_out_text
+
+WHY = "--why"
+"""The option that prints the evidence."""
+SAME = f"the same with {WHY}: reasons, tables and all cautions"
+"""The last line of an answer's next commands."""
+LABEL = 9
+"""Columns of a line's label."""
+TWO_LINES, FOUR_LINES = 150, 300
+"""Characters of a text that takes so many lines."""
+SENTENCE = re.compile(r"(?<=\.) ")
+Labelled = tuple[str, str]
+"""A label and its text."""
+
+
+def short_answer(headline: str, labelled: Iterable[Labelled], commands: Sequence[str], further: str = "") -> str:
+    """Return the headline, a paragraph for each text behind its label, and the commands to type next, one a line.
+
+    further: a block between, such as a table; "" for none. A text that is empty is left out.
+    """
+    lines = [paragraph(headline), *filter(None, [further])]
+    lines += [paragraph(text, f"  {label:<{LABEL}}") for label, text in labelled if text]
+    labels = ["Next", *[""] * len(commands)]
+    lines += [f"  {label:<{LABEL}}{command}" for label, command in zip(labels, commands, strict=False)]
+    return "\n".join(lines)
+
+
+def leading(text: str, most: int = 0) -> str:
+    """Return the first sentence of a text, and further ones while all have at most so many characters."""
+    first, *others = SENTENCE.split(text)
+    for other in others:
+        if len(first) + 1 + len(other) > most:
+            break
+        first += f" {other}"
+    return first
+
+
+def caution(findings: Iterable[Finding]) -> Labelled:
+    """Return the most important warning, with its way out and the number of the others; "" without a warning.
+
+    findings: in the order to read them. Whoever reads the short answer is told by it that all clients share the size.
+    """
+    warnings = [each for each in findings if each.severity is not Severity.REASON and not isinstance(each, ToDivide)]
+    if not warnings:
+        return "Caution", ""
+    first, *others = sorted(warnings, key=lambda each: not each.is_doubt)
+    return "Caution", brief(first) + (f" ({len(others)} more: {WHY})" if others else "")
+
+
+def brief(finding: Finding) -> str:
+    """Return the first sentences of a finding, with its way out."""
+    way_out = getattr(finding, "way_out", None)
+    if way_out is None:
+        return leading(sentence(finding), TWO_LINES)
+    action = leading(way_out_text(way_out)).rstrip(".")
+    return f"{leading(sentence(finding))} {action[0].upper()}{action[1:]}."

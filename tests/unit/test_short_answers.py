@@ -1,0 +1,68 @@
+"""Short answers: at most 12 lines, which say the size of the JSON, and lead to the evidence."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from poolsize.commands import main
+from poolsize.recordings.published import published_curves
+from tests.conftest import EXAMPLES
+
+MOST_LINES = 12
+TRAFFIC = "recommend --usage-time 15ms --instances 6 --processes 4"
+COMMANDS = (
+    "recommend --cores 8",
+    "recommend --cores 4 --app-threads 3 --connections-per-thread 9 --ssd",
+    f"{TRAFFIC} --rate 400/s --cores 8 --max-connections 1000",
+    f"{TRAFFIC} --rate 400/s --current 40",
+    f"{TRAFFIC} --rate 40000/s --cores 8 --burst 3x",
+    f"{TRAFFIC} --rate 4000/s --cores 8 --max-connections 60",
+    "recommend --run {scan} --rate 40/s --instances 3 --current 10",
+    "recommend --run {scan} --rate 74/s --usage-time 24ms",
+    "recommend --run {scan} --usage-time 30ms --current 10",
+    "recommend --run {scan} --max-p95 300ms",
+    "recommend --run {scan} --max-p95 1s --current 16",
+    "recommend --run {scan} --instances 3 --processes 2",
+    "fleet --run {scan} --instances 3 --processes 2 --max-connections 100",
+    "fleet --cores 16 --instances 3 --processes 2 --app-threads 20",
+    "fleet --size 40 --service shop:6:4:400/s:15ms --service mail:2:2:40/s:8ms",
+)
+
+
+def printed(command: str) -> str:
+    """What a command prints, which does its work."""
+    scan = EXAMPLES["scan-mariadb"]
+    done = CliRunner().invoke(main, [word.format(scan=scan) for word in command.split()])
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
+def test_an_answer_is_short_and_says_the_size_of_the_json(command: str) -> None:
+    text, values = printed(command), json.loads(printed(f"{command} --json"))
+    assert len(text.splitlines()) <= MOST_LINES, text
+    assert text.splitlines()[-1].endswith("--why: reasons, tables and all cautions")
+    size = (values.get("fleet") or values).get("pool_size")
+    if size is not None and not values.get("fleet"):
+        assert f" {size:,} connection" in text
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
+def test_the_evidence_contains_the_first_line_of_the_answer(command: str) -> None:
+    sized = next(line for line in printed(command).splitlines() if line.startswith(("Use ", "Start ", "Pool sizes")))
+    assert sized in printed(f"{command} --why")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("curve", published_curves())
+def test_the_answer_of_a_replay_is_short(curve: str, tmp_path: Path) -> None:
+    """Whatever its verdict is."""
+    for seed in (1, 2, 3):
+        done = CliRunner().invoke(
+            main,
+            ["sweep", "--replay", curve, "--cores", "8", "--seed", str(seed), "--output", f"{tmp_path}/{seed}.jsonl"],
+        )
+        assert done.exit_code in {0, 1}, done.output
+        assert len(done.stdout.splitlines()) <= MOST_LINES + 1, done.stdout  # and where the run is stored
