@@ -79,6 +79,11 @@ class Recommendation(QuickRecord):
         return None if self.pool_size is None else pools * self.pool_size
 
     @property
+    def in_doubt(self) -> bool:
+        """Whether the pool size is not to be used before a further measurement."""
+        return self.verdict not in {None, "measured", "not-the-limit"} or bool(self.doubts)
+
+    @property
     def doubts(self) -> tuple[Finding, ...]:
         """The findings that put the pool size in doubt: whoever uses the size must read them."""
         return tuple(finding for finding in self.findings if finding.is_doubt)

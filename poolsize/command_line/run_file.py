@@ -116,11 +116,10 @@ def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:
 def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
     from poolsize.present.text.recommendation import engine_lines
-    from poolsize.present.text.short_of_run import is_in_doubt
     from poolsize.terminal import pasteable
 
     extend = extending_command(path, run, answer)
-    if answer.pool_size is None or is_in_doubt(answer):
+    if answer.pool_size is None or answer.in_doubt:
         return [extend] if extend else []
     if answer.measured_in is not None:
         return [f"set {line} in the application" for line in engine_lines(answer)]

@@ -264,8 +264,8 @@ def test_the_answer_for_a_usage_time() -> None:
     table = {size.added_ms: size.pool_size for size in answer.application_sizes}
     assert table[2.0] <= answer.pool_size <= table[5.0]
     text = recommendation_text(answer)
-    assert f"Pool size: {answer.pool_size} connections (95 % range" in text
-    assert "for a usage time of 3.1 ms" in text
+    headline = f"Use {answer.pool_size} connections for a usage time of 3.1 ms, counted over all processes (95 % range "
+    assert text.startswith(headline)
     assert "Your current pool size, 10, loses" in text
     assert f"pool_size={answer.pool_size}, max_overflow=0" in text
     losses = {price.pool_size: price.throughput_loss for price in answer.prices}

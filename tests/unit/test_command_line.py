@@ -65,6 +65,7 @@ def test_without_cores_it_says_what_it_assumed(poolsize_here: Command) -> None:
     ("name", "arguments"),
     [
         ("recommend-8", ["--cores", "8"]),
+        ("recommend-8-why", ["--cores", "8", "--why"]),
         ("recommend-ssd-floor", ["--cores", "2", "--ssd", "--app-threads", "3", "--connections-per-thread", "4"]),
         ("recommend-cached", ["--cores", "16", "--threads-per-core", "2", "--disks", "4", "--cache-hit-rate", "0.95"]),
     ],
@@ -78,7 +79,7 @@ def test_recommend_from_a_run(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
     answer = json.loads(poolsize_here("recommend", "--run", "a.jsonl", "--json").stdout)
     assert (answer["pool_size"], answer["basis"], answer["verdict"]) == (4, "measured", "measured")
-    assert poolsize_here("recommend", "--run", "a.jsonl").stdout.startswith("Pool size: 4 connections")
+    assert poolsize_here("recommend", "--run", "a.jsonl").stdout.startswith("Use 4 connections")
 
 
 def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> None:

@@ -334,7 +334,7 @@ def test_a_file_of_services_is_the_same_as_the_options(poolsize_here: Command, t
 
 def test_each_service_of_a_file_has_its_own_threads(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "services.toml").write_text(f"{SERVICE_FILE}threads = 4\nconnections_per_thread = 2\n")
-    done = poolsize_here("fleet", "--size", "100", "--services", "services.toml")
+    done = poolsize_here("fleet", "--size", "100", "--services", "services.toml", "--why")
     assert "Deadlock floor of each process: jobs 5." in done.stdout
     assert ["jobs", "2", "1", "8", "16"] in [line.split()[:5] for line in done.stdout.splitlines()]
 

@@ -407,7 +407,7 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_
 
 
 def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
-    done = poolsize_here(*WORDS, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--max-connections", "190")
+    done = poolsize_here(*WORDS, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--max-connections", "190", "--why")
     rows = {line.split()[0]: line.split() for line in reversed(done.stdout.splitlines()) if line.strip()}
     assert rows["service"][1:4] == ["need", "pool", "size"]
     assert rows["shop"][1:5] == ["2", "1", "48", "152"]

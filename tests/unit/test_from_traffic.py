@@ -212,7 +212,7 @@ def test_a_wait_limit_changes_the_waits_of_the_table_and_not_the_need(poolsize_h
     assert one.usual.wait_p99_9_ms == 40
     with pytest.raises(BadInput, match="`wait_limit` 10ms: give more than"):
         replace(asked, wait_limit_ms=10.0)
-    done = poolsize_here(*QUESTION, "--wait-limit", "40ms")
+    done = poolsize_here(*QUESTION, "--wait-limit", "40ms", "--why")
     assert "timing out" in done.stdout
 
 

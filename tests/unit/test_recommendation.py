@@ -101,16 +101,16 @@ def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int
 
 @pytest.mark.parametrize(
     ("curve", "headline"),
-    [({1: 100, 2: 200, 4: 400, 8: 800}, "8 connections (95 % range 8 or more)  [edge]"),
-     ({4: 400, 8: 401, 16: 400}, "4 connections (95 % range 4 or less)  [edge]"),
-     ({4: 400}, "4 connections  [edge]"),
-     ({1: 100, 2: 200, 4: 201, 8: 200}, "2 connections (95 % range 2 to 4)")],
+    [({1: 100, 2: 200, 4: 400, 8: 800}, "8 connections, counted over all processes (95 % range 8 or more)  [edge]"),
+     ({4: 400, 8: 401, 16: 400}, "4 connections, counted over all processes (95 % range 4 or less)  [edge]"),
+     ({4: 400}, "4 connections, counted over all processes  [edge]"),
+     ({1: 100, 2: 200, 4: 201, 8: 200}, "2 connections, counted over all processes (95 % range 2 to 4).")],
 )  # fmt: skip
 def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
     curve: dict[int, int], headline: str
 ) -> None:
     answer = recommend(analyze(a_run(curve)))
-    assert recommendation_text(answer).splitlines()[0] == f"Pool size: {headline}"
+    assert recommendation_text(answer).splitlines()[0] == f"Use {headline}"
     values = json.loads(recommendation_json(answer))
     ends = [word for word in ("more", "less") if f"or {word}" in headline]
     assert values["range_open"] == ({"more": "high", "less": "low"}[ends[0]] if ends else None)

@@ -112,7 +112,7 @@ def test_it_is_refused_in_one_line_and_nothing_is_printed(
 def test_durations_of_steps_may_be_plain_seconds_and_no_think_time_needs_no_unit(poolsize_here: Command) -> None:
     done = poolsize_here("sweep", "--replay", "cisco", "--pool-sizes", "1,8,27", "--step-time", "10", "--warm-up", "0")
     assert "--" not in done.stderr
-    assert done.stdout.startswith("Pool size: ")
+    assert done.stdout.startswith("Use ")
     assert poolsize_here("predict", SCAN, "--think-time", "0").returncode == 0
 
 

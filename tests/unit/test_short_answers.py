@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from poolsize.commands import main
 from poolsize.recordings.published import published_curves
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, Command
 
 MOST_LINES = 12
 TRAFFIC = "recommend --usage-time 15ms --instances 6 --processes 4"
@@ -31,17 +29,17 @@ COMMANDS = (
 )
 
 
-def printed(command: str) -> str:
+def printed(poolsize: Command, command: str) -> str:
     """What a command prints, which does its work."""
     scan = EXAMPLES["scan-mariadb"]
-    done = CliRunner().invoke(main, [word.format(scan=scan) for word in command.split()])
-    assert done.exit_code == 0, done.output
+    done = poolsize(*(word.format(scan=scan) for word in command.split()))
+    assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
-def test_an_answer_is_short_and_says_the_size_of_the_json(command: str) -> None:
-    text, values = printed(command), json.loads(printed(f"{command} --json"))
+def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command, command: str) -> None:
+    text, values = printed(poolsize_here, command), json.loads(printed(poolsize_here, f"{command} --json"))
     assert len(text.splitlines()) <= MOST_LINES, text
     assert text.splitlines()[-1].endswith("--why: reasons, tables and all cautions")
     size = (values.get("fleet") or values).get("pool_size")
@@ -50,19 +48,21 @@ def test_an_answer_is_short_and_says_the_size_of_the_json(command: str) -> None:
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
-def test_the_evidence_contains_the_first_line_of_the_answer(command: str) -> None:
-    sized = next(line for line in printed(command).splitlines() if line.startswith(("Use ", "Start ", "Pool sizes")))
-    assert sized in printed(f"{command} --why")
+def test_the_evidence_contains_the_first_line_of_the_answer(poolsize_here: Command, command: str) -> None:
+    sized = next(
+        line
+        for line in printed(poolsize_here, command).splitlines()
+        if line.startswith(("Use ", "Start ", "Pool sizes"))
+    )
+    assert sized in printed(poolsize_here, f"{command} --why")
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("curve", published_curves())
-def test_the_answer_of_a_replay_is_short(curve: str, tmp_path: Path) -> None:
+def test_the_answer_of_a_replay_is_short(poolsize_here: Command, curve: str, tmp_path: Path) -> None:
     """Whatever its verdict is."""
-    for seed in (1, 2, 3):
-        done = CliRunner().invoke(
-            main,
-            ["sweep", "--replay", curve, "--cores", "8", "--seed", str(seed), "--output", f"{tmp_path}/{seed}.jsonl"],
-        )
-        assert done.exit_code in {0, 1}, done.output
-        assert len(done.stdout.splitlines()) <= MOST_LINES + 1, done.stdout  # and where the run is stored
+    for seed in ("1", "2", "3"):
+        options = ("--cores", "8", "--seed", seed, "--output", str(tmp_path / f"{seed}.jsonl"))
+        done = poolsize_here("sweep", "--replay", curve, *options)
+        assert done.returncode in {0, 1}, done.stderr
+        assert len(done.stdout.splitlines()) <= MOST_LINES + 1, done.stdout  # with where the run is stored

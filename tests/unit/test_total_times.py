@@ -210,7 +210,7 @@ RUN = ("recommend", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
 
 
 def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> None:
-    text = poolsize_here(*RUN, "--rate", "30000/min").stdout
+    text = poolsize_here(*RUN, "--rate", "30000/min", "--why").stdout
     assert "small error" not in text
     assert "Throughput compared with the fitted curve's highest, and total time at 500/s:\n\npool" in text
     answer = json.loads(poolsize_here(*RUN, "--rate", "500/s", "--json").stdout)
@@ -222,12 +222,12 @@ def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> 
 
 
 def test_near_the_throughput_the_table_says_how_uncertain_it_is(poolsize_here: Command) -> None:
-    text = " ".join(poolsize_here(*RUN, "--rate", "850/s").stdout.split())
+    text = " ".join(poolsize_here(*RUN, "--rate", "850/s", "--why").stdout.split())
     assert "changes the times much: `poolsize sweep --rate 850` measures them." in text
 
 
 def test_the_command_answers_beyond_every_pool(poolsize_here: Command) -> None:
-    done = poolsize_here(*RUN, "--rate", "2000/s")
+    done = poolsize_here(*RUN, "--rate", "2000/s", "--why")
     assert done.returncode == 0
     assert done.stdout.count("no end   no end") + done.stdout.count("no end  no end") == 7
     assert "No pool size keeps up with 2,000/s: the highest throughput is 934/s." in done.stdout

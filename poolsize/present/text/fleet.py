@@ -6,7 +6,7 @@ from typing import Any
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
-from poolsize.answer.fleet_plan import FleetPlan, Proxy
+from poolsize.answer.fleet_plan import FewerProcesses, FleetPlan, Proxy, RaiseLimit
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
@@ -41,7 +41,10 @@ def pools_in_short(
     if not pools:
         return pools_text(pools, basis, table, findings)
     reasons = [each for each in findings if each.severity is Severity.REASON]
-    why = [("Or" if isinstance(each, Proxy) else "Why", leading(sentence(each), TWO_LINES)) for each in reasons[:1]]
+    why = [
+        ("Or" if isinstance(each, FewerProcesses | Proxy | RaiseLimit) else "Why", leading(sentence(each), TWO_LINES))
+        for each in reasons[:1]
+    ]
     labelled = [("Database", usable), *why, short_caution(findings)]
     several = table.as_text() if len(pools) > 1 else ""
     return short_answer(_headline(pools, basis), labelled, [CONFIGURE, SAME], several)

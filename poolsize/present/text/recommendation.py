@@ -129,7 +129,7 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
 
 def _engines(answer: Recommendation) -> str:
     lines = engine_lines(answer)
-    if answer.pool_size is None:
+    if answer.pool_size is None or answer.in_doubt:
         return ""
     if answer.measured_in is not None:
         return f"In the application, set {' and '.join(lines) or f'the pool size to {answer.pool_size}'}."

@@ -8,7 +8,6 @@ from poolsize.answer.latency_limit import LimitDecides, LimitKept
 from poolsize.answer.price import CurrentNotMeasured, CurrentNotTheLimit, CurrentSize
 from poolsize.answer.reasons import CarriesRate, LimitedBy, OnPlateau, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import Verdict
 from poolsize.present.text.layout import paragraph
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.recommendation import headline
@@ -35,20 +34,21 @@ def run_in_short(answer: Recommendation, commands: Sequence[str]) -> str:
     return "\n".join([*first, short_answer(headline(answer), [*_labelled(answer), caution(others)], commands)])
 
 
-def is_in_doubt(answer: Recommendation) -> bool:
-    """Return whether the pool size is not to be used before a further measurement."""
-    return answer.verdict not in {Verdict.MEASURED, Verdict.NOT_THE_LIMIT} or bool(answer.doubts)
-
-
 def in_fleet(answer: Recommendation) -> str:
     """Return the sentence that says what the database can use, above the pools of a fleet."""
+    if answer.basis == "formula":
+        return f"can use {answer.connections:,} connections at once, by the formula."
     interval = f" ({range_text(answer)})" if answer.range else ""
-    basis = "the formula" if answer.basis == "formula" else "the run"
-    return f"can use {answer.connections:,} connections at once, by {basis}{interval}."
+    return f"can use {answer.connections:,} connections at once, by the run{interval}."
 
 
 def _labelled(answer: Recommendation) -> Iterator[Labelled]:
-    """Yield why the pool size is the answer, what limits throughput, and for which clients it is."""
+    """Yield why the pool size is the answer, what limits throughput, and for which clients it is.
+
+    The last is for an answer that is not in doubt, and that nothing else was asked of.
+    """
+    asked = (LimitKept, LimitDecides, CurrentSize, CurrentNotMeasured)
+    alone = not answer.in_doubt and not any(isinstance(each, asked) for each in answer.findings)
     reached = "".join(_reached(answer))
     yield "Why", f"{reached}{_beyond(answer)}" if reached else ""
     for finding in answer.findings:
@@ -57,7 +57,7 @@ def _labelled(answer: Recommendation) -> Iterator[Labelled]:
                 yield "Latency", sentence(finding)
             case LimitedBy():
                 yield "Limit", bottleneck_text(finding.name, finding.values)
-            case DatabaseSize() if answer.application_sizes and answer.measured_in is None:
+            case DatabaseSize() if alone and answer.application_sizes:
                 yield "For", _clients(answer, finding)
             case CurrentSize() | CurrentNotMeasured() | CurrentNotTheLimit():
                 yield "Today", leading(sentence(finding))
@@ -79,10 +79,10 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 
 def _of_plateau(finding: OnPlateau) -> str:
     """Return the measured throughput; with the fitted curve's where they differ."""
-    share, measured = finding.fitted / finding.capacity, per_second(finding.throughput)
-    highest = highest_text(finding.highest, finding.users)
+    measured, highest = per_second(finding.throughput), highest_text(finding.highest, finding.users)
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        return f"{measured}, {100 * share:.0f} % of {highest}."
+        return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
+    share = finding.fitted / finding.capacity
     was = "measured" if finding.measured_below is None else "between its measured neighbours"
     return f"{100 * share:.0f} % of {highest} by the fitted curve ({per_second(finding.fitted)}; {was}: {measured})."
 

@@ -52,7 +52,7 @@ def traffic_in_short(answer: TrafficAnswer) -> str:
         return traffic_text(answer)
     doubts = [each for each in answer.findings if isinstance(each, BeyondSupply | LimitBound)]
     others = [each for each in answer.findings if each not in doubts]
-    first = [paragraph(sentence(each)) for each in doubts]
+    first = [paragraph(sentence(each) if each is doubts[0] else leading(sentence(each))) for each in doubts]
     (of_pool,) = answer.plan.pools
     config = "poolsize config --for STACK, with the same traffic and fleet"
     headline = f"Use {each_and_together(of_pool)}{_if_kept(doubts)}."
@@ -211,7 +211,8 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic in a few lines, with a row for each service."""
     if not plan.pools:
         return traffic_fleet_text(plan)
-    first = [paragraph(leading(sentence(each))) for each in plan.findings if _is_doubt(each)]
+    doubts = [sentence(each) for each in plan.findings if _is_doubt(each)]
+    first = [paragraph(text if text is doubts[0] else leading(text)) for text in doubts]
     others = [each for each in plan.findings if not _is_doubt(each)]
     answer = pools_in_short(plan.pools, "by the traffic of each service", _services_table(plan), others)
     return "\n".join([*first, answer])
