@@ -118,7 +118,7 @@ def test_a_code_host_can_show_it(name: str) -> None:
 def test_the_analysis_runs_on_every_example(tmp_path: Path, name: str) -> None:
     done = executed("analysis", tmp_path, RUN=str(EXAMPLES[name]))
     assert len(images(done)) >= 7
-    assert any("Pool size: " in text for text in texts(done))
+    assert any("Use " in text for text in texts(done))
 
 
 @pytest.mark.long
@@ -129,7 +129,7 @@ def test_a_notebook_of_a_run_shows_it_the_next_day_too(
     monkeypatch.setattr(os, "execv", lambda *_: None)
     assert poolsize_here("notebook", str(EXAMPLES["scan-mariadb"])).returncode == 0
     monkeypatch.setitem(NOTEBOOKS, "mine", tmp_path / "poolsize-scan-mariadb.ipynb")
-    assert any("scan on MariaDB" in text or "Pool size: 2" in text for text in texts(executed("mine", tmp_path)))
+    assert any("scan on MariaDB" in text or "Use 2 connections" in text for text in texts(executed("mine", tmp_path)))
 
 
 @pytest.mark.long

@@ -13,6 +13,8 @@ from poolsize.runs.store import FORMAT, load_run
 from poolsize.sweep.next_step import remaining
 from tests.conftest import EXAMPLES, ROOT, example
 from tests.golden import PIXELS
+from tests.terminal_picture import PICTURES, drawn
+from tests.terminal_picture import path as path_of
 
 FREE = {"server_options", "errors", "failed", "versions"}
 """Objects whose keys are the user's, the server's or the libraries'."""
@@ -65,3 +67,8 @@ def test_the_picture_is_what_is_drawn_of_it_now(tmp_path: Path) -> None:
     save_figure(figure(example("scan-mariadb")), tmp_path / "now.png")
     stored = ROOT / "data/examples/scan-mariadb.png"
     assert compare_images(str(stored), str(tmp_path / "now.png"), PIXELS) is None, "draw it again, and look at it"
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_the_pictures_of_a_terminal_show_what_is_printed_now(name: str) -> None:
+    assert path_of(name).read_text(encoding="utf-8") == drawn(name), "python -m tests.terminal_picture"

@@ -33,7 +33,7 @@ def text_of(run: Run) -> str:
 
 
 def test_one_valid_size_is_refused_and_the_cause_comes_first() -> None:
-    """Nine of ten steps are spoiled; the answer was "Pool size: 1 connection [edge]"."""
+    """Nine of ten steps are spoiled; the answer was "1 connection [edge]"."""
     one, *others = WHOLE.steps
     run = replace(WHOLE, steps=(one, *[spoiled(step) for step in others] * 3))
     answer = recommend(analyze(run))

@@ -57,7 +57,7 @@ def assert_a_loss_is_named(run: Run, answer: Recommendation) -> None:
     """A wide range has a loss below 10 % beside the size, and a search that ended certain needs no larger budget."""
     assert answer.pool_size is not None
     text = recommendation_text(answer)
-    headline = next(part for part in text.split("\n\n") if part.startswith("Pool size: "))
+    headline = next(part for part in text.split("\n\n") if part.startswith("Use "))
     for finding in answer.findings:
         if isinstance(finding, WideRange):
             assert "loses at most" in headline

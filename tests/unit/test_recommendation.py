@@ -203,9 +203,9 @@ def test_mostly_spoiled_steps_stand_before_the_number() -> None:
     assert " ".join(first.split()).startswith(
         "Other programs used 1.0 of this machine's 2 cores: 5 of 9 measured steps failed a check (quiet 5 times)."
     )
-    assert second.startswith("Pool size: 4 connections")
+    assert second.startswith("Use 4 connections")
     assert text.count("5 of 9") == 1
-    assert recommendation_text(recommend(analyze(disturbed(run, 4)))).startswith("Pool size: 4")
+    assert recommendation_text(recommend(analyze(disturbed(run, 4)))).startswith("Use 4 ")
     without_size = recommendation_text(recommend(analyze(disturbed(a_run({64: 900, 100: 905}), 3))))
     assert without_size.startswith("Other programs used 1.0 of this machine's 2 cores: 3 of 5 measured steps")
 

@@ -1,0 +1,61 @@
+"""The pictures of a terminal in README.md: a stored search as it was printed, and its short answer.
+
+To draw them again: python -m tests.terminal_picture
+"""
+
+import io
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
+
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.from_run import recommend
+from poolsize.present.text.progress import ProgressBar
+from poolsize.present.text.short import SAME
+from poolsize.present.text.short_of_run import run_in_short
+from poolsize.runs.store import load_run
+from poolsize.sweep.events import StepDone, SweepStarted
+
+ROOT = Path(__file__).parents[1]
+RUN = ROOT / "data/examples/search-mariadb.jsonl"
+LIGHT = TerminalTheme((255, 255, 255), (36, 41, 47), list(SVG_EXPORT_THEME.ansi_colors._colors[:8]))
+WIDTH = 112
+FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
+"""Fonts that a viewer would load from a server of others."""
+PICTURES = {"light": LIGHT, "dark": SVG_EXPORT_THEME}
+"""Name of a picture -> its colours."""
+
+
+def drawn(name: str) -> str:
+    """Return the picture as SVG."""
+    run = load_run(RUN)
+    plan, search = run.plan, run.plan.search
+    assert search
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=False, highlight=False, markup=False)
+    console.print("$ poolsize sweep --workload search.py", style="bold")
+    bar = ProgressBar(console)
+    bar.show(
+        SweepStarted(
+            "search.jsonl", 1, 0, plan.step_seconds + plan.warm_up_seconds, search.budget_seconds,
+            to_verify=1, counted_seconds=plan.step_seconds, users=plan.users, largest=search.largest,
+        )
+    )  # fmt: skip
+    for step in run.steps:
+        bar.show(StepDone.of(step, again=False))
+    console.print()
+    commands = ["poolsize config --for hikaricp --run search.jsonl", SAME]
+    console.print(run_in_short(recommend(analyze(run)), commands))
+    svg = console.export_svg(title="poolsize", theme=PICTURES[name], unique_id=f"terminal-{name}")
+    return re.sub(r"[ \t]+$", "", FONTS.sub("", svg), flags=re.MULTILINE)
+
+
+def path(name: str) -> Path:
+    """Return the path of a picture."""
+    return ROOT / f"docs/terminal-{name}.svg"
+
+
+if __name__ == "__main__":
+    for each in PICTURES:
+        path(each).write_text(drawn(each), encoding="utf-8")
