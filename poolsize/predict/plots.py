@@ -4,7 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from poolsize.predict.prediction import Prediction
-from poolsize.present.plots.axes import BLUE, ORANGE, Draw, below_each_other, legend_above, pool_size_axis, rate_axis
+from poolsize.present.plots.axes import THROUGHPUT, Draw, below_each_other, legend_above, pool_size_axis, rate_axis
 from poolsize.present.plots.curves import plot_percentiles
 from poolsize.units import count
 
@@ -19,10 +19,10 @@ def prediction_figure(prediction: Prediction) -> Figure:
 def plot_prediction(ax: Axes, prediction: Prediction) -> Axes:
     """Draw predicted throughput per second, and measured throughput at the sizes where it is known. Returns ax."""
     sizes = [size.pool_size for size in prediction.sizes]
-    ax.plot(sizes, [size.throughput for size in prediction.sizes], color=BLUE, marker="o", label="predicted")
+    ax.plot(sizes, [size.throughput for size in prediction.sizes], color=THROUGHPUT, linestyle="--", label="predicted")
     measured = [(size.pool_size, size.measured) for size in prediction.sizes if size.measured is not None]
     if measured:
-        ax.plot(*zip(*measured, strict=True), color=ORANGE, linestyle="none", marker="x", label="measured")
+        ax.plot(*zip(*measured, strict=True), color=THROUGHPUT, linestyle="none", marker="o", label="measured")
     rate_axis(ax)
     legend_above(ax, 2)
     return pool_size_axis(ax, sizes)

@@ -72,9 +72,11 @@ def counters_frame(analysis: Analysis) -> pd.DataFrame:
 
 
 @contextmanager
-def picture(alt: str) -> Iterator[Axes]:
+def picture(alt: str, title: str = "") -> Iterator[Axes]:
     """Yield the axes of a new plot; at the end of the context, show the plot. alt: its alternative text."""
     figure, ax = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
+    if title:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, fontweight="bold")
     yield ax
     plt.close(figure)  # or the notebook shows the plot a second time
     display(figure, metadata={"image/png": {"alt": alt}})  # type: ignore[no-untyped-call]  # IPython has no types

@@ -17,16 +17,10 @@ from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import Verdict
 from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
-from poolsize.present.plots import alt_text
+from poolsize.present.plots import alt_text, titles
 from poolsize.present.plots.axes import svg_text
-from poolsize.present.plots.curves import (
-    MOST_LINES,
-    plot_distribution,
-    plot_latency,
-    plot_throughput,
-    plot_wait_and_usage,
-)
-from poolsize.present.plots.server import plot_processors, plot_seconds, plot_users
+from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
+from poolsize.present.plots.server import plot_processors, plot_seconds
 from poolsize.present.text.analysis import excluded_steps, run_title
 from poolsize.present.text.knee import knee_text
 from poolsize.present.text.ranges import range_text
@@ -45,7 +39,7 @@ from poolsize.present.text.tables import (
     throughput_table,
     verified_table,
 )
-from poolsize.units import percent, pool_sizes, probability_text
+from poolsize.units import count, percent, pool_sizes, probability_text
 
 WIDTH, HEIGHT = 4.2, 3.1
 """Inches of a plot: as wide as a phone, where its letters are about as large as small print."""
@@ -69,7 +63,7 @@ def report_html(analysis: Analysis, answer: Recommendation, current: int | None 
 
     current: the user's pool size today, to mark in the throughput plot; None for no mark.
     """
-    contents = _contents(analysis, answer) | {"pictures": _pictures(analysis, answer, current)}
+    contents = _contents(analysis, answer) | {"pictures": [*_pictures(analysis, answer, current)]}
     return _templates().get_template("report.html.j2").render(report=contents)
 
 
@@ -190,50 +184,47 @@ def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -
             "Percentiles of the total time. With too few connections users wait for a connection; with too many, "
             "transactions wait inside the database."
         )
-        yield _picture("Latency", caption, alt_text.of_latency, plot_latency, analysis)
+        yield _picture(titles.LATENCY, caption, alt_text.of_latency, plot_latency, analysis, answer)
     if analysis.knows_usage:
         caption = "A larger pool moves time from the queue of the pool (wait) into the database (usage)."
-        yield _picture("Wait and usage time", caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis)
+        title = titles.of_wait_and_usage(analysis, answer)
+        yield _picture(title, caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis, answer)
     if analysis.knows_percentiles:
         caption = (
-            "90 %, 99 % and 99.9 % have equal distances on the axis, so that the slowest transactions are visible."
+            "The slower half of the transactions. 90 %, 99 % and 99.9 % have equal distances on the axis, so that the "
+            "slowest transactions are visible."
         )
-        caption += " Eight of the pool sizes are drawn." if len(analysis.sizes) > MOST_LINES else ""
-        yield _picture("The slowest transactions", caption, alt_text.of_distribution, plot_distribution, analysis)
-    if analysis.knows_usage and analysis.setting.plan.rate is None:
-        caption = "When the database is saturated, a larger pool only moves the queue into the database."
-        yield _picture("Where the users queue", caption, alt_text.of_users, plot_users, analysis)
+        title = "The slowest transactions"
+        yield _picture(title, caption, alt_text.of_distribution, plot_distribution, analysis, answer)
     if any(step.workers for step in analysis.steps):
         caption = "Where the bars reach the number of cores, more connections can't help."
         if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
             caption = "The server's own CPU time is not known."
-        yield _picture("CPU", caption, alt_text.of_processors, plot_processors, analysis)
+        title = titles.of_processors(answer)
+        yield _picture(title, caption, alt_text.of_processors, plot_processors, analysis, answer)
     caption = "In a steady state, the line of a step is level."
     yield _picture("Every second", caption, alt_text.of_seconds, plot_seconds, analysis.run)
 
 
 def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int | None) -> Picture:
     plateau = analysis.plateau
-    of_limit = plateau is not None and answer.pool_size != plateau.pool_size
-    marks = {"answer": answer.pool_size if of_limit else None, "current": current}
-    known = {name: size for name, size in marks.items() if size}
-    others = "The marks below the curve are the pool sizes of the estimators and of the formula."
     if plateau is None:
         caption = "No pool size passed the checks that an answer needs."
+    elif answer.verdict == Verdict.NOT_THE_LIMIT:
+        caption = "The pool is not the limit, so the differences between the pool sizes are noise."
+    elif answer.pool_size not in {None, plateau.pool_size}:
+        caption = f"Without the latency limit, the answer is {count(plateau.pool_size, 'connection')}."
     elif analysis.curve is None:
         caption = (
             "Transactions arrive at a fixed rate. The answer is the smallest measured pool size that serves the rate."
         )
-    elif answer.verdict == Verdict.NOT_THE_LIMIT:
-        caption = f"The pool is not the limit, so the curve, its line and its range show noise. {others}"
-    elif of_limit:
-        caption = f"The line is the answer without the latency limit. {others}"
     else:
-        caption = (
-            f"The line is the smallest pool size that probably reaches {percent(1 - plateau.tolerance)} of capacity "
-            f"(dotted). The shaded sizes are its 95 % range. {others}"
-        )
-    return _picture("The throughput knee", caption, alt_text.of_throughput, plot_throughput, analysis, known)
+        caption = "The bars at the points are 95 % intervals. The band contains 95 % of the posterior samples."
+        if answer.pool_size:
+            share = percent(1 - plateau.tolerance)
+            caption = f"The answer is the smallest pool size that probably reaches {share} of capacity. {caption}"
+    title = titles.of_throughput(analysis, answer)
+    return _picture(title, caption, alt_text.of_throughput, plot_throughput, analysis, answer, current)
 
 
 def _picture(title: str, caption: str, alt: Callable[..., str], plot: Callable[..., Any], *subject: Any) -> Picture:

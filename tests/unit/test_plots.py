@@ -9,15 +9,20 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.testing.compare import compare_images
 
 from poolsize.analysis.analysis import Analysis, analyze
+from poolsize.answer.from_run import recommend
+from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.answer.recommendation import Recommendation
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_compared, plot_differences
 from poolsize.predict.plots import plot_prediction
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots
+from poolsize.present.plots import titles
 from poolsize.present.plots.server import MOST_POINTS
 from poolsize.present.report import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
@@ -32,9 +37,18 @@ def run() -> Analysis:
     return example(PAIR[0])
 
 
+def searched() -> Analysis:
+    return example("search-mariadb")
+
+
 @cache
 def replayed() -> Analysis:
     return analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
+
+
+@cache
+def answer_of(analyzed: Callable[[], Analysis]) -> Recommendation:
+    return recommend(analyzed())
 
 
 @cache
@@ -43,16 +57,15 @@ def comparison() -> Comparison:
 
 
 PLOTS: dict[str, Callable[[Axes], Axes]] = {
-    "throughput": lambda ax: plots.plot_throughput(ax, run(), {"current": 40}),
-    "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, example("search-mariadb")),
-    "throughput-of-a-replay": lambda ax: plots.plot_throughput(ax, replayed()),
-    "latency": lambda ax: plots.plot_latency(ax, run()),
-    "wait-and-usage": lambda ax: plots.plot_wait_and_usage(ax, run()),
-    "distribution": lambda ax: plots.plot_distribution(ax, run()),
+    "throughput": lambda ax: plots.plot_throughput(ax, run(), answer_of(run), 40),
+    "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, searched(), answer_of(searched)),
+    "throughput-of-a-replay": lambda ax: plots.plot_throughput(ax, replayed(), answer_of(replayed)),
+    "latency": lambda ax: plots.plot_latency(ax, run(), answer_of(run)),
+    "wait-and-usage": lambda ax: plots.plot_wait_and_usage(ax, run(), answer_of(run)),
+    "distribution": lambda ax: plots.plot_distribution(ax, run(), answer_of(run)),
     "seconds": lambda ax: plots.plot_seconds(ax, run().run),
-    "processors": lambda ax: plots.plot_processors(ax, run()),
-    "threads": lambda ax: plots.plot_threads(ax, run()),
-    "users": lambda ax: plots.plot_users(ax, run()),
+    "processors": lambda ax: plots.plot_processors(ax, run(), answer_of(run)),
+    "threads": lambda ax: plots.plot_threads(ax, run(), answer_of(run)),
     "prediction": lambda ax: plot_prediction(ax, predict(run(), WhatIf())),
     "compared": lambda ax: plot_compared(ax, comparison()),
     "differences": lambda ax: plot_differences(ax, comparison()),
@@ -71,7 +84,7 @@ def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
 
 
 def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
-    """Without one small mark it is another image."""
+    """Without the answer and the current pool size it is another image."""
     with mpl.rc_context(plots.STYLE):
         figure = Figure(figsize=(4.8, 3.3), layout="constrained")
         plots.plot_throughput(figure.subplots(), run())
@@ -83,12 +96,13 @@ def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
 def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     ax = PLOTS[name](Figure().subplots())
     assert ax.get_xlabel() in {
-        "pool size (connections)", "percentile", "threads", "connections, or users with a connection each",
+        "pool size (connections), log scale", "pool size (connections)", "percentile", "threads, log scale",
+        "connections or users, log scale",
         "seconds of load; above each step its pool size",
     }  # fmt: skip
     assert ax.get_ylabel() in {
-        "throughput (transactions/s)", "transactions in a second", "total time (ms)", "usage time (ms)", "mean (ms)",
-        "elapsed (ms)", "cores busy", "threads running", "users", "share of the highest throughput",
+        "throughput (transactions/s)", "transactions in a second", "total time (ms), log scale", "mean (ms)",
+        "elapsed (ms), log scale", "cores busy", "threads running, log scale", "share of the highest throughput",
         "throughput against the first run",
     }  # fmt: skip
 
@@ -107,7 +121,7 @@ def test_nothing_reaches_beyond_a_report_s_picture(name: str) -> None:
     assert box.y1 <= figure.bbox.height + 1
 
 
-@pytest.mark.parametrize("draw", [plots.plot_users, plots.plot_wait_and_usage, plots.plot_distribution])
+@pytest.mark.parametrize("draw", [plots.plot_wait_and_usage, plots.plot_distribution])
 def test_what_a_replay_does_not_know_is_not_drawn(draw: Callable[[Axes, Analysis], Axes]) -> None:
     ax = draw(Figure().subplots(), replayed())
     assert not any(np.isfinite(patch.get_height()) and patch.get_height() for patch in ax.patches)  # type: ignore[attr-defined]  # bars
@@ -116,15 +130,67 @@ def test_what_a_replay_does_not_know_is_not_drawn(draw: Callable[[Axes, Analysis
 
 def test_the_throughput_drawn_is_what_was_measured() -> None:
     ax = plots.plot_throughput(Figure().subplots(), run())
-    (points,) = [line for line in ax.lines if line.get_label() == "measured"]
-    assert np.asarray(points.get_ydata()).tolist() == [
-        size.throughput.mean for size in run().sizes if size.passed_all_checks
-    ]
+    (bars,) = [bars for bars in ax.containers if isinstance(bars, ErrorbarContainer) and bars.get_label() == "measured"]
+    points, _, (intervals,) = bars.lines
+    measured = [size.throughput for size in run().sizes if size.passed_all_checks]
+    assert np.asarray(points.get_ydata()).tolist() == [rate.mean for rate in measured]
+    ends = np.array([segment[:, 1] for segment in intervals.get_segments()])
+    assert ends == pytest.approx(np.array([(rate.low, rate.high) for rate in measured]))
 
 
 def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:
-    ax = plots.plot_throughput(Figure().subplots(), run(), {"current": 500})
+    ax = plots.plot_throughput(Figure().subplots(), run(), current=500)
     assert any("current 500 →" in text.get_text() for text in ax.texts)
+
+
+@pytest.mark.parametrize(
+    ("curve", "title"),
+    [
+        ({1: 100, 2: 200, 4: 390, 8: 400, 16: 395}, "4 connections are enough: more add up to 4 %"),
+        ({1: 400, 2: 401, 4: 399}, "1 connection is enough: more add nothing"),
+        ({1: 100, 2: 200, 4: 390, 8: 700}, "Throughput still rises at 8 connections"),
+        ({4: 400, 8: 401, 16: 399}, "4 connections are enough: fewer were not measured"),
+        ({1: 100, 2: 200, 8: 400, 64: 900, 100: 905}, "Throughput still rises at 8 connections"),
+        ({4: 400}, "Only 4 connections could be judged"),
+    ],
+)
+def test_the_title_of_the_throughput_plot_is_the_finding(curve: dict[int, int], title: str) -> None:
+    analysis = analyze(a_run(curve))
+    assert titles.of_throughput(analysis, recommend(analysis)) == title
+
+
+@pytest.mark.parametrize(
+    ("max_p95_ms", "title"),
+    [
+        (750, "No pool size surely keeps the latency limit"),
+        (760, "The latency limit needs 4 connections"),
+        (800, "2 connections are enough: more add nothing"),
+    ],
+)
+def test_the_title_of_the_throughput_plot_says_what_a_latency_limit_does(max_p95_ms: float, title: str) -> None:
+    answer = recommend(searched(), LatencyLimits(max_p95_ms=max_p95_ms))
+    assert titles.of_throughput(searched(), answer) == title
+
+
+def test_the_other_titles_are_findings_where_there_are_any() -> None:
+    scan = recommend(searched())
+    assert titles.of_wait_and_usage(searched(), scan) == "Beyond 2 connections, waiting moves into the database"
+    assert titles.of_processors(scan) == "The server's CPU is the bottleneck"
+    assert titles.of_wait_and_usage(replayed(), answer_of(replayed)) == "Wait time and usage time"
+    assert titles.of_processors(answer_of(replayed)) == "Busy cores"
+
+
+def test_without_an_answer_the_title_says_so_and_no_line_is_drawn() -> None:
+    analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=1))
+    answer = recommend(analysis)
+    assert titles.of_throughput(analysis, answer) == "No pool size can be recommended"
+    assert not plots.plot_throughput(Figure().subplots(), analysis, answer).texts
+
+
+def test_the_smallest_the_largest_and_the_answer_have_lines_of_their_own() -> None:
+    ax = plots.plot_distribution(Figure().subplots(), run(), answer_of(run))
+    labels = {line.get_label() for line in ax.lines if not str(line.get_label()).startswith("_")}
+    assert labels == {"1 connection", "8 connections (answer)", "64 connections", "other sizes"}
 
 
 def test_a_long_run_is_drawn_with_few_points() -> None:

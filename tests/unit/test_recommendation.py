@@ -128,7 +128,7 @@ def test_the_range_is_the_same_wherever_it_is_printed(curve: dict[int, int], kno
     analysis = analyze(a_run(curve))
     assert range_text(recommend(analysis)) == plateau_range_text(analysis) == known
     (plateau,) = [line for line in analysis_text(analysis).splitlines() if line.startswith("Plateau:")]
-    for text in (plateau, of_throughput(analysis, {})):
+    for text in (plateau, of_throughput(analysis, recommend(analysis))):
         assert known in text
         assert ("95 % range" in text) == bool(known)
 

@@ -33,7 +33,7 @@ from tests.conftest import EXAMPLES, Command, a_run, a_step, example
 from tests.golden import assert_golden
 
 LATENCY_CAPTION = "Percentiles of the total time"
-PLATEAU_CAPTION = "the smallest pool size that probably reaches"
+PLATEAU_CAPTION = "The answer is the smallest pool size that probably reaches"
 
 
 class Page(HTMLParser):
@@ -92,7 +92,7 @@ def test_the_answer_comes_before_everything_else() -> None:
     words = page.text[page.text.index("How many connections should") :]
     order = [
         words.index(part)
-        for part in ("2 connections", "Caution:", "Code for your application", "Why", "Checks", "Facts")
+        for part in ("2 connections", "Caution:", "Code for your application", "Plots", "Why", "Checks", "Facts")
     ]
     assert order == sorted(order)
 
@@ -151,10 +151,10 @@ def test_under_a_latency_limit_both_sizes_are_told() -> None:
     assert answer.pool_size != analysis.plateau.pool_size
     page = Page(report_html(analysis, answer))
     assert f"{answer.pool_size} connections" in page.text
-    assert "The line is the answer without the latency limit" in page.text
+    assert f"Without the latency limit, the answer is {analysis.plateau.pool_size} connections" in page.text
     alt = next(attributes["alt"] for tag, attributes in page.tags if tag == "img")
     assert alt
-    assert f"answer {answer.pool_size}" in alt
+    assert f"The answer is {answer.pool_size} connections" in alt
 
 
 @pytest.mark.long

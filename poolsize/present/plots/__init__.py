@@ -17,7 +17,7 @@ from poolsize.present.plots.curves import (
     plot_throughput,
     plot_wait_and_usage,
 )
-from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads, plot_users
+from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads
 
 __all__ = [
     "STYLE",
@@ -30,7 +30,6 @@ __all__ = [
     "plot_survey",
     "plot_threads",
     "plot_throughput",
-    "plot_users",
     "plot_wait_and_usage",
     "save_figure",
 ]

@@ -1,60 +1,52 @@
 """Alternative texts of plots: their main figures, for readers who can't see the plots."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
-from poolsize.formula import starting_point
-from poolsize.present.text.ranges import plateau_range_text
+from poolsize.answer.recommendation import Recommendation
+from poolsize.present.text.ranges import range_text
 from poolsize.recordings.published import known_curves, timings_of
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, number, per_second
 
 
-def estimator_sizes(analysis: Analysis) -> Mapping[str, int]:
-    """Return the pool size of each estimator, and of the formula, by name; estimators without a size are left out."""
-    cores, disks = analysis.setting.cores, analysis.setting.disks
-    sizes = {**analysis.models.sizes, "formula": starting_point(cores, disks=disks).connections}
-    return {name.replace("_", " "): size for name, size in sizes.items() if size is not None}
-
-
-def of_throughput(analysis: Analysis, marks: Mapping[str, int]) -> str:
-    """Return the alternative text of the throughput plot.
-
-    marks: name -> pool size marked beside the estimators' sizes.
-    """
+def of_throughput(analysis: Analysis, answer: Recommendation | None, current: int | None = None) -> str:
+    """Return the alternative text of the throughput plot. answer, current: as in plot_throughput."""
     best = max(analysis.sizes, key=lambda size: size.throughput.mean)
-    course = ", ".join(f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis))
-    plateau, between = analysis.plateau, plateau_range_text(analysis)
-    starts = f" The plateau starts at {count(plateau.pool_size, 'connection')}" if plateau else ""
-    starts += (f", {between}." if between else ".") if plateau else ""
-    marked = ", ".join(f"{name} {size}" for name, size in {**estimator_sizes(analysis), **marks}.items())
+    at_sizes = (f"{per_second(size.throughput.mean)} at {size.pool_size}" for size in _landmarks(analysis, answer))
+    between = range_text(answer) if answer else ""
+    marked = f" The answer is {count(answer.pool_size, 'connection')}" if answer and answer.pool_size else ""
+    marked += (f", {between}." if between else ".") if marked else ""
+    marked += f" The current pool size is {current}." if current else ""
     return (
-        f"Throughput against pool size: {course}; the highest is {per_second(best.throughput.mean)} at "
-        f"{best.pool_size}.{starts} Marked below: {marked}."
+        f"Throughput against pool size: {', '.join(at_sizes)}; the highest is {per_second(best.throughput.mean)} at "
+        f"{best.pool_size}.{marked}"
     )
 
 
-def of_latency(analysis: Analysis) -> str:
-    """Return the alternative text of the latency plot: percentiles of the total time at the ends and the plateau."""
+def of_latency(analysis: Analysis, answer: Recommendation | None) -> str:
+    """Return the alternative text of the latency plot: percentiles of the total time at the ends and the answer."""
     levels = ("p50", "p95", "p99") if analysis.knows_percentiles else ("p95",)
     return _at_landmarks(
         "Percentiles of the total time against pool size",
         analysis,
+        answer,
         lambda size: ", ".join(f"{level} {milliseconds(getattr(size.total, level))}" for level in levels),
     )
 
 
-def of_wait_and_usage(analysis: Analysis) -> str:
+def of_wait_and_usage(analysis: Analysis, answer: Recommendation | None) -> str:
     """Return the alternative text of the plot of mean wait and usage time."""
     return _at_landmarks(
         "Mean wait time and mean usage time, stacked, one bar for each pool size",
         analysis,
+        answer,
         lambda size: f"{milliseconds(size.wait.mean)} wait time and {milliseconds(size.usage.mean)} usage time",
     )
 
 
-def of_distribution(analysis: Analysis, latency: str = "total") -> str:
+def of_distribution(analysis: Analysis, answer: Recommendation | None, latency: str = "total") -> str:
     """Return the alternative text of the plot of a latency's distribution. latency: "wait", "usage" or "total"."""
 
     def describe(size: SizeSummary) -> str:
@@ -62,20 +54,12 @@ def of_distribution(analysis: Analysis, latency: str = "total") -> str:
         p50, p99_9, longest = map(milliseconds, (times.p50, times.p99_9, times.max))
         return f"p50 is {p50}, p99.9 {p99_9} and the longest {longest}"
 
-    return _at_landmarks(f"The distribution of the {latency} time, one line for each pool size", analysis, describe)
+    return _at_landmarks(
+        f"The distribution of the {latency} time, one line for each pool size", analysis, answer, describe
+    )
 
 
-def of_users(analysis: Analysis) -> str:
-    """Return the alternative text of the plot of where the users queue."""
-
-    def describe(size: SizeSummary) -> str:
-        holding, waiting = (size.throughput.mean * time.mean / 1000 for time in (size.usage, size.wait))
-        return f"{number(holding)} users hold a connection and {number(waiting)} users wait for a connection"
-
-    return _at_landmarks("Where the users are on average, one bar for each pool size", analysis, describe)
-
-
-def of_processors(analysis: Analysis) -> str:
+def of_processors(analysis: Analysis, answer: Recommendation | None) -> str:
     """Return the alternative text of the plot of busy cores."""
 
     def describe(size: SizeSummary) -> str:
@@ -83,17 +67,17 @@ def of_processors(analysis: Analysis) -> str:
         server = "" if busy is None else f"the server {number(busy)} and "
         return f"{server}the load generator {number(analysis.by_size.worker_cores(size.pool_size))}"
 
-    return _at_landmarks("Busy cores, one bar for each pool size", analysis, describe)
+    return _at_landmarks("Busy cores, one bar for each pool size", analysis, answer, describe)
 
 
-def of_threads(analysis: Analysis) -> str:
+def of_threads(analysis: Analysis, answer: Recommendation | None) -> str:
     """Return the alternative text of the plot of the statements that the server ran at the same time."""
 
     def describe(size: SizeSummary) -> str:
         running = analysis.by_size.counter("Threads_running", size.pool_size)
         return "not known" if running is None else number(running)
 
-    return _at_landmarks("Statements that the server ran at the same time, by pool size", analysis, describe)
+    return _at_landmarks("Statements that the server ran at the same time, by pool size", analysis, answer, describe)
 
 
 def of_published(names: Sequence[str]) -> str:
@@ -123,14 +107,17 @@ def of_seconds(run: Run) -> str:
     )
 
 
-def _at_landmarks(title: str, analysis: Analysis, describe: Callable[[SizeSummary], str]) -> str:
-    figures = (f"with {count(size.pool_size, 'connection')} {describe(size)}" for size in _landmarks(analysis))
+def _at_landmarks(
+    title: str, analysis: Analysis, answer: Recommendation | None, describe: Callable[[SizeSummary], str]
+) -> str:
+    sizes = _landmarks(analysis, answer)
+    figures = (f"with {count(size.pool_size, 'connection')} {describe(size)}" for size in sizes)
     return f"{title}: {'; '.join(figures)}."
 
 
-def _landmarks(analysis: Analysis) -> list[SizeSummary]:
-    """Return the smallest size, the size nearest to the plateau, and the largest size, without duplicates."""
+def _landmarks(analysis: Analysis, answer: Recommendation | None) -> list[SizeSummary]:
+    """Return the smallest size, the size nearest to the answer, and the largest size, without duplicates."""
     landmarks = [analysis.sizes[0], analysis.sizes[-1]]
-    if analysis.plateau:
-        landmarks.insert(1, analysis.by_size.nearest(analysis.plateau.pool_size))
+    if answer and answer.pool_size:
+        landmarks.insert(1, analysis.by_size.nearest(answer.pool_size))
     return list({size.pool_size: size for size in landmarks}.values())

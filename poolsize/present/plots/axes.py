@@ -1,8 +1,9 @@
 """Colours, style, axes and legend of all plots, and the figures and image files that hold them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import StringIO
 from math import log
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -10,32 +11,47 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator, StrMethodFormatter
 
 from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import CONFIDENCE
 from poolsize.analysis.vector import Vector
+from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput
 from poolsize.terminal import visible
 from poolsize.units import number
 
-BLUE, ORANGE, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#6E6E6E"
-"""Colours of Okabe and Ito (2008), told apart by colour-blind readers as well, and a grey."""
-LIGHT = "#949494"
-INK_OF = {BLUE: "#00568A", ORANGE: "#A84400", GREEN: "#00704F"}
-"""Colour -> its darker shade for small letters."""
-IN_ORDER = (BLUE, ORANGE, GREEN, PURPLE, GREY)
+GREY, LIGHT = "#6E6E6E", "#949494"
+"""For references, and for what stands in the background."""
+ANSWER = "#111111"
+THROUGHPUT, USAGE, WAIT = "#0072B2", "#009E73", "#E69F00"
+PERCENTILES = {"p50": "#D39CC0", "p95": "#A9538F", "p99": "#5B1F4C"}
+"""Shades of a colour, from light to dark."""
+SERVER, GENERATOR = "#56B4E9", "#332288"
+SMALLEST, LARGEST = "#8A8A1F", "#882255"
+"""Each of these colours has the same meaning in all plots of a run. They come from Okabe and Ito (2008) and from Tol
+(2021), so that colour-blind readers can distinguish them; lines and bars differ in shape as well."""
+IN_ORDER = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", GREY)
+"""Colours of compared runs, curves or pools, which stand in plots of their own."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+CLOSE = 0.3
+"""Share of the axis: labels of two marks that are nearer stand on either side of them."""
+BRACKET = 0.05
+"""Height of the bracket of a range, as a share of the axes."""
 ROOM = 1.03
 """Upper end of a throughput axis, as a multiple of the highest value."""
 LETTER, GAP = 0.022, 0.02
 """Width of a label's letter and of the space beside a label, as shares of the axis."""
-WIDTH, HEIGHT = 7.2, 3.2
+WIDTH, HEIGHT = 7.2, 3.5
 """Inches of a plot in a figure."""
 MOST_BARS = 12
 """Bars that have a label, at most."""
-Part = tuple[str, str, Vector]
-"""A part of stacked bars: its name, its colour, and its height at each size."""
+LABELLED = 1.07
+"""Lower edge of a legend above labels of pool sizes, as a share of the axes."""
+Part = tuple[str, str, str, Vector]
+"""A part of stacked bars: its name, its colour, its hatch, and its height at each size."""
 Draw = Callable[[Axes], Axes]
 STYLE: dict[Any, Any] = {
     "axes.spines.right": False,
@@ -58,7 +74,10 @@ def as_label(text: str) -> str:
 
 
 def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (connections)") -> Axes:
-    """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, not empty. Returns ax."""
+    """Make the x axis logarithmic, with labels at pool sizes. sizes: ascending, not empty. Returns ax.
+
+    label: its quantity; the axis adds that its scale is logarithmic.
+    """
     ax.set_xscale("log", base=2)
     ax.xaxis.set_minor_locator(NullLocator())
     length = log(sizes[-1] / sizes[0])
@@ -67,21 +86,73 @@ def pool_size_axis(ax: Axes, sizes: Sequence[int], label: str = "pool size (conn
         if log(size / labelled[-1]) >= (LETTER * len(f"{size:,}") + GAP) * length:
             labelled.append(size)
     ax.set_xticks(labelled, [f"{size:,}" for size in labelled])
-    ax.set_xlabel(label)
+    ax.set_xlabel(f"{label}, log scale")
     return ax
 
 
-def milliseconds_axis(ax: Axes, label: str) -> Axes:
-    """Make the y axis logarithmic, for durations in ms, labelled at 1, 2 and 5 of each decade. Returns ax.
+def marks_of(answer: Recommendation | None, current: int | None = None) -> dict[str, int]:
+    """Return the pool sizes to mark by name: the answer's, and the user's today, where there are any."""
+    sizes = {"answer": answer.pool_size if answer else None, "current": current}
+    return {name: size for name, size in sizes.items() if size}
 
-    Call it last: the labels depend on the data. An axis shorter than a decade has more of them.
+
+def mark_sizes(ax: Axes, sizes: Sequence[int], marks: Mapping[str, int], positions: Sequence[float] = ()) -> None:
+    """Draw a line at each marked pool size, with a label above the axes, such as "answer 2".
+
+    A mark beyond the sizes stands at the edge, with an arrow. sizes: measured, ascending. marks: name -> pool size, at
+    most two. positions: of the sizes on the x axis, where it is not logarithmic.
+    """
+    names_of: dict[int, list[str]] = {}
+    for name, size in sorted(marks.items(), key=itemgetter(1)):
+        names_of.setdefault(size, []).append(name)
+    places = np.log(np.clip(list(names_of), sizes[0], sizes[-1]) / sizes[0])
+    is_close = len(names_of) == 2 and np.ptp(places) < CLOSE * log(sizes[-1] / sizes[0])
+    over_bars = {"zorder": 2.5, "path_effects": [withStroke(linewidth=3.4, foreground="white")]}
+    for (size, names), place, side in zip(names_of.items(), places, ("right", "left"), strict=False):
+        x = np.interp(place, np.log(np.divide(sizes, sizes[0])), positions) if positions else sizes[0] * np.exp(place)
+        colour, line_style, weight = (ANSWER, "-", "bold") if "answer" in names else (GREY, "--", "normal")
+        ax.axvline(
+            x, color=colour, linestyle=line_style, linewidth=1.4, **(over_bars if positions else {"zorder": 1.5})
+        )
+        beyond = " →" if size > sizes[-1] else " ←" if size < sizes[0] else ""
+        ax.annotate(
+            f"{' and '.join(names)} {number(size)}{beyond}", (x, 1), xycoords=ax.get_xaxis_transform(),
+            textcoords="offset points", xytext=({"right": -2, "left": 2}[side] if is_close else 0, 2),
+            ha=side if is_close else "center", fontsize=8.5, fontweight=weight, color=colour,
+        )  # fmt: skip
+
+
+def mark_range(ax: Axes, ends: tuple[int, int], open_end: str | None, label: str) -> None:
+    """Draw a bracket above the x axis from one pool size to another, with its label.
+
+    open_end: "low" or "high", the end that has an arrow, or None.
+    """
+    across = ax.get_xaxis_transform()
+    ax.plot(ends, (BRACKET, BRACKET), color=ANSWER, linewidth=1.4, transform=across)
+    for end, x, arrow in zip(("low", "high"), ends, ("<", ">"), strict=True):
+        marker = arrow if end == open_end else "|"
+        ax.plot([x], [BRACKET], color=ANSWER, marker=marker, markersize=7, transform=across, clip_on=False)
+    low, high = ax.get_xlim()
+    is_left = log(ends[0] * ends[1]) < log(low * high)
+    ax.annotate(
+        label, (ends[0] if is_left else ends[1], BRACKET), xycoords=across, textcoords="offset points",
+        xytext=(4 if is_left else -4, 4), ha="left" if is_left else "right", fontsize=8.5, color=ANSWER,
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}, zorder=3,
+    )  # fmt: skip
+
+
+def milliseconds_axis(ax: Axes, label: str) -> Axes:
+    """Make the y axis logarithmic, for durations in ms, with ticks at 1, 2 and 5 of each decade. Returns ax.
+
+    Call it last: the ticks depend on the data. An axis shorter than a decade has more of them. label: its quantity; the
+    axis adds that its scale is logarithmic.
     """
     ax.set_yscale("log")
     low, high = ax.get_ylim()
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 5, 7) if high < 10 * low else (1, 2, 5)))
     ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value)))
     ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylabel(label)
+    ax.set_ylabel(f"{label}, log scale")
     return ax
 
 
@@ -115,24 +186,26 @@ def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
     )  # fmt: skip
 
 
-def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, columns: int = 2) -> Axes:
+def stacked_bars(
+    ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, marks: Mapping[str, int] | None = None
+) -> Axes:
     """Draw stacked bars, one bar a pool size, at equal distances. Returns ax.
 
-    parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. columns: of the
-    legend. Of more than twelve sizes, at most twelve have a label.
+    parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. marks: as in
+    mark_sizes; None for none. Of more than twelve sizes, at most twelve have a label.
     """
     positions = np.arange(len(sizes))
     bottoms = np.zeros(len(sizes))
-    for name, colour, values in parts:
-        ax.bar(positions, values, bottom=bottoms, color=colour, label=name)
+    for name, colour, hatch, values in parts:
+        ax.bar(positions, values, bottom=bottoms, color=colour, hatch=hatch, edgecolor="white", linewidth=0, label=name)
         bottoms += np.nan_to_num(values)
     labelled = range(0, len(sizes), max(1, -(-len(sizes) // MOST_BARS)))
     ax.set_xticks(labelled, [f"{sizes[position]:,}" for position in labelled])
     ax.set_xlabel("pool size (connections)")
     ax.set_ylabel(label)
     ax.grid(visible=False, axis="x")
-    if len(sizes):
-        legend_above(ax, columns)
+    mark_sizes(ax, sizes, marks or {}, positions.tolist())
+    legend_above(ax, 2, LABELLED if marks else 1.0)
     return ax
 
 
@@ -158,6 +231,19 @@ def save_figure(plots: Figure, path: Path) -> None:
             plots.savefig(path, dpi=144)
     except OSError as error:
         raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
+
+
+def with_title(draw: Draw, title: str) -> Draw:
+    """Return a function that draws a plot with a title above its legend."""
+
+    def titled(ax: Axes) -> Axes:
+        legend = draw(ax).get_legend()
+        if legend:
+            legend.set_alignment("left")
+            legend.set_title(title, prop=FontProperties(size=11, weight="bold"))
+        return ax
+
+    return titled
 
 
 def below_each_other(draws: Sequence[Draw], title: str) -> Figure:

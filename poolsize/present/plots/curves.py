@@ -1,10 +1,9 @@
-"""Plots against the pool size: measured throughput with the sizes of all estimators, latency, and published curves."""
+"""Plots against the pool size: measured throughput, latency, and published curves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import cycle, groupby
+from itertools import groupby
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -12,32 +11,45 @@ from matplotlib.ticker import PercentFormatter
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.stats.percentiles import Percentiles, quantiles
-from poolsize.present.plots.alt_text import estimator_sizes
+from poolsize.answer.from_run import recommend
+from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.verdict import Verdict
+from poolsize.present.plots import titles
 from poolsize.present.plots.axes import (
-    BLUE,
-    GREEN,
+    ANSWER,
     GREY,
     IN_ORDER,
-    INK_OF,
-    ORANGE,
+    LABELLED,
+    LARGEST,
+    LIGHT,
+    MARKERS,
+    PERCENTILES,
+    SMALLEST,
+    THROUGHPUT,
+    USAGE,
+    WAIT,
     band,
     below_each_other,
     legend_above,
+    mark_range,
+    mark_sizes,
+    marks_of,
     milliseconds_axis,
     pool_size_axis,
     rate_axis,
     stacked_bars,
+    with_title,
 )
 from poolsize.present.text.analysis import run_title
+from poolsize.present.text.ranges import range_text
 from poolsize.recordings.published import known_curves, timings_of
-from poolsize.units import number, percent
+from poolsize.sweep.next_step import remaining
+from poolsize.units import count, percent
 
-ROW = 0.065
-"""Height of a mark's row, as a share of the axes."""
-QUANTILE_COLOURS = {"p50": BLUE, "p95": ORANGE, "p99": GREEN}
 NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
 """Percentile -> the share of transactions that are at most as slow."""
-MOST_LINES = 8
+FEWEST_NINES = 0.301
+"""The median, -log10(1 - 0.5), where the lines of a distribution start."""
 POINTS = 100
 """Points of a distribution's line."""
 
@@ -45,112 +57,123 @@ POINTS = 100
 def figure(analysis: Analysis) -> Figure:
     """Return a figure of an analysis: throughput, latency, and, where they are known, wait and usage time.
 
-    The plots are below each other, under a title that names workload, server and users.
+    The plots are below each other, under a title that names workload, server and users. An incomplete run has no answer
+    to mark.
     """
-    plots = (plot_throughput, plot_latency, *([plot_wait_and_usage] if analysis.knows_usage else []))
-    return below_each_other([partial(plot, analysis=analysis) for plot in plots], run_title(analysis))
+    answer = None if remaining(analysis.run) else recommend(analysis)
+    plots: list[tuple[Callable[..., Axes], str]] = [
+        (plot_throughput, titles.of_throughput(analysis, answer)),
+        (plot_latency, titles.LATENCY),
+    ]
+    if analysis.knows_usage:
+        plots.append((plot_wait_and_usage, titles.of_wait_and_usage(analysis, answer)))
+    draws = [with_title(partial(plot, analysis=analysis, answer=answer), title) for plot, title in plots]
+    return below_each_other(draws, run_title(analysis))
 
 
-def plot_throughput(ax: Axes, analysis: Analysis, marks: Mapping[str, int] | None = None) -> Axes:
-    """Draw measured throughput per second, the fitted curve with its 95 % band, and the plateau with its range.
+def plot_throughput(
+    ax: Axes, analysis: Analysis, answer: Recommendation | None = None, current: int | None = None
+) -> Axes:
+    """Draw measured throughput per second with its 95 % intervals, and the fitted curve with its 95 % band. Returns ax.
 
-    Below the curve, a mark shows the pool size of each estimator and of the formula. marks: name -> a further pool
-    size to mark, such as {"current": 40}. Returns ax.
+    answer: its pool size has a line, and its 95 % range a bracket; None for neither. current: the user's pool size
+    today, which has a line too.
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
-        band(ax, analysis.curve, BLUE, "95 % band")
-        ax.plot(analysis.curve.sizes, analysis.curve.mean, color=BLUE, label="fitted curve")
-    for passed, face, label in ((True, BLUE, "measured"), (False, "white", "a check failed")):
+        band(ax, analysis.curve, THROUGHPUT, "95 % band")
+        ax.plot(analysis.curve.sizes, analysis.curve.mean, color=THROUGHPUT, label="fitted curve")
+    for passed, face, label in ((True, THROUGHPUT, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.passed_all_checks is passed]
         if shown:
-            ax.plot(
-                [size.pool_size for size in shown], [size.throughput.mean for size in shown],
-                linestyle="none", marker="o", markerfacecolor=face, markeredgecolor=BLUE, label=label,
+            rates = np.array([(size.throughput.mean, size.throughput.low, size.throughput.high) for size in shown])
+            rates[~np.isfinite(rates).all(axis=1), 1:] = np.nan  # too little was measured for an interval
+            ax.errorbar(
+                [size.pool_size for size in shown], rates[:, 0], yerr=np.abs(rates[:, 1:] - rates[:, :1]).T, capsize=3,
+                color=THROUGHPUT, linestyle="none", marker="o", markersize=5, markerfacecolor=face, label=label,
             )  # fmt: skip
-    if plateau := analysis.plateau:
-        ax.axhline(plateau.threshold, color=GREY, linestyle=":", label=f"{percent(1 - plateau.tolerance)} of capacity")
-        ax.axvspan(plateau.low, plateau.high, color=ORANGE, alpha=0.15, linewidth=0, label="95 % range")
-        ax.axvline(plateau.pool_size, color=ORANGE)
-        _mark(ax, (sizes[0], sizes[-1]), estimator_sizes(analysis), marks or {})
+    if analysis.plateau and not (answer and answer.verdict == Verdict.NOT_THE_LIMIT):
+        share = percent(1 - analysis.plateau.tolerance)
+        ax.axhline(analysis.plateau.threshold, color=GREY, linestyle=":", label=f"{share} of capacity")
     rate_axis(ax)
-    legend_above(ax, 2)
-    return pool_size_axis(ax, sizes)
+    pool_size_axis(ax, sizes)
+    marks = marks_of(answer, current)
+    mark_sizes(ax, sizes, marks)
+    if answer and answer.range:
+        mark_range(ax, answer.range, answer.range_open, range_text(answer))
+    legend_above(ax, 2, LABELLED if marks else 1.0)
+    return ax
 
 
-def _mark(ax: Axes, ends: tuple[int, int], estimates: Mapping[str, int], marks: Mapping[str, int]) -> None:
-    """Draw a row for each size, under the curve; an arrow shows a size beyond the ends, the measured range."""
-    middle = np.sqrt(ends[0] * ends[1])
-    across = ax.get_xaxis_transform()
-    for row, (name, size) in enumerate(reversed(list({**estimates, **marks}.items()))):
-        x = float(np.clip(size, *ends))
-        height = ROW * (row + 0.6)
-        colour = {"plateau": ORANGE, "formula": GREY}.get(name, "black" if name in marks else GREEN)
-        beyond = "" if x == size else " →" if size > x else " ←"
-        ax.plot([x], [height], marker="D", markersize=4, color=colour, transform=across, clip_on=False, zorder=5)
-        left = x > middle
-        ax.annotate(
-            f"{name} {number(size)}{beyond}", (x, height), xycoords=across, textcoords="offset points",
-            xytext=(-6 if left else 6, 0), ha="right" if left else "left", va="center", fontsize=8,
-            color=INK_OF.get(colour, colour),
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
-        )  # fmt: skip
+def plot_latency(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
+    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax.
+
+    answer: its pool size has a line; None for no line.
+    """
+    return plot_percentiles(ax, {size.pool_size: size.total for size in analysis.sizes}, marks_of(answer))
 
 
-def plot_latency(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw p50, p95 and p99 of the total time (wait + usage, ms) against pool size. Returns ax."""
-    return plot_percentiles(ax, {size.pool_size: size.total for size in analysis.sizes})
-
-
-def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles]) -> Axes:
+def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles], marks: Mapping[str, int] | None = None) -> Axes:
     """Draw p50, p95 and p99 of the total time against pool size. Returns ax. Unknown percentiles have no line.
 
-    by_size: pool size -> total times in ms.
+    by_size: pool size -> total times in ms. marks: as in mark_sizes; None for none.
     """
     sizes = list(by_size)
-    for name, colour in QUANTILE_COLOURS.items():
+    for (name, colour), marker in zip(PERCENTILES.items(), MARKERS, strict=False):
         times_ms = [getattr(total, name) for total in by_size.values()]
         if not np.isnan(times_ms).all():
-            ax.plot(sizes, times_ms, color=colour, marker="o", label=name)
+            ax.plot(sizes, times_ms, color=colour, marker=marker, label=name)
     milliseconds_axis(ax, "total time (ms)")
-    legend_above(ax, 3)
+    mark_sizes(ax, sizes, marks or {})
+    legend_above(ax, 3, LABELLED if marks else 1.0)
     return pool_size_axis(ax, sizes)
 
 
-def plot_wait_and_usage(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw mean wait time and mean usage time (ms) as stacked bars, one bar a pool size. Returns ax."""
+def plot_wait_and_usage(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
+    """Draw mean wait time and mean usage time (ms) as stacked bars, one bar a pool size. Returns ax.
+
+    answer: its pool size has a line; None for no line.
+    """
     sizes = analysis.sizes
     parts = [
-        ("usage time", BLUE, np.array([size.usage.mean for size in sizes])),
-        ("wait time", ORANGE, np.array([size.wait.mean for size in sizes])),
+        ("usage time", USAGE, "", np.array([size.usage.mean for size in sizes])),
+        ("wait time", WAIT, "///", np.array([size.wait.mean for size in sizes])),
     ]
-    return stacked_bars(ax, [size.pool_size for size in sizes], parts, "mean (ms)", columns=1)
+    return stacked_bars(ax, [size.pool_size for size in sizes], parts, "mean (ms)", marks_of(answer))
 
 
-def plot_distribution(ax: Axes, analysis: Analysis, latency: str = "total") -> Axes:
-    """Draw the distribution of a latency (ms, logarithmic), one line a pool size. Returns ax.
+def plot_distribution(
+    ax: Axes, analysis: Analysis, answer: Recommendation | None = None, latency: str = "total"
+) -> Axes:
+    """Draw the slower half of a latency's distribution (ms, logarithmic), one line a pool size. Returns ax.
 
     latency: "wait", "usage" or "total". The percentiles 90, 99, 99.9 and so on have equal distances on the x axis.
-    Of more than eight sizes, eight are drawn, with the first and the last among them.
+    The smallest size, the measured size nearest to the answer, and the largest size have a line of their own; the
+    lines of all other sizes are grey.
     """
-    sizes = [size.pool_size for size in analysis.sizes]
-    shown = [sizes[round(index)] for index in np.linspace(0, len(sizes) - 1, min(len(sizes), MOST_LINES))]
-    colours = mpl.colormaps["viridis"](np.linspace(0, 0.65, len(shown)))
-    most_nines = 1.0
-    for size, colour, line_style in zip(shown, colours, cycle(("-", "--")), strict=False):
-        histogram = analysis.by_size.histogram(latency, size)
+    ends = [size.pool_size for size in (analysis.sizes[0], analysis.sizes[-1])]
+    styles: dict[int, tuple[str, str, float]] = {ends[1]: (LARGEST, "-.", 1.8), ends[0]: (SMALLEST, "--", 1.8)}
+    if answer and answer.pool_size:
+        styles[analysis.by_size.nearest(answer.pool_size).pool_size] = (ANSWER, "-", 2.2)
+    most_nines = FEWEST_NINES
+    for size in analysis.sizes:
+        histogram = analysis.by_size.histogram(latency, size.pool_size)
         if histogram is None:
             continue
-        nines = np.linspace(0, np.log10(histogram.get_total_count()), POINTS)
+        nines = np.linspace(FEWEST_NINES, np.log10(histogram.get_total_count()), POINTS)
         times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
-        ax.plot(nines, times_ms, color=colour, linestyle=line_style, label=str(size))
+        colour, line_style, width = styles.get(size.pool_size, (LIGHT, "-", 0.8))
+        label = count(size.pool_size, "connection") if size.pool_size in styles else ""
+        label += " (answer)" if colour == ANSWER else ""
+        ax.plot(nines, times_ms, color=colour, linestyle=line_style, linewidth=width, label=label or "_other")
         most_nines = max(most_nines, nines[-1])
+    if len(analysis.sizes) > len(styles) and ax.lines:
+        ax.plot([], [], color=LIGHT, linewidth=0.8, label="other sizes")
     ticks = {label: -np.log10(1 - share) for label, share in NINES.items() if -np.log10(1 - share) <= most_nines}
     ax.set_xticks(list(ticks.values()), list(ticks))
     ax.set_xlabel("percentile")
     milliseconds_axis(ax, f"{latency} time (ms)")
-    if ax.lines:
-        ax.legend(title="pool size", loc="center left", bbox_to_anchor=(1, 0.5), borderpad=0)
+    legend_above(ax, 2)
     return ax
 
 
@@ -161,11 +184,11 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     """
     sizes: set[int] = set()
     curves = known_curves()
-    for curve, colour in zip([curves[name] for name in names], IN_ORDER, strict=False):
+    for curve, colour, marker in zip([curves[name] for name in names], IN_ORDER, MARKERS, strict=False):
         by_size = {size: seconds.throughput[0] for size, seconds in curve.recording.by_size.items()}
         highest = max(by_size.values())
         ax.plot(
-            list(by_size), [rate / highest for rate in by_size.values()], color=colour, marker="o", markersize=4,
+            list(by_size), [rate / highest for rate in by_size.values()], color=colour, marker=marker, markersize=4,
             label=f"{curve.name} (100 % = {highest:,.0f} {curve.unit})",
         )  # fmt: skip
         sizes.update(by_size)
@@ -175,7 +198,7 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.set_ylabel("share of the highest throughput")
     legend_above(ax, 1)
-    return pool_size_axis(ax, sorted(sizes), "connections, or users with a connection each")
+    return pool_size_axis(ax, sorted(sizes), "connections or users")
 
 
 def plot_survey(ax: Axes, test: str, pools: Sequence[str] | None = None) -> Axes:
@@ -185,10 +208,11 @@ def plot_survey(ax: Axes, test: str, pools: Sequence[str] | None = None) -> Axes
     repeated_pools(); None for those that are published.
     """
     timings = timings_of(test, pools)
-    for (pool, group), colour in zip(groupby(timings, key=lambda timing: timing.pool), IN_ORDER, strict=False):
+    by_pool = groupby(timings, key=lambda timing: timing.pool)
+    for (pool, group), colour, marker in zip(by_pool, IN_ORDER, MARKERS, strict=False):
         timings_of_pool = list(group)
         threads = [timing.threads for timing in timings_of_pool]
-        ax.plot(threads, [timing.elapsed_ms for timing in timings_of_pool], color=colour, marker="o", label=pool)
+        ax.plot(threads, [timing.elapsed_ms for timing in timings_of_pool], color=colour, marker=marker, label=pool)
     milliseconds_axis(ax, "elapsed (ms)")
     legend_above(ax, 3)
     return pool_size_axis(ax, sorted({timing.threads for timing in timings}), "threads")

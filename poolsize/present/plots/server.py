@@ -1,4 +1,4 @@
-"""Plots of a run's seconds, and of the bottleneck: busy cores, running threads, and queues of users."""
+"""Plots of a run's seconds, and of the bottleneck: busy cores and running threads."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,17 @@ from matplotlib.ticker import StrMethodFormatter
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.attempts import retried_places
 from poolsize.analysis.vector import Matrix, Vector
+from poolsize.answer.recommendation import Recommendation
 from poolsize.present.plots.axes import (
-    BLUE,
+    GENERATOR,
     GREY,
+    LABELLED,
     LIGHT,
-    ORANGE,
-    Part,
+    SERVER,
+    THROUGHPUT,
     legend_above,
+    mark_sizes,
+    marks_of,
     pool_size_axis,
     rate_axis,
     stacked_bars,
@@ -24,8 +28,6 @@ from poolsize.present.plots.axes import (
 from poolsize.runs.run import Run
 from poolsize.units import count
 
-VISIBLE = 0.01
-"""A part of the users below this share would be too small to see."""
 MOST_POINTS = 4000
 """More points could not be told apart, and would make a file of many megabytes."""
 MOST_LABELS = 24
@@ -34,13 +36,13 @@ MOST_LABELS = 24
 def plot_seconds(ax: Axes, run: Run) -> Axes:
     """Draw the transactions in each second of load, step after step in the order of measurement. Returns ax.
 
-    The dropped warm-up is shaded, retried steps have another colour, and the pool size stands above each step. In a
+    The dropped warm-up is shaded, retried steps are grey, and the pool size stands above each step. In a
     run of more than 4,000 seconds, a point is the mean of several seconds.
     """
     edges = np.concatenate([[0], np.cumsum([len(step.throughput) for step in run.steps])]).tolist()
     seconds_a_point = int(-(-edges[-1] // MOST_POINTS))
     retried = {*retried_places(run)}
-    for is_retried, colour, name in ((False, BLUE, "each second"), (True, ORANGE, "failed, measured again")):
+    for is_retried, colour, name in ((False, THROUGHPUT, "each second"), (True, GREY, "failed, measured again")):
         lines = [
             _line(step.throughput, start, seconds_a_point)
             for place, (step, start) in enumerate(zip(run.steps, edges, strict=False))
@@ -63,7 +65,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     ax.set_xlabel(f"seconds of load{above}")
     mean_of = f"per second, mean of {count(seconds_a_point, 'second')}"
     rate_axis(ax, "transactions in a second" if seconds_a_point == 1 else mean_of)
-    legend_above(ax, 2, 1.06)
+    legend_above(ax, 2, LABELLED)
     return ax
 
 
@@ -75,54 +77,44 @@ def _line(throughput: Sequence[float], start: int, seconds_a_point: int) -> Matr
     return np.column_stack([start + middles, [part.mean() for part in parts]])
 
 
-def plot_processors(ax: Axes, analysis: Analysis) -> Axes:
+def plot_processors(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
     """Draw the cores that the server, the load generator and other programs kept busy at each pool size. Returns ax.
 
-    The server and the other programs are drawn only where the run knows them.
+    The server and the other programs are drawn only where the run knows them. answer: its pool size has a line; None
+    for no line.
     """
     sizes = [size.pool_size for size in analysis.sizes]
     load = np.array([analysis.by_size.worker_cores(size) for size in sizes])
     server = _counter(analysis, "process_cpu")
     parts = (
-        ("server", BLUE, server),
-        ("load generator", ORANGE, load),
-        ("other programs", LIGHT, np.maximum(0.0, _counter(analysis, "machine_cpu") - server - load)),
+        ("server", SERVER, "", server),
+        ("load generator", GENERATOR, "///", load),
+        ("other programs", LIGHT, "...", np.maximum(0.0, _counter(analysis, "machine_cpu") - server - load)),
     )
-    stacked_bars(ax, sizes, [part for part in parts if not np.isnan(part[2]).any()], "cores busy")
+    marks = marks_of(answer)
+    stacked_bars(ax, sizes, [part for part in parts if not np.isnan(part[-1]).any()], "cores busy", marks)
     if cores := analysis.by_size.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
-        legend_above(ax, 2)
+        legend_above(ax, 2, LABELLED if marks else 1.0)
     return ax
 
 
-def plot_threads(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw the statements that the server ran at the same time (Threads_running) against pool size. Returns ax."""
+def plot_threads(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
+    """Draw the statements that the server ran at the same time (Threads_running) against pool size. Returns ax.
+
+    answer: its pool size has a line; None for no line.
+    """
     sizes = [size.pool_size for size in analysis.sizes]
     connections = [analysis.setting.connections(size) for size in sizes]
     ax.plot(sizes, connections, color=GREY, linestyle=":", label="as many as connections")
-    ax.plot(sizes, _counter(analysis, "Threads_running"), color=BLUE, marker="o", label="running")
+    ax.plot(sizes, _counter(analysis, "Threads_running"), color=SERVER, marker="o", label="running")
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    ax.set_ylabel("threads running")
-    legend_above(ax, 2)
+    ax.set_ylabel("threads running, log scale")
+    marks = marks_of(answer)
+    mark_sizes(ax, sizes, marks)
+    legend_above(ax, 2, LABELLED if marks else 1.0)
     return pool_size_axis(ax, sizes)
-
-
-def plot_users(ax: Axes, analysis: Analysis) -> Axes:
-    """Draw the mean numbers of users that hold a connection, wait for a connection, or pause between transactions.
-
-    By Little's law, each is throughput times the mean time in that state; without these times the plot is empty.
-    Returns ax.
-    """
-    sizes = analysis.sizes if analysis.knows_usage else ()
-    holding = np.array([size.throughput.mean * size.usage.mean / 1000 for size in sizes])
-    waiting = np.array([size.throughput.mean * size.wait.mean / 1000 for size in sizes])
-    parts: list[Part] = [("holding a connection", BLUE, holding), ("waiting for a connection", ORANGE, waiting)]
-    if analysis.setting.plan.rate is None:
-        pausing = np.maximum(0, analysis.setting.plan.users - holding - waiting)
-        if pausing.max(initial=0) > VISIBLE * analysis.setting.plan.users:
-            parts.append(("between transactions", LIGHT, pausing))
-    return stacked_bars(ax, [size.pool_size for size in sizes], parts, "users")
 
 
 def _counter(analysis: Analysis, name: str) -> Vector:
