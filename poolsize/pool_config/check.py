@@ -89,6 +89,8 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     stack = STACKS.get(pool.library.stack)
     if settings is None or stack is None or not stack.accepts(settings.size):
         return None
+    if pool.has("ASGI_APPLICATION"):
+        return None  # what is recommended for Django is for WSGI
     differences = []
     for recommended in configuration(stack, settings).settings:
         setting = pool.library.setting(recommended.name.rsplit(".", 1)[-1], relaxed=True)

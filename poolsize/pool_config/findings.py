@@ -225,11 +225,25 @@ class TooLarge(Worded, Caution, code="pool_too_large"):
     )
 
 
-class DjangoConnects(Worded, Caution, code="django_connects"):
-    """Django opens a connection for each request."""
+class DjangoConnects(OfSetting, Reason, code="django_connects"):
+    """Django opens a connection for each request, which is right under ASGI. lifetime_seconds: advised under WSGI."""
 
+    lifetime_seconds: int
     words = (
-        "With CONN_MAX_AGE 0, Django opens a connection for each request and closes it. "
+        "{0.setting} 0{0.default} is right under ASGI. Under WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI), Django "
+        "then opens a connection for each request and closes it: set {0.lifetime_seconds} there. "
+        "Source: Django's documentation, Persistent connections."
+    )
+
+
+class DjangoPersists(Worded, Caution, code="django_asgi"):
+    """Django keeps connections under ASGI. text: of CONN_MAX_AGE, as the file writes it. line: of ASGI_APPLICATION."""
+
+    text: str
+    line: int
+    words = (
+        "CONN_MAX_AGE {0.text}: ASGI_APPLICATION (line {0.line}) shows that ASGI serves this application. There, "
+        "persistent connections should be disabled: set CONN_MAX_AGE to 0. "
         "Source: Django's documentation, Persistent connections."
     )
 

@@ -64,6 +64,10 @@ BORDERS = [
     ("db.py", "create_engine(u, pool_size=0)", "create_engine(u, pool_size=1)", "pool_unlimited"),
     ("db.py", "MySQLConnectionPool(pool_size=33)", "MySQLConnectionPool(pool_size=32)", "pool_too_large"),
     ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 1}", "django_connects"),
+    ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'a'", "django_connects"),
+    ("settings.py", "D = {'CONN_MAX_AGE': 1}\nASGI_APPLICATION = 'a'", "D = {'CONN_MAX_AGE': 1}", "django_asgi"),
+    ("settings.py", "D = {'CONN_MAX_AGE': None}\nASGI_APPLICATION = 'a'",
+     "D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'a'", "django_asgi"),
     ("settings.py", "D = {'CONN_MAX_AGE': None}", "D = {'CONN_MAX_AGE': None, 'CONN_HEALTH_CHECKS': True}",
      "pool_outlives_server"),
     ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", "pool_unlimited"),
@@ -129,6 +133,24 @@ def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Co
         done = poolsize_here("config", "--check", "db.py", "--size", "9", "--max-connections", str(limit), "--json")
         (pool,) = json.loads(done.stdout)["pools"]
         assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
+
+
+def test_the_right_age_of_djangos_connections_depends_on_the_server(poolsize_here: Command, tmp_path: Path) -> None:
+    settings = json.loads(poolsize_here("config", "--for", "django", "--size", "4", "--json").stdout)["settings"]
+    (why,) = [setting["why"] for setting in settings if setting["name"] == "CONN_MAX_AGE"]
+    assert "WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI): 1800" in why
+    assert "Under ASGI (Uvicorn, Daphne, Hypercorn): 0" in why
+    (tmp_path / "settings.py").write_text("D = {'CONN_HEALTH_CHECKS': True}")
+    done = poolsize_here("config", "--check", "settings.py")
+    assert "CONN_MAX_AGE 0, the default, is right under ASGI. Under WSGI" in " ".join(done.stdout.split())
+    assert "Caution" not in done.stdout
+
+
+def test_a_file_of_asgi_is_not_compared_with_what_wsgi_needs(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'shop.asgi.application'")
+    done = poolsize_here("config", "--check", "settings.py", "--size", "4")
+    assert "No known problem." in done.stdout
+    assert "recommend" not in done.stdout
 
 
 def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ CALLS = {
 OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
 """Classes of SQLAlchemy's pools that have no size."""
 FLASK_OPTIONS, POOL_OPTIONS = "SQLALCHEMY_ENGINE_OPTIONS", "POOL_OPTIONS"
+ASGI = "ASGI_APPLICATION"
+"""A setting of Django beside the databases, which shows that ASGI serves the application."""
 READS_ENVIRONMENT = {"get", "getenv", "getattr", "config", "setting", "int"}
 """Functions whose last argument is a default, besides those with "env" in their names."""
 CONVERSIONS = {"int", "float"}
@@ -77,7 +79,8 @@ class _Source:
         elif isinstance(node, ast.Dict) and id(node) not in self._spread_dicts:
             pairs = self._of_dict(node)
             if {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"} & dict(pairs).keys():
-                yield from self._pool(DJANGO, f"line {node.lineno}", pairs)
+                asgi = [(ASGI, self.constants[ASGI])] if ASGI in self.constants else []
+                yield from self._pool(DJANGO, f"line {node.lineno}", [*pairs, *asgi])
             if POOL_OPTIONS in dict(pairs):
                 yield from self._pool(DJANGO_POOL, POOL_OPTIONS, self._spread(dict(pairs)[POOL_OPTIONS]))
 
