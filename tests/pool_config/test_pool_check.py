@@ -102,7 +102,8 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str, c
 def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__ == findings.__name__}
     to_write = {"pool_times_out", "pool_whole_requests", "proxy_floor", "proxy_limit"}  # test_config_from_traffic.py
-    assert of_a_pool - {code for *_, code in BORDERS} == {"server_too_small", *to_write}
+    elsewhere = {"server_too_small", "pools_above_limit"}  # the latter in test_check_together.py
+    assert of_a_pool - {code for *_, code in BORDERS} == {*elsewhere, *to_write}
 
 
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
@@ -131,7 +132,7 @@ def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Co
     (tmp_path / "db.py").write_text("create_engine(u, pool_size=200, max_overflow=0, pool_pre_ping=True)")
     for limit, warned in ((200, True), (2000, False)):
         done = poolsize_here("config", "--check", "db.py", "--size", "9", "--max-connections", str(limit), "--json")
-        (pool,) = json.loads(done.stdout)["pools"]
+        (pool,) = json.loads(done.stdout)["files"][0]["pools"]
         assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
 
 
@@ -175,7 +176,7 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 30\n")
     words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
     done = poolsize_here(*words)
-    (pool,) = json.loads(done.stdout)["pools"]
+    (pool,) = json.loads(done.stdout)["files"][0]["pools"]
     assert any("max_connections 30 is too small" in line and "43" in line for line in pool["warnings"])  # 33 + 10
 
 
@@ -196,8 +197,10 @@ def test_what_poolsize_writes_passes_its_own_check(
     (tmp_path / name).write_text(poolsize_here("config", "--for", stack, "--size", "16").stdout)
     done = poolsize_here("config", "--check", name, "--size", "16", "--json")
     assert done.returncode == 0, done.stderr
-    (pool,) = json.loads(done.stdout)["pools"]
+    (pool,) = json.loads(done.stdout)["files"][0]["pools"]
     assert pool["findings"] == []
     assert pool["differences"] == []
-    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["pools"][0]
+    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["files"][0]["pools"][
+        0
+    ]
     assert stack in {"django", "my.cnf"} or other["differences"]
