@@ -3,6 +3,9 @@
 import signal
 from collections.abc import Iterable
 
+FOUND_WRONG = 3
+"""The exit code of a check that found something wrong. It has done its work: this is no error."""
+
 
 class PoolsizeError(Exception):
     """A failure that poolsize explains in one line; the command line prints that line and no traceback."""

@@ -27,13 +27,16 @@ with atheris.instrument_imports(
 ):
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
+    from poolsize.answer.fleet import ServerLimit, Service
     from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_json, events_text
     from poolsize.parser_process import CPU_SECONDS
-    from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
+    from poolsize.pool_config.check import checked_file, count_pools
+    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
     from poolsize.pool_config.files import reading
+    from poolsize.pool_config.settings import ServerFacts
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
@@ -74,9 +77,9 @@ def _application(path: Path) -> None:
 
 
 def _pools(path: Path) -> None:
-    pools = reading.read_pools(path)
-    checked = check_pools(pools.pools)
-    text = visible(pool_checks_text(path.name, checked, pools.more) + pool_checks_json(path.name, checked, pools.more))
+    files = [checked_file(reading.read_pools(path), ServerFacts(), None)]
+    together = count_pools(files, Service("application", 3, 2), ServerLimit())
+    text = visible(pool_checks_text(files, together) + pool_checks_json(files, together))
     assert not any(unicodedata.category(letter) == "Cc" for letter in text if letter not in "\n\t")
     text.encode()
 

@@ -1,10 +1,14 @@
-"""The pools of a file -> what is wrong with them, and what differs from a recommendation; as text and as JSON."""
+"""The pools of files -> what is wrong with each and with all together, and what differs from a recommendation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
-from poolsize.answer.finding import Finding
-from poolsize.pool_config.findings import AboveServer, NotANumber, NotRead, ServerTooSmall
+from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.fleet import ServerLimit, Service, ServicePool, service_pool
+from poolsize.answer.fleet_plan import more_instances
+from poolsize.pool_config.files.reading import PoolFile
+from poolsize.pool_config.findings import AboveLimit, AboveServer, NotANumber, NotRead, ServerTooSmall
 from poolsize.pool_config.library import SERVER
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.settings import (
@@ -14,11 +18,6 @@ from poolsize.pool_config.settings import (
     ServerFacts,
 )
 from poolsize.pool_config.stacks import STACKS, configuration
-from poolsize.present.text.json_text import json_text
-from poolsize.present.text.layout import Table, bullets
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, warning_sentences
-from poolsize.terminal import pasteable
-from poolsize.units import count
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,51 @@ class CheckedPool:
     most_connections: int | None
     findings: tuple[Finding, ...]
     differences: tuple[Difference, ...] | None
+
+
+@dataclass(frozen=True)
+class CheckedFile:
+    """A file with its pools, checked. more: the number of further pools, which are not."""
+
+    path: Path
+    pools: tuple[CheckedPool, ...]
+    more: int
+
+    @property
+    def has_warning(self) -> bool:
+        """Whether a finding is more than a departure from advice."""
+        return any(finding.severity is Severity.WARNING for pool in self.pools for finding in pool.findings)
+
+
+@dataclass(frozen=True)
+class AllPools:
+    """The pools of all files together, in all processes of a fleet.
+
+    of_process: the pools that a process has, each with its file; of profiles, the largest. unknown: the number of pools
+    that are left out, because the files do not contain how many connections they may open. total: of a process and of
+    all. usable: connections that the server's limit leaves. finding: why that is too little, or None.
+    """
+
+    of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
+    unknown: int
+    total: ServicePool
+    usable: int
+    finding: AboveLimit | None
+
+
+def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | None) -> CheckedFile:
+    """Return a file with its pools, checked as in check_pools."""
+    return CheckedFile(file.path, check_pools(file.pools, server, settings), file.more)
+
+
+def limit_in(files: Sequence[PoolFile], reserve: int) -> int | None:
+    """Return the smallest max_connections of the server that the files configure, and that a reserve does not use up.
+
+    None without any.
+    """
+    servers = [pool for file in files for pool in file.pools if pool.library is SERVER and pool.has("max_connections")]
+    limits = [int(most) for most in (pool.number("max_connections") for pool in servers) if most > reserve]
+    return min(limits, default=None)
 
 
 def check_pools(
@@ -89,6 +133,8 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     stack = STACKS.get(pool.library.stack)
     if settings is None or stack is None or not stack.accepts(settings.size):
         return None
+    if pool.has("ASGI_APPLICATION"):
+        return None  # what is recommended for Django is for WSGI
     differences = []
     for recommended in configuration(stack, settings).settings:
         setting = pool.library.setting(recommended.name.rsplit(".", 1)[-1], relaxed=True)
@@ -102,76 +148,40 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     return tuple(differences)
 
 
-def pool_checks_json(file: str, pools: Sequence[CheckedPool], more: int) -> str:
-    """Return a JSON object. Keys: file, pools, and more_pools: the number of further pools in the file.
+def count_pools(files: Sequence[CheckedFile], service: Service, limit: ServerLimit) -> AllPools:
+    """Return the pools of all files in all processes of a service, compared with the server's limit.
 
-    pools: library, place, settings, most_connections, findings, and differences.
-    findings: also as sentences, in warnings and reasons. differences: null without a recommendation.
+    A profile has its own value of a pool, not a further pool: in a document of a file, or in a file of its own, such as
+    application-prod.yml. limit: without max_connections, MySQL's default holds. Raises BadInput for a limit that its
+    reserve uses up.
     """
-    values = [
-        {
-            "library": checked.pool.library.title,
-            "place": checked.pool.place,
-            "settings": {name: asdict(setting) for name, setting in checked.pool.settings.items()},
-            "most_connections": checked.most_connections,
-            "findings": findings_values(checked.findings),
-            "warnings": warning_sentences(checked.findings),
-            "reasons": reason_sentences(checked.findings),
-            "differences": checked.differences and [asdict(difference) for difference in checked.differences],
-        }
-        for checked in pools
-    ]
-    return json_text({"file": file, "pools": values, "more_pools": more})
+    alternatives: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
+    unknown = 0
+    for file in files:
+        for checked in file.pools:
+            pool = checked.pool
+            if not checked.most_connections:
+                unknown += bool(pool.library.sizes)
+                continue
+            place, name = pool.place.partition(", profile ")[0], file.path.stem.partition("-")[0]
+            key = (file.path.parent, name, pool.library.title, place)
+            if key not in alternatives or checked.most_connections > _most(alternatives[key]):
+                alternatives[key] = (file, checked)
+    total = service_pool(service, sum(map(_most, alternatives.values())), limit)
+    is_default = limit.max_connections is None
+    usable = (replace(limit, max_connections=DEFAULT_MAX_CONNECTIONS) if is_default else limit).usable
+    assert usable is not None
+    of_process, processes = tuple(alternatives.values()), service.pools_in_deploy(limit.surge)
+    alone = of_process[0][1].findings if processes == len(of_process) == 1 else ()
+    is_said = any(isinstance(each, AboveServer) for each in alone)
+    finding = None
+    if total.connections_in_deploy > usable and not is_said:
+        finding = AboveLimit(
+            total.pool_size, len(of_process), service.pools, processes, usable, is_default,
+            more_instances([service], limit),
+        )  # fmt: skip
+    return AllPools(of_process, unknown, total, usable, finding)
 
 
-def pool_checks_text(file: str, pools: Sequence[CheckedPool], more: int) -> str:
-    """Return, for each pool of a file, its settings, its findings, and what differs from the recommendation.
-
-    more: the number of further pools in the file.
-    """
-    further = [f"The file has {count(more, 'more pool')}, which poolsize does not check."] if more else []
-    return "\n\n".join([*(_pool_text(file, pool) for pool in pools), *further])
-
-
-def _pool_text(file: str, checked: CheckedPool) -> str:
-    pool = checked.pool
-    place = f", {pool.place}" if pool.place else ""
-    most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
-    parts = [f"{pool.library.title} ({file}{place}){most}"]
-    if pool.settings:
-        rows = [
-            (name, each.text + (" (unknown)" if each.value is None and each.text != "None" else ""), str(each.line))
-            for name, each in pool.settings.items()
-        ]
-        parts.append(Table(("setting", "value", "line"), rows).as_text())
-    if warnings := warning_sentences(checked.findings):
-        parts.append("Caution:\n" + bullets(warnings))
-    if reasons := reason_sentences(checked.findings):
-        parts.append("Departures from advice:\n" + bullets(reasons))
-    if not checked.findings:
-        parts.append("No known problem.")
-    if checked.differences is not None:
-        parts.append(_differences_text(pool, checked.differences))
-    return "\n\n".join(parts)
-
-
-def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
-    if not differences:
-        return "All settings are as recommended."
-    rows = []
-    for each in differences:
-        in_file = _text(each.in_file, each.unit) + (" (default)" if each.is_default else "")
-        if each.in_file is None:
-            in_file = "not set" if each.is_default else "unknown"
-        rows.append((each.name, in_file, _text(each.recommended, each.unit)))
-    table = Table(("setting", "in the file", "recommended"), rows).as_text()
-    of_spring = pool.library.stack == "hikaricp" and pool.place.startswith("spring")
-    command = pasteable("poolsize", "config", "--for", "spring-boot" if of_spring else pool.library.stack)
-    return f"Different from the recommendation; `{command}`, with the same options, has the reasons:\n\n{table}"
-
-
-def _text(value: Value, unit: str | None) -> str:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value).lower() if isinstance(value, bool) else str(value)
-    number = int(value) if value == int(value) else value
-    return f"{number:,}" + (f" {unit}" if unit else "")
+def _most(counted: tuple[CheckedFile, CheckedPool]) -> int:
+    return counted[1].most_connections or 0

@@ -1,8 +1,9 @@
 """`poolsize config`: the configuration of a pool, a proxy or the server; and the check of an existing one."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -10,7 +11,7 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
-from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
+from poolsize.command_line.fleet_options import FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.options import (
     Encryption,
     encryption_options,
@@ -22,7 +23,7 @@ from poolsize.command_line.options import (
 )
 from poolsize.command_line.run_file import complete_run, measured_answer, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TrafficOptions, traffic_options
-from poolsize.errors import BadInput, WorkFailed
+from poolsize.errors import FOUND_WRONG, BadInput, WorkFailed
 from poolsize.pool_config.proxy import proxy_findings, shared_connections, shared_service
 from poolsize.pool_config.reasons import traffic_findings
 from poolsize.pool_config.settings import (
@@ -45,12 +46,14 @@ from poolsize.sweep.readers import positive_milliseconds
 @click.option("--list", "lists", is_flag=True, help="List the stacks.")
 @click.option(
     "--check",
-    "file",
+    "checked",
     metavar="FILE",
+    multiple=True,
     type=click.Path(path_type=Path),
-    help="Check the pool settings in this file instead: Spring Boot YAML, .properties, Python, Go, JavaScript or "
-    "my.cnf. With --size, --run or --rate, also compare them with the recommendation.",
+    help="Check the pool settings in files and folders instead: Spring Boot YAML, .properties, Python, Go, JavaScript "
+    "or my.cnf. With --size, --run or --rate, also compare them with the recommendation.",
 )
+@click.argument("further", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--size", type=int, help="Recommended connections, for all clients together.")
 @click.option(
     "--run",
@@ -84,23 +87,34 @@ from poolsize.sweep.readers import positive_milliseconds
 @click.option("--why", is_flag=True, help="Also say what no setting can do.")
 @json_option
 def config(
-    stack: str | None, lists: bool, file: Path | None, encryption: Encryption, url: str | None, **options: Any
+    stack: str | None,
+    lists: bool,
+    checked: tuple[Path, ...],
+    further: tuple[Path, ...],
+    encryption: Encryption,
+    url: str | None,
+    **options: Any,
 ) -> None:
     """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
 
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
     among all processes; with --rate, each gets the pool that its traffic needs. The pools of a rolling deploy then
     count against the server's limit.
+
+    --check takes several files and folders, and also counts their pools in all processes. The exit code is 3 if it
+    finds something wrong.
     """
     asked = Asked(url=encryption.of(url), **options)
-    if sum((lists, file is not None, stack is not None)) != 1:
+    if sum((lists, bool(checked), stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
+    if further and not checked:
+        raise BadInput(f"{further[0]}: only --check takes files; name a run with --run")
     if lists:
         titles = [{"name": name, "title": each.title} for name, each in STACKS.items()]
         text = "\n".join("{name:<24}{title}".format_map(each) for each in titles)
         click.echo(json_text(titles) if asked.as_json else text)
-    elif file is not None:
-        _check(file, asked)
+    elif checked:
+        _check([*checked, *further], asked)
     else:
         assert stack is not None
         _write(find_stack(stack), asked)
@@ -140,10 +154,11 @@ class Asked:
         if self.size is None and self.run_path is None and self.demand.rate is None:
             return None
         settings_of = _divided if self.demand.rate is None else _for_traffic
-        return settings_of(self, stack, *self.server())
+        return settings_of(self, stack, *self.server)
 
+    @cached_property
     def server(self) -> tuple[ServerLimit, ServerFacts]:
-        """Return the limit and the facts of the server, as far as they are known. Raises BadInput and WorkFailed."""
+        """The limit and the facts of the server, as far as they are known. Raises BadInput and WorkFailed."""
         limit = self.fleet.limit()
         if not self.url:
             return limit, ServerFacts(limit.max_connections)
@@ -162,25 +177,33 @@ def _write(stack: Stack, asked: Asked) -> None:
     click.echo(configuration_json(configured, settings) if asked.as_json else text, nl=asked.as_json)
 
 
-def _check(file: Path, asked: Asked) -> None:
-    from poolsize.pool_config.check import check_pools, pool_checks_json, pool_checks_text
-    from poolsize.pool_config.files.reading import read_pools
+def _check(paths: Sequence[Path], asked: Asked) -> None:
+    from poolsize.pool_config.check import checked_file, count_pools, limit_in
+    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
+    from poolsize.pool_config.files.reading import read_files
 
-    read = read_pools(file)
-    stacks = {pool.library.stack for pool in read.pools}
+    files, errors = read_files(paths)
+    for error in errors:
+        click.echo(f"poolsize: not checked: {error}", err=True)
+    stacks = {pool.library.stack for file in files for pool in file.pools}
     stack = STACKS.get(stacks.pop()) if len(stacks) == 1 else None
     settings = asked.settings(stack)
-    if settings is None:
-        for name in FLEET_OPTIONS:
-            if is_typed(name):  # without a recommendation there is nothing to divide
-                raise BadInput(f"{flag(name)} also needs the recommended connections: --size, --run or --rate")
-    checked = check_pools(read.pools, settings.server if settings else asked.server()[1], settings)
+    limit, facts = asked.server
     if settings:
         _caution(settings, stack)
-    if asked.as_json:
-        click.echo(pool_checks_json(str(file), checked, read.more))
+        service, surge = settings.service, settings.plan.limit.surge
     else:
-        click.echo(pool_checks_text(file.name, checked, read.more))
+        for name in ("app_threads", "connections_per_thread"):
+            if is_typed(name):  # without a recommendation no size follows from them
+                raise BadInput(f"{flag(name)} also needs the recommended connections: --size, --run or --rate")
+        service = asked.fleet.service()
+        surge = limit.surge if asked.fleet.of_instances or is_typed("surge") else 0.0
+    most = limit.max_connections or limit_in(files, limit.reserve)
+    checked = [checked_file(file, replace(facts, max_connections=most), settings) for file in files]
+    together = count_pools(checked, service, replace(limit, max_connections=most, surge=surge))
+    click.echo((pool_checks_json if asked.as_json else pool_checks_text)(checked, together))
+    if together.finding or any(file.has_warning for file in checked):
+        sys.exit(FOUND_WRONG)
 
 
 def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:

@@ -5,8 +5,10 @@ from math import isnan
 from typing import ClassVar
 
 from poolsize.answer.finding import Caution, Finding, Reason, Severity
-from poolsize.pool_config.settings import SURVEY
+from poolsize.answer.fleet_plan import MoreInstances
+from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, SURVEY
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.sentences.fleet import in_deploy
 from poolsize.units import count, percent
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
@@ -15,9 +17,13 @@ RARE = 0.001
 
 
 class Worded(Finding):
-    """A finding with its own sentence: words, with the figures in place of {0.NAME}."""
+    """A finding with its own sentence: words, with the figures in place of {0.NAME}.
+
+    about: the setting that it is about, where no figure `setting` or `name` says this.
+    """
 
     words: ClassVar[str]
+    about: ClassVar[str | None] = None
 
 
 @sentence.register
@@ -37,6 +43,48 @@ class AboveServer(Worded, Caution, code="pool_above_server"):
     )
     open = property(lambda self: count(self.connections, "connection"))
     server = property(lambda self: "A server with the default max_connections" if self.is_default else "The server")
+
+
+class AboveLimit(Worded, Caution, code="pools_above_limit"):
+    """All pools of the files, in all processes, may open more connections than the server's limit leaves to them.
+
+    of_process: connections that the pools of a process may open, and the number of these pools. usual, most: number of
+    processes usually and in a rolling deploy, with the instances that it adds. usable: connections that the limit
+    leaves. is_default: the limit is MySQL's default.
+    """
+
+    of_process: int
+    pools: int
+    usual: int
+    most: int
+    usable: int
+    is_default: bool
+    instances: MoreInstances
+    words = "{0.together} {0.server} leaves {0.usable:,} for them. {0.fits}"
+    server = property(
+        lambda self: (
+            f"The default max_connections ({DEFAULT_MAX_CONNECTIONS})" if self.is_default else "The server's limit"
+        )
+    )
+
+    @property
+    def together(self) -> str:
+        """The connections in words, in a deploy and usually."""
+        each = self.of_process
+        if self.most == 1:
+            return f"All pools together may open {count(each, 'connection')}."
+        usually = f" Usually they may open {each * self.usual:,}, in {self.usual:,}." if self.usual < self.most else ""
+        opened = f"{count(each * self.most, 'connection')}, {each:,} in each of {self.most:,} processes"
+        return f"{in_deploy(self.instances)}, all pools together may open {opened}.{usually}"
+
+    @property
+    def fits(self) -> str:
+        """The largest pool that fits, in words."""
+        largest = self.usable // self.most
+        if not largest:
+            return "No pool fits: there are more processes than connections."
+        together = "Largest pool that fits" if self.pools == 1 else "The pools of a process fit if together they have"
+        return f"{together}: {count(largest, 'connection')}."
 
 
 class OfSetting(Worded):
@@ -125,6 +173,7 @@ class KeepaliveByDefault(Worded, Caution, code="pool_keepalive_default"):
     keepalive_ms: float
     lifetime_ms: float | None
     wait_timeout_seconds: int
+    about = "maxLifetime"
     words = (
         "A connection is kept {0.kept} (maxLifetime), and the server ends an idle one after "
         "{0.wait_timeout_seconds:,} s (wait_timeout). HikariCP checks idle connections by default (every "
@@ -140,6 +189,7 @@ class KeepaliveOverLifetime(Worded, Caution, code="pool_keepalive_over_lifetime"
 
     keepalive_ms: float
     lifetime_ms: float
+    about = "keepaliveTime"
     words = (
         "keepaliveTime {0.keepalive_ms:,.0f} ms is not less than the lifetime, {0.lifetime_ms:,.0f} ms: HikariCP then "
         "checks no idle connection. Source: HikariCP's README, keepaliveTime."
@@ -188,6 +238,7 @@ class Shrinks(Worded, Reason, code="pool_shrinks"):
 
     least: int
     most: int
+    about = "minimumIdle"
     words = (
         "minimumIdle {0.least:,} is less than maximumPoolSize {0.most:,}: after a quiet time, the pool must open "
         "connections when load comes. Leave it out for a fixed size. Source: HikariCP's README, minimumIdle."
@@ -197,6 +248,7 @@ class Shrinks(Worded, Reason, code="pool_shrinks"):
 class OldTestQuery(Worded, Reason, code="pool_test_query"):
     """HikariCP has a test query, which is for old drivers."""
 
+    about = "connectionTestQuery"
     words = (
         "connectionTestQuery is for drivers before JDBC 4. Leave it out: HikariCP then pings the server. "
         "Source: HikariCP's README, connectionTestQuery."
@@ -207,6 +259,7 @@ class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
     """Druid ends connections that are borrowed for longer; None for an unknown time."""
 
     seconds: float | None
+    about = "removeAbandoned"
     words = (
         "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Use it only to "
         "look for leaks. Source: Druid's wiki, removeAbandoned."
@@ -219,17 +272,33 @@ class TooLarge(Worded, Caution, code="pool_too_large"):
 
     size: int
     largest: int
+    about = "pool_size"
     words = (
         "pool_size {0.size:,} is an error: the library accepts up to {0.largest}. "
         "Source: mysql.connector.pooling.CNX_POOL_MAXSIZE."
     )
 
 
-class DjangoConnects(Worded, Caution, code="django_connects"):
-    """Django opens a connection for each request."""
+class DjangoConnects(OfSetting, Reason, code="django_connects"):
+    """Django opens a connection for each request, which is right under ASGI. lifetime_seconds: advised under WSGI."""
 
+    lifetime_seconds: int
     words = (
-        "With CONN_MAX_AGE 0, Django opens a connection for each request and closes it. "
+        "{0.setting} 0{0.default} is right under ASGI. Under WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI), Django "
+        "then opens a connection for each request and closes it: set {0.lifetime_seconds} there. "
+        "Source: Django's documentation, Persistent connections."
+    )
+
+
+class DjangoPersists(Worded, Caution, code="django_asgi"):
+    """Django keeps connections under ASGI. text: of CONN_MAX_AGE, as the file writes it. line: of ASGI_APPLICATION."""
+
+    text: str
+    line: int
+    about = "CONN_MAX_AGE"
+    words = (
+        "CONN_MAX_AGE {0.text}: ASGI_APPLICATION (line {0.line}) shows that ASGI serves this application. There, "
+        "persistent connections should be disabled: set CONN_MAX_AGE to 0. "
         "Source: Django's documentation, Persistent connections."
     )
 
@@ -239,6 +308,7 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
 
     value: float | None
     most: int
+    about = "SetConnMaxLifetime"
     words = (
         "{0.kept}. The driver's authors advise less than {0.minutes} min, so that no connection is used which the "
         "server or the network has ended. Source: the README of go-sql-driver/mysql, Important settings."
@@ -257,6 +327,7 @@ class ThreadCache(Worded, Reason, code="server_thread_cache"):
 
     cached: int
     max_connections: int
+    about = "thread_cache_size"
     words = (
         "thread_cache_size {0.cached:,} is more than max_connections {0.max_connections:,}: the server never has so "
         "many threads. Source: MySQL's manual, thread_cache_size."
@@ -267,6 +338,7 @@ class ShortWaitTimeout(Worded, Caution, code="server_wait_timeout"):
     """The server soon ends idle connections. value: in seconds."""
 
     value: int
+    about = "wait_timeout"
     words = (
         "The server ends connections that are idle for {0.value:,} s. The pools of all clients must check or replace "
         "idle connections sooner; SQLAlchemy does neither by default. Source: MySQL's manual, wait_timeout."
@@ -278,6 +350,7 @@ class ServerTooSmall(Worded, Caution, code="server_too_small"):
 
     max_connections: int
     needed: int
+    about = "max_connections"
     words = (
         "max_connections {0.max_connections:,} is too small: in a rolling deploy, the recommended pools and the "
         "reserve need {0.needed:,}."

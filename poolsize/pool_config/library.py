@@ -90,8 +90,12 @@ def _sqlalchemy(
 def _django(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     age = pool.number("CONN_MAX_AGE")
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"  # which is a value
+    if asgi := pool.settings.get("ASGI_APPLICATION"):
+        if for_ever or age > 0:
+            yield findings.DjangoPersists(pool.settings["CONN_MAX_AGE"].text, asgi.line)
+        return
     if age == 0:
-        yield findings.DjangoConnects()
+        yield findings.DjangoConnects("CONN_MAX_AGE", not pool.has("CONN_MAX_AGE"), LIFETIME_SECONDS)
     if pool.value("CONN_HEALTH_CHECKS") is not True and (for_ever or age >= wait_timeout):
         yield findings.OutlivesServer("CONN_MAX_AGE", False, _known(age), wait_timeout)
 
@@ -261,7 +265,7 @@ DJANGO = Library(
     "Django",
     "django",
     _django,
-    {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False},
+    {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None},
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",

@@ -65,10 +65,10 @@ def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str)
     done, file = poolsize_here("config", "--for", stack, *TRAFFIC), STACKS[stack].file
     with open(file, "w") as opened:  # noqa: PTH123 (in the test's folder)
         opened.write(done.stdout)
-    (pool,) = json.loads(poolsize_here("config", "--check", file, *TRAFFIC, "--json").stdout)["pools"]
+    (pool,) = json.loads(poolsize_here("config", "--check", file, *TRAFFIC, "--json").stdout)["files"][0]["pools"]
     assert (pool["findings"], pool["differences"]) == ([], [])
     more = poolsize_here("config", "--check", file, *TRAFFIC, "--rate=9000/s", "--json")
-    assert stack == "django" or json.loads(more.stdout)["pools"][0]["differences"]
+    assert stack == "django" or json.loads(more.stdout)["files"][0]["pools"][0]["differences"]
 
 
 def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> None:

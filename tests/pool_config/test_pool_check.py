@@ -64,6 +64,10 @@ BORDERS = [
     ("db.py", "create_engine(u, pool_size=0)", "create_engine(u, pool_size=1)", "pool_unlimited"),
     ("db.py", "MySQLConnectionPool(pool_size=33)", "MySQLConnectionPool(pool_size=32)", "pool_too_large"),
     ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 1}", "django_connects"),
+    ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'a'", "django_connects"),
+    ("settings.py", "D = {'CONN_MAX_AGE': 1}\nASGI_APPLICATION = 'a'", "D = {'CONN_MAX_AGE': 1}", "django_asgi"),
+    ("settings.py", "D = {'CONN_MAX_AGE': None}\nASGI_APPLICATION = 'a'",
+     "D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'a'", "django_asgi"),
     ("settings.py", "D = {'CONN_MAX_AGE': None}", "D = {'CONN_MAX_AGE': None, 'CONN_HEALTH_CHECKS': True}",
      "pool_outlives_server"),
     ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", "pool_unlimited"),
@@ -98,7 +102,8 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str, c
 def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__ == findings.__name__}
     to_write = {"pool_times_out", "pool_whole_requests", "proxy_floor", "proxy_limit"}  # test_config_from_traffic.py
-    assert of_a_pool - {code for *_, code in BORDERS} == {"server_too_small", *to_write}
+    elsewhere = {"server_too_small", "pools_above_limit"}  # the latter in test_check_together.py
+    assert of_a_pool - {code for *_, code in BORDERS} == {*elsewhere, *to_write}
 
 
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
@@ -127,8 +132,26 @@ def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Co
     (tmp_path / "db.py").write_text("create_engine(u, pool_size=200, max_overflow=0, pool_pre_ping=True)")
     for limit, warned in ((200, True), (2000, False)):
         done = poolsize_here("config", "--check", "db.py", "--size", "9", "--max-connections", str(limit), "--json")
-        (pool,) = json.loads(done.stdout)["pools"]
+        (pool,) = json.loads(done.stdout)["files"][0]["pools"]
         assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
+
+
+def test_the_right_age_of_djangos_connections_depends_on_the_server(poolsize_here: Command, tmp_path: Path) -> None:
+    settings = json.loads(poolsize_here("config", "--for", "django", "--size", "4", "--json").stdout)["settings"]
+    (why,) = [setting["why"] for setting in settings if setting["name"] == "CONN_MAX_AGE"]
+    assert "WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI): 1800" in why
+    assert "Under ASGI (Uvicorn, Daphne, Hypercorn): 0" in why
+    (tmp_path / "settings.py").write_text("D = {'CONN_HEALTH_CHECKS': True}")
+    done = poolsize_here("config", "--check", "settings.py")
+    assert "CONN_MAX_AGE 0, the default, is right under ASGI. Under WSGI" in " ".join(done.stdout.split())
+    assert "Caution" not in done.stdout
+
+
+def test_a_file_of_asgi_is_not_compared_with_what_wsgi_needs(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "settings.py").write_text("D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'shop.asgi.application'")
+    done = poolsize_here("config", "--check", "settings.py", "--size", "4")
+    assert "No known problem." in done.stdout
+    assert "recommend" not in done.stdout
 
 
 def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
@@ -153,7 +176,7 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 30\n")
     words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
     done = poolsize_here(*words)
-    (pool,) = json.loads(done.stdout)["pools"]
+    (pool,) = json.loads(done.stdout)["files"][0]["pools"]
     assert any("max_connections 30 is too small" in line and "43" in line for line in pool["warnings"])  # 33 + 10
 
 
@@ -174,8 +197,10 @@ def test_what_poolsize_writes_passes_its_own_check(
     (tmp_path / name).write_text(poolsize_here("config", "--for", stack, "--size", "16").stdout)
     done = poolsize_here("config", "--check", name, "--size", "16", "--json")
     assert done.returncode == 0, done.stderr
-    (pool,) = json.loads(done.stdout)["pools"]
+    (pool,) = json.loads(done.stdout)["files"][0]["pools"]
     assert pool["findings"] == []
     assert pool["differences"] == []
-    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["pools"][0]
+    other = json.loads(poolsize_here("config", "--check", name, "--size", "17", "--json").stdout)["files"][0]["pools"][
+        0
+    ]
     assert stack in {"django", "my.cnf"} or other["differences"]

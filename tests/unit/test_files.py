@@ -146,7 +146,7 @@ def test_many_pools_are_counted_and_the_first_are_shown(poolsize_here: Command, 
     text = poolsize_here("config", "--check", "db.py").stdout
     assert text.count("SQLAlchemy (db.py") == 100
     assert "The file has 1,200 more pools, which poolsize does not check." in text
-    values = json.loads(poolsize_here("config", "--check", "db.py", "--json").stdout)
+    (values,) = json.loads(poolsize_here("config", "--check", "db.py", "--json").stdout)["files"]
     assert (len(values["pools"]), values["more_pools"]) == (100, 1200)
 
 

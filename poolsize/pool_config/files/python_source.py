@@ -23,6 +23,8 @@ CALLS = {
 OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
 """Classes of SQLAlchemy's pools that have no size."""
 FLASK_OPTIONS, POOL_OPTIONS = "SQLALCHEMY_ENGINE_OPTIONS", "POOL_OPTIONS"
+ASGI = "ASGI_APPLICATION"
+"""A setting of Django beside the databases, which shows that ASGI serves the application."""
 READS_ENVIRONMENT = {"get", "getenv", "getattr", "config", "setting", "int"}
 """Functions whose last argument is a default, besides those with "env" in their names."""
 CONVERSIONS = {"int", "float"}
@@ -57,6 +59,7 @@ class _Source:
         self.constants: dict[str, ast.expr] = {}
         self.returned: dict[str, ast.Dict] = {}
         self._spread_dicts: set[int] = set()
+        self._open: list[ast.Dict] = []
         for node in ast.walk(tree):
             if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
                 self.constants[node.targets[0].id] = node.value
@@ -77,7 +80,8 @@ class _Source:
         elif isinstance(node, ast.Dict) and id(node) not in self._spread_dicts:
             pairs = self._of_dict(node)
             if {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"} & dict(pairs).keys():
-                yield from self._pool(DJANGO, f"line {node.lineno}", pairs)
+                asgi = [(ASGI, self.constants[ASGI])] if ASGI in self.constants else []
+                yield from self._pool(DJANGO, f"line {node.lineno}", [*pairs, *asgi])
             if POOL_OPTIONS in dict(pairs):
                 yield from self._pool(DJANGO_POOL, POOL_OPTIONS, self._spread(dict(pairs)[POOL_OPTIONS]))
 
@@ -128,10 +132,13 @@ class _Source:
             return self._keywords(node)
         elif isinstance(node, ast.Name | ast.Attribute):
             node = self.constants.get(_name(node), node)
-        if not isinstance(node, ast.Dict):
+        if not isinstance(node, ast.Dict) or node in self._open:  # as in: options = {**options, "pool_size": 5}
             return [(None, node)]
         self._spread_dicts.add(id(node))  # it is part of another dictionary, and no pool of its own
-        return self._of_dict(node)
+        self._open.append(node)
+        pairs = self._of_dict(node)
+        self._open.pop()
+        return pairs
 
     def _value(self, node: ast.expr, depth: int = 0) -> Value:
         """Return a value where the file contains it: a literal, a constant, arithmetic, a function's default."""

@@ -1,5 +1,6 @@
-"""A file -> the pools that it configures."""
+"""Files and folders -> the pools that they configure."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,6 +20,10 @@ MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD = 100, 20
 """Pools of a file, and settings of a pool that its library does not read."""
 LONGEST_TEXT = 200
+MOST_FILES = 2_000
+"""Files of a folder; each takes about 15 ms."""
+LEFT_OUT = {"node_modules", "venv", "target", "build", "vendor"}
+"""Folders whose files are generated, or those of libraries. Hidden folders are left out, too."""
 READERS = {
     ".yml": yaml_pools,
     ".yaml": yaml_pools,
@@ -31,6 +36,7 @@ READERS = {
     ".ini": server_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
+ENDINGS = {*READERS, ".properties"}
 KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
@@ -41,19 +47,62 @@ _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 class PoolFile:
     """What a file configures. pools: the first pools, not empty. more: the number of further pools."""
 
+    path: Path
     pools: tuple[FilePool, ...]
     more: int
 
 
+class NoPools(BadInput):
+    """A file without settings of a pool that poolsize knows."""
+
+
+def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
+    """Return the files with pools among some files and the files in folders, and why others are not read; each once.
+
+    Of a folder, files without pools are left out; those that can't be parsed have an error. Raises BadInput for a file
+    that is named itself and can't be read or has no pools, and where no folder has a file with pools.
+    """
+    files: list[PoolFile] = []
+    errors: list[BadInput] = []
+    seen: set[str] = set()
+    for path in paths:
+        is_folder = path.is_dir()
+        for file in _files_in(path) if is_folder else [path]:
+            real = os.path.realpath(file)
+            try:
+                if real not in seen:
+                    seen.add(real)
+                    files.append(read_pools(file))
+            except BadInput as error:
+                if not is_folder:
+                    raise
+                if not isinstance(error, NoPools):
+                    errors.append(error)
+    if not files:
+        raise BadInput(f"{paths[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
+    return files, errors
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of known kinds in a folder and its folders."""
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        files += [Path(parent, name) for name in sorted(names) if Path(name).suffix.lower() in ENDINGS]
+        if len(files) > MOST_FILES:
+            raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
+    return files
+
+
 def read_pools(path: Path) -> PoolFile:
-    """Return the pools that a file configures. Raises BadInput for a file without any, and for an unknown kind."""
+    """Return the pools that a file configures. Raises NoPools for a file without any; BadInput for an unknown kind."""
     raw = content(path, MOST_BYTES)
-    if path.suffix.lower() not in {*READERS, ".properties"}:
+    if path.suffix.lower() not in ENDINGS:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     number, pools = parsed(lambda: _first(_pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
     if not pools:
-        raise BadInput(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
-    return PoolFile(tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
+        raise NoPools(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
+    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
 
 
 def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:

@@ -1,0 +1,151 @@
+"""The checked pools of files, as text and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from poolsize.answer.finding import Finding
+from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.pool import FilePool, Value
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.layout import Table, bullets, paragraph
+from poolsize.present.text.sentences.findings import (
+    findings_values,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+)
+from poolsize.terminal import pasteable
+from poolsize.units import count
+
+
+def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
+    """Return a JSON object.
+
+    Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; limit: the
+    connections that the server's limit leaves to them; problems.
+    files: file, pools, and more_pools: the number of further pools in the file.
+    pools: library, place, settings, most_connections, findings, and differences. findings: also as sentences, in
+    warnings and reasons. differences: null without a recommendation.
+    problems: file, line, setting, severity and message of each finding. line: null where the file does not have the
+    setting.
+    """
+    values = {
+        "files": [
+            {"file": str(file.path), "pools": [_pool_values(pool) for pool in file.pools], "more_pools": file.more}
+            for file in files
+        ],
+        "connections": together.total.connections or None,
+        "connections_in_deploy": together.total.connections_in_deploy or None,
+        "limit": together.usable,
+        "problems": list(_problems(files, together)),
+    }
+    return json_text(values)
+
+
+def _pool_values(checked: CheckedPool) -> dict[str, Any]:
+    return {
+        "library": checked.pool.library.title,
+        "place": checked.pool.place,
+        "settings": {name: asdict(setting) for name, setting in checked.pool.settings.items()},
+        "most_connections": checked.most_connections,
+        "findings": findings_values(checked.findings),
+        "warnings": warning_sentences(checked.findings),
+        "reasons": reason_sentences(checked.findings),
+        "differences": checked.differences and [asdict(difference) for difference in checked.differences],
+    }
+
+
+def _problems(files: Sequence[CheckedFile], together: AllPools) -> Iterator[dict[str, Any]]:
+    for file in files:
+        for checked in file.pools:
+            for finding in checked.findings:
+                yield _problem(file, checked.pool, finding)
+    if together.finding:  # the largest pool is the first to be made smaller
+        file, checked = max(together.of_process, key=lambda each: each[1].most_connections or 0)
+        yield _problem(file, checked.pool, together.finding)
+
+
+def _problem(file: CheckedFile, pool: FilePool, finding: Finding) -> dict[str, Any]:
+    """Return a finding as a problem. Where no setting is named, it is the one that has the pool size."""
+    names = [getattr(finding, name, None) for name in ("setting", "name", "about")]
+    setting = next(filter(None, names), None) or next(iter(pool.library.sizes), "")
+    by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread)} | dict(pool.settings)
+    return {
+        "file": str(file.path),
+        "line": by_name[setting].line if setting in by_name else None,
+        "setting": setting or None,
+        "severity": finding.severity,
+        "message": sentence(finding),
+    }
+
+
+def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
+    """Return the settings, the findings and what differs from the recommendation, of each pool of each file.
+
+    At the end, all pools together: where they are more than a single pool, or too many.
+    """
+    parts = []
+    for file in files:
+        name = file.path.name if len(files) == 1 else str(file.path)
+        parts += [_pool_text(name, pool, is_fine=not together.finding) for pool in file.pools]
+        if file.more:
+            parts.append(f"The file has {count(file.more, 'more pool')}, which poolsize does not check.")
+    return "\n\n".join([*parts, *_together_text(together)])
+
+
+def _together_text(together: AllPools) -> Iterator[str]:
+    total, service = together.total, together.total.service
+    left_out = f" Not counted: {count(together.unknown, 'pool')} of unknown size." if together.unknown else ""
+    if together.finding:
+        yield f"Caution, for all pools together:\n{bullets([sentence(together.finding) + left_out])}"
+    elif len(together.of_process) > 1 or total.connections_in_deploy > total.pool_size:
+        usually = f"{count(total.connections, 'connection')} in {count(service.pools, 'process', 'processes')}"
+        in_deploy = total.connections_in_deploy
+        most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > total.connections else ""
+        limit = f" The server's limit leaves {together.usable:,}."
+        yield paragraph(f"All pools together may open {usually}{most}.{limit}{left_out}")
+
+
+def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
+    pool = checked.pool
+    place = f", {pool.place}" if pool.place else ""
+    most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
+    parts = [f"{pool.library.title} ({file}{place}){most}"]
+    if pool.settings:
+        rows = [
+            (name, each.text + (" (unknown)" if each.value is None and each.text != "None" else ""), str(each.line))
+            for name, each in pool.settings.items()
+        ]
+        parts.append(Table(("setting", "value", "line"), rows).as_text())
+    if warnings := warning_sentences(checked.findings):
+        parts.append("Caution:\n" + bullets(warnings))
+    if reasons := reason_sentences(checked.findings):
+        parts.append("Departures from advice:\n" + bullets(reasons))
+    if not checked.findings and is_fine:
+        parts.append("No known problem.")
+    if checked.differences is not None:
+        parts.append(_differences_text(pool, checked.differences))
+    return "\n\n".join(parts)
+
+
+def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
+    if not differences:
+        return "All settings are as recommended."
+    rows = []
+    for each in differences:
+        in_file = _text(each.in_file, each.unit) + (" (default)" if each.is_default else "")
+        if each.in_file is None:
+            in_file = "not set" if each.is_default else "unknown"
+        rows.append((each.name, in_file, _text(each.recommended, each.unit)))
+    table = Table(("setting", "in the file", "recommended"), rows).as_text()
+    of_spring = pool.library.stack == "hikaricp" and pool.place.startswith("spring")
+    command = pasteable("poolsize", "config", "--for", "spring-boot" if of_spring else pool.library.stack)
+    return f"Different from the recommendation; `{command}`, with the same options, has the reasons:\n\n{table}"
+
+
+def _text(value: Value, unit: str | None) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value).lower() if isinstance(value, bool) else str(value)
+    number = int(value) if value == int(value) else value
+    return f"{number:,}" + (f" {unit}" if unit else "")

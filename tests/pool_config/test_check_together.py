@@ -1,0 +1,166 @@
+"""`poolsize config --check` on files and folders: the sum of their pools, the problems, and the exit code."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Command
+
+ENGINE = "create_engine(u, pool_size={}, max_overflow=0, pool_recycle=1800)\n"
+FLEET = ("--instances=6", "--processes=4")
+SPRING = "spring:\n  datasource:\n    hikari:\n      maximum-pool-size: {}\n"
+
+
+def checked(run: Command, *words: str, code: int) -> dict[str, Any]:
+    done = run("config", "--check", *words, "--json")
+    assert done.returncode == code, done.stderr
+    values: dict[str, Any] = json.loads(done.stdout)
+    assert values.keys() == {"files", "connections", "connections_in_deploy", "limit", "problems"}
+    return values
+
+
+def test_the_limit_holds_for_the_sum_of_all_processes(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text(f"import x\n{ENGINE.format(200)}")
+    words = ["db.py", *FLEET, "--max-connections=1000"]
+    values = checked(poolsize_here, *words, code=3)
+    assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (4800, 6400, 990)
+    (problem,) = values["problems"]
+    message = problem.pop("message")
+    assert problem == {"file": "db.py", "line": 2, "setting": "pool_size", "severity": "warning"}
+    for number in ("6,400 connections", "4,800", "leaves 990", "Largest pool that fits: 30 connections"):
+        assert number in message
+    text = poolsize_here("config", "--check", *words).stdout
+    assert message in " ".join(text.split())
+    assert "No known problem" not in text
+
+
+@pytest.mark.parametrize(("size", "code"), [(30, 0), (31, 3)])
+def test_the_largest_pool_that_fits_is_no_problem(poolsize_here: Command, tmp_path: Path, size: int, code: int) -> None:
+    (tmp_path / "db.py").write_text(ENGINE.format(size))
+    checked(poolsize_here, "db.py", *FLEET, "--max-connections=1000", code=code)
+
+
+@pytest.mark.parametrize(
+    ("words", "in_deploy"),
+    [
+        ((), 10),
+        (("--instances=6",), 80),
+        (("--instances=6", "--surge=0%"), 60),
+        (("--instances=6", "--surge=100%"), 120),
+        (("--instances=6", "--max-instances=12"), 150),
+    ],
+)
+def test_a_deploy_at_the_autoscalers_maximum_counts(
+    poolsize_here: Command, tmp_path: Path, words: tuple[str, ...], in_deploy: int
+) -> None:
+    (tmp_path / "db.py").write_text(ENGINE.format(10))
+    values = checked(poolsize_here, "db.py", "--max-connections=200", *words, code=0)
+    assert values["connections_in_deploy"] == in_deploy
+
+
+def test_without_a_limit_the_default_holds(poolsize_here: Command, tmp_path: Path) -> None:
+    """A fleet of 12 pools of 20 connections, with MySQL's default of 151."""
+    (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
+    values = checked(poolsize_here, "a.properties", "--instances=12", code=3)
+    assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (240, 300, 141)
+    assert "The default max_connections (151) leaves 141" in values["problems"][0]["message"]
+
+
+def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
+    (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 310\n")
+    values = checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", code=0)
+    assert values["limit"] == 300
+    checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", "--max-connections=309", code=3)
+
+
+def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command, tmp_path: Path) -> None:
+    for name in ("shop/a.py", "shop/api/b.py", "other.py", *(f"shop/{name}/c.py" for name in (
+        ".git", "node_modules", "venv", "target", "build", "vendor"
+    ))):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(ENGINE.format(5))
+    (tmp_path / "shop/no_pool.py").write_text("x = 1\n")
+    (tmp_path / "shop/readme.txt").write_text(ENGINE.format(5))
+    (tmp_path / "shop/link.py").symlink_to(tmp_path / "other.py")
+    (tmp_path / "shop/again").symlink_to(tmp_path / "shop")
+    values = checked(poolsize_here, "shop/a.py", "shop", "--check", "other.py", "./shop", code=0)
+    assert [file["file"] for file in values["files"]] == ["shop/a.py", "other.py", "shop/api/b.py"]
+    assert values["connections"] == 15
+
+
+def test_a_file_in_a_folder_that_can_not_be_read_is_named(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ENGINE.format(5))
+    (tmp_path / "b.py").write_text("print 'of Python 2'\n")
+    done = poolsize_here("config", "--check", ".")
+    assert done.returncode == 0
+    assert "up to 5 connections" in done.stdout
+    assert done.stderr.startswith("poolsize: not checked: b.py: no Python")
+    assert poolsize_here("config", "--check", "a.py", "b.py").returncode == 2
+
+
+def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/a.py").write_text("x = 1\n")
+    done = poolsize_here("config", "--check", "src")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "src: no file in this folder has settings of a pool" in done.stderr
+
+
+def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    profile = "---\nspring.config.activate.on-profile: prod\nspring.datasource.hikari.maximum-pool-size: 50\n"
+    (tmp_path / "application.yml").write_text(SPRING.format(10) + profile)
+    (tmp_path / "application-test.yml").write_text(SPRING.format(3))
+    (tmp_path / "reports.yml").write_text("hikari:\n  maximum-pool-size: 7\n")
+    values = checked(poolsize_here, ".", "--max-connections=100", code=0)
+    assert (len(values["files"]), values["connections"]) == (3, 57)
+    text = poolsize_here("config", "--check", ".", "--max-connections=60").stdout
+    assert "The pools of a process fit if together they have: 50 connections." in " ".join(text.split())
+
+
+def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ENGINE.format(5) + "create_engine(u, **options)\n")
+    text = " ".join(poolsize_here("config", "--check", "a.py", "--instances=2").stdout.split())
+    assert "may open 10 connections in 2 processes, and 15 in a rolling deploy. The server's limit" in text
+    assert text.endswith("Not counted: 1 pool of unknown size.")
+    (tmp_path / "b.py").write_text("create_engine(u, **options)\n")
+    values = checked(poolsize_here, "b.py", "--instances=2", code=0)
+    assert (values["connections"], values["problems"]) == (None, [])
+
+
+def test_problems_have_their_line_and_a_departure_from_advice_is_no_failure(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "application.yml").write_text(SPRING.format(9) + "      minimum-idle: 5\n")
+    (problem,) = checked(poolsize_here, "application.yml", code=0)["problems"]
+    assert (problem["line"], problem["setting"], problem["severity"]) == (5, "minimumIdle", "reason")
+    (tmp_path / "hikari.properties").write_text("maximumPoolSize=9\nmaximum-pool-size=9\nleakDetectionThreshold=soon\n")
+    problems = checked(poolsize_here, "hikari.properties", code=3)["problems"]
+    assert [(problem["line"], problem["setting"]) for problem in problems] == [
+        (2, "maximum-pool-size"), (3, "leakDetectionThreshold")
+    ]  # fmt: skip
+
+
+def test_a_default_has_no_line(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u)")
+    (problem,) = checked(poolsize_here, "db.py", code=3)["problems"]
+    assert (problem["line"], problem["setting"]) == (None, "pool_recycle")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["a.py"], "a.py: only --check takes files"),
+        (["--check", "a.py", "--app-threads=3"], "--app-threads also needs the recommended connections"),
+        (["--check", "a.py", "--reserve=200"], "--reserve 200: keep fewer than --max-connections 151"),
+    ],
+)
+def test_what_a_check_can_not_use_is_refused(
+    poolsize_here: Command, tmp_path: Path, words: list[str], line: str
+) -> None:
+    (tmp_path / "a.py").write_text(ENGINE.format(5))
+    done = poolsize_here("config", *(["--for", "go", "--size=9"] if words == ["a.py"] else []), *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert line in done.stderr
