@@ -29,6 +29,7 @@ from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.setting import facts, repeat_command
+from poolsize.present.text.short_of_run import labelled
 from poolsize.present.text.tables import (
     application_table,
     estimators_table,
@@ -110,6 +111,7 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "size": size,
         "range": range_text(answer),
         "limit": _limit_sentence(answer),
+        "labelled": [(label, text) for label, text in labelled(answer) if text and label != "Latency"],
         "verdict": answer.verdict or "",
         "warnings": warning_sentences(each for each in answer.findings if not isinstance(each, UNDER_CHECKS)),
         "failed": _failed(analysis),
@@ -121,7 +123,7 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "applications_title": APPLICATIONS,
         "applications": application_table(answer),
         "engines_title": alone if answer.measured_in is None else "In the application, set",
-        "engines": engine_lines(answer),
+        "engines": () if answer.in_doubt else engine_lines(answer),
         "curve": knee_text(analysis),
         "throughput": throughput_table(analysis),
         "latency": latency_table(analysis) if analysis.knows_p95 else None,

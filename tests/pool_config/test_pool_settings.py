@@ -145,9 +145,12 @@ def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
 @pytest.mark.parametrize("stack", STACKS)
 def test_json_and_text_agree(poolsize_here: Command, stack: str) -> None:
     words = ["config", "--for", stack, "--run", str(EXAMPLES["oltp_read_write-mysql"])]
-    text, answer = poolsize_here(*words), json.loads(poolsize_here(*words, "--json").stdout)
+    text, answer = poolsize_here(*words, "--why"), json.loads(poolsize_here(*words, "--json").stdout)
     assert text.returncode == 0, text.stderr
     assert answer["text"] == text.stdout
+    brief, settings = poolsize_here(*words).stdout, text.stdout.partition("Beyond these settings:")[0]
+    assert brief.startswith(settings.rstrip(" #/-\n"))
+    assert ("with --why" in brief) == bool(answer["advice"])
     assert answer["file"] == STACKS[stack].file
     assert answer["pool_size"] == recommend(example("oltp_read_write-mysql")).pool_size
 

@@ -31,7 +31,7 @@ def run_in_short(answer: Recommendation, commands: Sequence[str]) -> str:
         refusals = [sentence(each) for each in others if each.severity is Severity.REFUSAL]
         why = [("Why" if not place else "", text) for place, text in enumerate(refusals)]
         return "\n".join([*first, short_answer(headline(answer), why, commands)])
-    return "\n".join([*first, short_answer(headline(answer), [*_labelled(answer), caution(others)], commands)])
+    return "\n".join([*first, short_answer(headline(answer), [*labelled(answer), caution(others)], commands)])
 
 
 def in_fleet(answer: Recommendation) -> str:
@@ -42,7 +42,7 @@ def in_fleet(answer: Recommendation) -> str:
     return f"can use {answer.connections:,} connections at once, by the run{interval}."
 
 
-def _labelled(answer: Recommendation) -> Iterator[Labelled]:
+def labelled(answer: Recommendation) -> Iterator[Labelled]:
     """Yield why the pool size is the answer, what limits throughput, and for which clients it is.
 
     The last is for an answer that is not in doubt, and that nothing else was asked of.
