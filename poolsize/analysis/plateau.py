@@ -57,7 +57,7 @@ class Plateau:
 
     @property
     def capacity(self) -> float:
-        """Throughput of the best measured size on the fitted curve, per second; at a fixed rate, the rate."""
+        """The highest point of the fitted curve, per second; at a fixed rate, the rate."""
         return self.threshold / (1 - self.tolerance)
 
 

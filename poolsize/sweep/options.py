@@ -97,7 +97,7 @@ class SweepOptions:
     )] = None
     interval: Annotated[float | None, Option(
         "--interval", "Largest ratio of the upper to the lower end of the answer's 95 % range. A search ends when the "
-        "recommended size probably reaches 95 % of capacity, and either the range is within this ratio, or the "
+        "recommended size is probably within 5 % of capacity, and either the range is within this ratio, or the "
         "recommended size is probably not much larger than needed.",
         "1.5", readers.decimal, readers.write_decimal, settled=False, replayed=True, group=Group.EXPERT,
     )] = None

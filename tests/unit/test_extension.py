@@ -134,10 +134,10 @@ def test_the_command_that_an_answer_advises_extends_the_run(runs: Mapping[str, P
     path = runs["short"].rename(runs["short"].with_name("a b.jsonl"))
     steps = len(load_run(path).steps)
     text = poolsize_here("recommend", "--run", str(path)).stdout
-    (command,) = [line.removeprefix("  Next").strip() for line in text.splitlines() if "--resume" in line]
+    (command,) = [line.removeprefix("  Next").strip() for line in text.splitlines() if "poolsize sweep" in line]
     assert poolsize_here(*shlex.split(command)[1:]).returncode == 0
     assert len(load_run(path).steps) > steps
-    assert "--resume" not in poolsize_here("recommend", "--run", str(path)).stdout
+    assert "poolsize sweep" not in poolsize_here("recommend", "--run", str(path)).stdout
 
 
 @pytest.mark.parametrize("changes", [{"users": 3}, {"workload": "evil"}, {"search": None, "sizes": [1, 2]}])

@@ -88,7 +88,7 @@ def test_a_busy_load_generator_puts_an_answer_in_doubt_and_does_not_forbid_it() 
     )
     assert answer.verdict == "generator-limited"
     assert answer.pool_size in {2, 3}
-    assert recommendation_text(answer).endswith(f"In the application, set POOL_SIZE={answer.pool_size}.")
+    assert "POOL_SIZE=" not in recommendation_text(answer)  # nothing to paste while it is in doubt
 
 
 @pytest.mark.long

@@ -10,8 +10,8 @@ from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
 OF_VENDOR = (
-    "max_connections follows the instance's memory. Its cores are vCPUs, which are mostly hyper-threads: give --cores "
-    "with --threads-per-core 2."
+    "max_connections follows the instance's memory. Its cores are vCPUs. On x86 a vCPU is mostly a hyper-thread: give "
+    "--cores with --threads-per-core 2. On ARM, such as Graviton, it is a core."
 )
 PLATFORMS: Mapping[Platform, str] = {
     Platform.AURORA: f"Amazon Aurora: {OF_VENDOR}",
