@@ -187,7 +187,7 @@ def _rates(analysis: "Analysis") -> "Vector":
 
 def _measured(analysis: "Analysis", size: int, rate: float) -> AtRate | None:
     times = TotalTimes(*(analysis.by_size.latency_ms(quantile, size) for quantile in ("p95", "p99_9")))
-    return None if isnan(times.p99_9) else AtRate(rate, times, measured=True)
+    return None if isnan(times.p99_9) else AtRate(rate, times, measured=analysis.by_size.is_measured(size))
 
 
 def _step_at_rate(analysis: "Analysis", size: int, rate: float) -> "VerifiedStep | None":

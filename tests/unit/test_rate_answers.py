@@ -122,6 +122,13 @@ def test_the_price_table_has_the_measured_times_at_the_rate() -> None:
     assert "The total times were measured at this arrival rate." in text
 
 
+def test_the_times_of_a_size_between_the_measured_ones_are_not_called_measured() -> None:
+    answer = recommend(at_a_rate(P95_MS), current=6)
+    measured = {price.pool_size: price.at_rate.measured for price in answer.prices if price.at_rate}
+    assert measured == {size: size in P95_MS for size in (2, 4, 6, 8)}
+    assert "computed" in recommendation_text(answer)
+
+
 def test_a_limit_that_a_larger_size_keeps_decides_at_a_rate() -> None:
     answer = recommend(analyze(at_a_rate(P95_MS)), LatencyLimits(max_p95_ms=100))
     assert (answer.pool_size, answer.verdict) == (4, "measured")
