@@ -17,7 +17,7 @@ import click
 
 from poolsize.analysis import checks
 from poolsize.analysis.speed import speed_check
-from poolsize.command_line.sweep_options import GroupedCommand, in_groups
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
@@ -109,12 +109,12 @@ machine.
 COMMANDS_INTRODUCTION = """
 # Commands
 
-`poolsize COMMAND --help`, and `poolsize sweep --help-all`, print the same in a terminal. Results go to standard output;
-progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if the work failed (for
-example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in the second case the
-text or JSON is still printed. It is 2 for bad input, and 3 if a check (`config --check`) found something wrong; the
-text or JSON is then printed. It is 130 after Ctrl-C, 141 if the program that reads standard output is gone, and 143
-after SIGTERM.
+`poolsize COMMAND --help` prints the same in a terminal; of a command with groups of options, `--help-all` does. Results
+go to standard output; progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if
+the work failed (for example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in
+the second case the text or JSON is still printed. It is 2 for bad input, and 3 if a check (`config --check`) found
+something wrong; the text or JSON is then printed. It is 130 after Ctrl-C, 141 if the program that reads standard output
+is gone, and 143 after SIGTERM.
 
 A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
 
@@ -190,16 +190,15 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def _section(name: str) -> str:
     context = click.Context(cli, info_name="poolsize")
     command = cli.get_command(context, name)
-    assert command is not None
+    assert isinstance(command, GroupedCommand)
     usage = " ".join(["poolsize", name, *command.collect_usage_pieces(context)])
     text = inspect.cleandoc(command.help or "")
-    if isinstance(command, GroupedCommand):
-        options = "".join(
-            f"\n### {group.value}\n{_options(parameters)}" for group, parameters in in_groups(command.params).items()
-        )
-    else:
-        options = _options(command.params)
-    return f"\n## {name}\n\n    {usage}\n\n{text}\n{options}"
+    options = "".join(
+        (f"\n### {heading}\n" if command.groups else "") + _options(parameters)
+        for heading, parameters in command.in_groups(command.params).items()
+    )
+    examples = "\n".join(f"    # {purpose}\n    {example}" for purpose, example in command.examples.items())
+    return f"\n## {name}\n\n    {usage}\n\n{text}\n{options}\nExamples:\n\n{examples}\n"
 
 
 def _options(parameters: Sequence[click.Parameter]) -> str:

@@ -1,7 +1,6 @@
 """The options of a sweep as options of a command, and their flags in errors."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -12,57 +11,8 @@ from poolsize.sweep.option import Group
 from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
 
 Command = Callable[..., None]
-AFTER_FIRST_SENTENCE = re.compile(r"  \[default: |(?<=\.) (?=[A-Z])")
-
-
-class GroupedCommand(click.Command):
-    """A command that lists its options in groups.
-
-    `--help` shows the first sentence of each option, without the options for experts; `--help-all` shows everything.
-    """
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.params.append(
-            click.Option(
-                ["--help-all"],
-                is_flag=True,
-                is_eager=True,
-                expose_value=False,
-                callback=_show_all,
-                help="Show every option in full, with its default, and exit.",
-            )
-        )
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the groups."""
-        shows_all = ctx.meta.get(__name__, False)
-        for group, parameters in in_groups(self.get_params(ctx)).items():
-            if group is Group.EXPERT and not shows_all:
-                continue
-            records = [record for parameter in parameters if (record := parameter.get_help_record(ctx))]
-            if not shows_all:
-                records = [(names, AFTER_FIRST_SENTENCE.split(text)[0]) for names, text in records]
-            with formatter.section(group.value):
-                formatter.write_dl(records)
-        if not shows_all:
-            formatter.write(f"\nOptions for experts, and all defaults: {ctx.command_path} --help-all\n")
-
-
-def in_groups(parameters: Iterable[click.Parameter]) -> Mapping[Group, list[click.Parameter]]:
-    """Return the parameters of each group; one that SweepOptions does not have is of what everybody needs."""
-    groups: dict[Group, list[click.Parameter]] = {group: [] for group in Group}
-    for parameter in parameters:
-        option = OPTIONS.get(parameter.name or "")
-        groups[option.group if option else Group.COMMON].append(parameter)
-    return groups
-
-
-def _show_all(ctx: click.Context, _: click.Parameter, typed: bool) -> None:
-    if typed and not ctx.resilient_parsing:
-        ctx.meta[__name__] = True
-        click.echo(ctx.get_help())
-        ctx.exit()
+GROUPS = {group.value: tuple(name for name, option in OPTIONS.items() if option.group is group) for group in Group}
+"""Heading -> the parameters of a group of a sweep's options."""
 
 
 def sweep_options(names: Iterable[str], usage: Mapping[str, str] | None = None) -> Callable[[Command], Command]:

@@ -12,21 +12,37 @@ import click
 from poolsize.errors import BadInput, Interrupted, PoolsizeError, did_you_mean
 from poolsize.terminal import guarded_output
 
-COMMANDS = {
-    "recommend": "Recommend a pool size: from the formula, from a measured run, or for a traffic.",
-    "fleet": "Divide the database's connections among services, instances and processes.",
-    "config": "Write the configuration of a connection pool, with the reason of each setting.",
-    "sweep": "Measure pool sizes on a real server and recommend one.",
-    "application": "Create or test the file that describes your application, for sweep --application.",
-    "analyze": "Show the figures of a run by pool size, and plot them.",
-    "compare": "Compare runs, and show which differences are significant.",
-    "report": "Write a run's answer, reasons and plots as one page.",
-    "predict": "Predict throughput and latency with other cores, round trips or users.",
-    "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
-    "scenario": "Repeat a published experiment on this machine.",
-    "import": "Convert sysbench logs or a Locust history to a recording or a run.",
-    "notebook": "Open a notebook on one run or several.",
+START = {
+    "In a second": "poolsize recommend --cores 8",
+    "Your traffic": "poolsize recommend --rate 400/s --usage-time 15ms --instances 6",
+    "Measured": "poolsize sweep",
 }
+"""Kind of answer -> the command to start with."""
+GROUPS = {
+    "Get a number": {
+        "recommend": "Recommend a pool size: from the formula, from a measured run, or for a traffic.",
+        "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
+    },
+    "Measure": {
+        "sweep": "Measure pool sizes on a real server and recommend one.",
+        "application": "Create or test the file that describes your application, for sweep --application.",
+    },
+    "Put it to use": {
+        "config": "Write the configuration of a connection pool, with the reason of each setting.",
+        "fleet": "Divide the database's connections among services, instances and processes.",
+        "analyze": "Show the figures of a run by pool size, and plot them.",
+        "compare": "Compare runs, and show which differences are significant.",
+        "report": "Write a run's answer, reasons and plots as one page.",
+    },
+    "Advanced": {
+        "predict": "Predict throughput and latency with other cores, round trips or users.",
+        "scenario": "Repeat a published experiment on this machine.",
+        "import": "Convert sysbench logs or a Locust history to a recording or a run.",
+        "notebook": "Open a notebook on one run or several.",
+    },
+}
+"""Heading -> its commands and what they do. The documentation's pages have the same headings."""
+COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 MODULES = {
     "compare": "poolsize.comparison.command",
     "explain": "poolsize.explanation.command",
@@ -64,10 +80,15 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(import_module(module_of(cmd_name)), function)
         return command
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 (click's signature)
-        """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands to start with, all commands without importing them, and the options."""
+        with formatter.section("Start here"):
+            formatter.write("".join(f"  {answer:<14}{command}\n" for answer, command in START.items()))
+        width = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:<{width}}", text) for name, text in commands.items()])
+        click.Command.format_options(self, ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

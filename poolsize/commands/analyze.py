@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from poolsize.analysis.analysis import analyze as summarize
+from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.present.text.analysis import analysis_json, analysis_text
 from poolsize.runs.store import load_run, resume_command
@@ -12,7 +13,14 @@ from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    others=OUTPUT,
+    examples={
+        "The figures of a run": "poolsize analyze run.jsonl",
+        "The same, with a plot": "poolsize analyze run.jsonl --plot run.png",
+    },
+)
 @click.argument("run")
 @plot_option
 @json_option

@@ -9,7 +9,8 @@ import click
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
-from poolsize.command_line.fleet_options import FleetOptions, fleet_options, plan_of_run
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
+from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, GroupedCommand
 from poolsize.command_line.options import Encryption, Form, encryption_options, flag, form_options, is_typed
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
@@ -29,9 +30,24 @@ MOST_SERVICES = 1_000
 WITH_WEIGHT, WITH_RATE = "NAME:INSTANCES:PROCESSES:WEIGHT", "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
 KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_p99_ms"}
 """Name of a value in an error -> its key in a file of services, where that has another name."""
+GROUPS = {
+    "The connections to divide": ("size", "cores", "run_path"),
+    FLEET: (*FLEET_OPTIONS, "services", "services_file"),
+    DATABASE: ("url", "ssl_mode", "ssl_ca"),
+}
+"""Heading -> the parameters of its options."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=OUTPUT,
+    examples={
+        "Divide 40 connections among 24 processes": "poolsize fleet --size 40 --instances 6 --processes 4",
+        "Two services, each with its own traffic": "poolsize fleet --service shop:6:4:400/s:15ms "
+        "--service mail:2:2:40/s:8ms",
+    },
+)
 @click.option(
     "--size",
     type=int,

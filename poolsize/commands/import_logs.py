@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.errors import BadInput
 from poolsize.recordings.importers import read_logs
 from poolsize.recordings.recording import write_recording
@@ -15,7 +16,14 @@ MOST_SHOWN = 30
 """Pool sizes that are listed one by one."""
 
 
-@click.command("import")
+@click.command(
+    "import",
+    cls=GroupedCommand,
+    examples={
+        "A run from logs of sysbench": "poolsize import threads-1.log threads-8.log --output run.jsonl",
+        "A recording from the history of Locust": "poolsize import shop_stats_history.csv --output curve.csv",
+    },
+)
 @click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--cores", type=int, help="Physical cores of the database's host, if --output is a run.")
 @click.option("--disks", type=int, help="Disks of the database's host, if --output is a run.")

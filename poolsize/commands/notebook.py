@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.run_file import complete_run
 from poolsize.comparison.command import compare_files
 from poolsize.comparison.text import run_names
@@ -27,7 +28,13 @@ NAMED_RUNS = 3
 """The file name of a comparison names at most so many runs."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "A notebook on your run": "poolsize notebook run.jsonl",
+        "A notebook that compares two runs": "poolsize notebook before.jsonl after.jsonl",
+    },
+)
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 def notebook(runs: tuple[str, ...]) -> None:
     """Open a notebook that analyses one run or compares several runs. Without RUN, it shows an example.

@@ -9,6 +9,7 @@ import click
 from poolsize.answer.from_formula import from_formula
 from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
+from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     LIMITS,
     Encryption,
@@ -42,9 +43,25 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
 
 OF_THREADS = ("app_threads", "connections_per_thread")
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
+GROUPS = {
+    DATABASE: ("cores", "disks", "cache_hit_rate", "ssd", "threads_per_core", "url", "ssl_mode", "ssl_ca"),
+    TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:]),
+    RUN: ("run_path", "app_cpu_time_ms", "app_cores", *LIMITS),
+    FLEET: FLEET_OPTIONS,
+}
+"""Heading -> the parameters of its options."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=OUTPUT,
+    examples={
+        "A number to start from: the database's host has 8 cores": "poolsize recommend --cores 8",
+        "The pool size that your traffic needs": "poolsize recommend --rate 400/s --usage-time 15ms --instances 6",
+        "The answer of a measured run": "poolsize recommend --run run.jsonl",
+    },
+)
 @click.option("--cores", type=int, help="Physical cores of the DATABASE's host.  [default: this machine's]")
 @click.option(
     "--disks", type=int, default=1, show_default=True, help="Disks of the database's host that hold the data."

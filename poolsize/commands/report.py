@@ -6,12 +6,18 @@ import click
 
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import limit_options, require_writable
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "A page to send to others": "poolsize report run.jsonl --output run.html",
+    },
+)
 @click.argument("run")
 @click.option(
     "--output",

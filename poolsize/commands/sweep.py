@@ -12,9 +12,10 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_unless, next_commands
-from poolsize.command_line.sweep_options import GroupedCommand, sweep_options
+from poolsize.command_line.sweep_options import GROUPS, sweep_options
 from poolsize.errors import BadInput
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
 from poolsize.present.text.recommendation import recommendation_json
@@ -31,6 +32,7 @@ from poolsize.sweep.opening import (
     require_server_options,
     typed_workload,
 )
+from poolsize.sweep.option import Group
 from poolsize.sweep.options import DEFAULT_WORKLOAD, NAMES_ANOTHER, OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.sweep.replay import replay
@@ -39,7 +41,17 @@ from poolsize.terminal import pasteable
 from poolsize.units import count
 
 
-@click.command(cls=GroupedCommand)
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=Group.COMMON.value,
+    expert=Group.EXPERT.value,
+    examples={
+        "A measured answer on this machine, with a private server": "poolsize sweep",
+        "Your own server, whose host has 16 cores": "poolsize sweep --url mysql://USER@HOST/ --cores 16",
+        "The pool inside your application": "poolsize sweep --application shop.toml",
+    },
+)
 @sweep_options(OPTIONS)
 @current_option
 @json_option

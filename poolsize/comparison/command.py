@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
 from poolsize.comparison.comparison import Comparison
@@ -15,7 +16,12 @@ from poolsize.errors import BadInput
 from poolsize.units import count
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "A server before and after a change": "poolsize compare before.jsonl after.jsonl",
+    },
+)
 @click.argument("runs", nargs=-1, metavar="RUN RUN...")
 @click.option(
     "--across",

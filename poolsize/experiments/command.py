@@ -11,6 +11,7 @@ import click
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.speed import with_speed_checks
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import is_typed, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
@@ -45,7 +46,13 @@ TAKEN = (
 """Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "The scenarios": "poolsize scenario --list",
+        "Repeat the experiment on a full pool": "poolsize scenario exhaustion",
+    },
+)
 @click.argument("name", required=False)
 @click.option("--list", "lists", is_flag=True, help="List the scenarios: question, source and length.")
 @click.option("--full", is_flag=True, help="Measure at the published scale, which takes longer.")

@@ -8,6 +8,7 @@ from typing import BinaryIO
 import click
 
 from poolsize.bounds import shown
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option, read_by
 from poolsize.errors import BadInput
 from poolsize.explanation.events import Event, find_events
@@ -22,7 +23,13 @@ LONGEST_LINE = 2**16
 """Bytes of a line that are searched; the rest of a longer line is skipped."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "What an error means": "poolsize explain 'ERROR 1040 (HY000): Too many connections'",
+        "The errors of a log": "poolsize explain < app.log",
+    },
+)
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
 @click.option(
     "--usage-time",

@@ -11,7 +11,8 @@ import click
 
 from poolsize.answer.fleet import ServerLimit, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
-from poolsize.command_line.fleet_options import FleetOptions, fleet_options, limit_of, plan_of_run
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
+from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     Encryption,
     encryption_options,
@@ -22,7 +23,7 @@ from poolsize.command_line.options import (
     read_by,
 )
 from poolsize.command_line.run_file import complete_run, measured_answer, supply_of, traffic_with
-from poolsize.command_line.traffic_options import TrafficOptions, traffic_options
+from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import FOUND_WRONG, BadInput, WorkFailed
 from poolsize.pool_config.proxy import proxy_findings, shared_connections, shared_service
 from poolsize.pool_config.reasons import traffic_findings
@@ -40,8 +41,25 @@ from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.sweep.readers import positive_milliseconds
 
+GROUPS = {
+    "What to write or check": ("stack", "lists", "checked"),
+    "The recommended connections": ("size", "run_path"),
+    TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:], "caller_timeout_seconds"),
+    DATABASE: ("url", "ssl_mode", "ssl_ca"),
+    FLEET: FLEET_OPTIONS,
+}
+"""Heading -> the parameters of its options."""
 
-@click.command()
+
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=OUTPUT,
+    examples={
+        "The lines to paste, for a recommended size": "poolsize config --for hikaricp --size 8",
+        "Check the settings that you have": "poolsize config --check application.yml",
+    },
+)
 @click.option("--for", "stack", metavar="STACK", help="What to configure, e.g. hikaricp; --list shows all.")
 @click.option("--list", "lists", is_flag=True, help="List the stacks.")
 @click.option(

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from poolsize.analysis.analysis import analyze
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, read_by, save_plot
 from poolsize.predict.prediction import WhatIf
 from poolsize.predict.prediction import predict as predict_from
@@ -14,7 +15,13 @@ from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "The same workload on 16 cores": "poolsize predict run.jsonl --cores 16",
+        "500 users who pause for a second": "poolsize predict run.jsonl --users 500 --think-time 1s",
+    },
+)
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
 @click.option(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.errors import BadInput, Interrupted, PoolsizeError
 from poolsize.service_under_test import APPLICATION_MODULE
 from poolsize.terminal import pasteable
@@ -25,7 +26,13 @@ LISTING_SECONDS = 60
 """The longest time that Locust may take to load the Locust file."""
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples={
+        "Create the file": "poolsize application init shop.toml",
+        "Test each part of the file once": "poolsize application check shop.toml",
+    },
+)
 @click.argument("action", type=click.Choice(["init", "check"]))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(

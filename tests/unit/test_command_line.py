@@ -263,7 +263,7 @@ def test_without_the_notebook_extra_one_line_names_it(
 def test_no_command_at_all_is_the_help(poolsize_here: Command) -> None:
     done = poolsize_here()
     assert (done.returncode, done.stderr) == (0, "")
-    assert "Commands:" in done.stdout
+    assert "Start here:" in done.stdout
 
 
 def test_no_server_program_is_named_with_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

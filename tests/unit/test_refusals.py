@@ -60,7 +60,7 @@ def stored(path: Path, users: int = 64) -> Path:
         # typos
         (["swep"], "swep is not a command; did you mean sweep?"),
         (["Recomend"], "did you mean recommend?"),
-        (["frobnicate"], "the commands are recommend, fleet, config, sweep"),
+        (["frobnicate"], "the commands are recommend, explain, sweep, application"),
         (["sweep", "--workload", "oltp_read_wirte"], "did you mean oltp_read_write?"),
         (["sweep", "--replay", "cisko"], "did you mean cisco?"),
         # a Java URL
