@@ -118,7 +118,8 @@ def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     from poolsize.present.text.recommendation import engine_lines
     from poolsize.terminal import pasteable
 
-    extend = extending_command(path, run, answer)
+    limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
+    extend = "" if limited else extending_command(path, run, answer)
     if answer.pool_size is None or answer.in_doubt:
         return [extend] if extend else []
     if answer.measured_in is not None:

@@ -6,15 +6,17 @@ from typing import Any
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
-from poolsize.answer.fleet_plan import FewerProcesses, FleetPlan, Proxy, RaiseLimit
+from poolsize.answer.fleet_plan import FleetPlan
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
-from poolsize.present.text.short import SAME, TWO_LINES, leading, short_answer
+from poolsize.present.text.short import SAME, TWO_LINES, Labelled, leading, short_answer
 from poolsize.present.text.short import caution as short_caution
 from poolsize.units import count
 
+ALTERNATIVE = "Alternative: "
+"""Begins the sentences that name what else would fit."""
 CONFIGURE = "poolsize config --for STACK --size CONNECTIONS --instances N --processes N"
 """The next command: connections are those of all processes of a service."""
 
@@ -29,8 +31,9 @@ def fleet_text(plan: FleetPlan) -> str:
 
 def fleet_in_short(plan: FleetPlan, usable: str = "") -> str:
     """Return a fleet's answer in a few lines. usable: the sentence that says what the database can use, or ""."""
+    size = count(plan.size, "connection")
     return pools_in_short(
-        plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings, usable
+        plan.pools, f"of {size} in all", _table(plan), plan.findings, usable or f"can use {size} at once."
     )
 
 
@@ -41,13 +44,23 @@ def pools_in_short(
     if not pools:
         return pools_text(pools, basis, table, findings)
     reasons = [each for each in findings if each.severity is Severity.REASON]
-    why = [
-        ("Or" if isinstance(each, FewerProcesses | Proxy | RaiseLimit) else "Why", leading(sentence(each), TWO_LINES))
-        for each in reasons[:1]
-    ]
-    labelled = [("Database", usable), *why, short_caution(findings)]
+    labelled = [("Database", usable), *map(_labelled, reasons[:1]), short_caution(findings)]
     several = table.as_text() if len(pools) > 1 else ""
-    return short_answer(_headline(pools, basis), labelled, [CONFIGURE, SAME], several)
+    return short_answer(_headline(pools, basis), labelled, [_configure(pools), SAME], several)
+
+
+def _labelled(reason: Finding) -> Labelled:
+    text = leading(sentence(reason), TWO_LINES)
+    return ("Or", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
+
+
+def _configure(pools: Sequence[ServicePool]) -> str:
+    """Return the command for the configuration: of a single service, with all its connections."""
+    if len(pools) > 1:
+        return CONFIGURE
+    (pool,) = pools
+    of_service = f"--instances {pool.service.instances} --processes {pool.service.processes}"
+    return f"poolsize config --for STACK --size {pool.connections} {of_service}"
 
 
 def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding]) -> str:

@@ -41,7 +41,8 @@ def bullets(lines: Iterable[str]) -> str:
 def paragraph(text: str, mark: str = "") -> str:
     """Return a text wrapped like the bullets. mark: what its first line begins with; the others are indented by it."""
     width = terminal_width() or PIPED
-    return textwrap.fill(text, width, initial_indent=mark, subsequent_indent=" " * len(mark))
+    indent = " " * len(mark)
+    return textwrap.fill(text, width, initial_indent=mark, subsequent_indent=indent, break_on_hyphens=False)
 
 
 class Table(QuickRecord):

@@ -26,6 +26,6 @@ def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
     if sizes is None:
         return ""
     low, high = sizes
-    return (
-        f"95 % range {({'high': f'{low} or more', 'low': f'{high} or less'}).get(open_end or '') or sizes_text(sizes)}"
-    )
+    if open_end:
+        return f"95 % range {f'{low} or more' if open_end == 'high' else f'{high} or less'}"
+    return f"95 % range {f'only {low}' if low == high else sizes_text(sizes)}"

@@ -89,7 +89,7 @@ def headline(answer: Recommendation) -> str:
     interval = range_text(answer)
     for finding in answer.findings:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
-            interval += f", loses at most {at_most(finding.greatest_loss)} of throughput"
+            interval += f"; this size loses at most {at_most(finding.greatest_loss)} of throughput"
     interval = f" ({interval})" if interval else ""
     usage = ""
     if answer.application is not None:

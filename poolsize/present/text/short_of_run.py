@@ -79,10 +79,11 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 
 def _of_plateau(finding: OnPlateau) -> str:
     """Return the measured throughput; with the fitted curve's where they differ."""
-    measured, highest = per_second(finding.throughput), highest_text(finding.highest, finding.users)
+    highest = highest_text(finding.highest, finding.users)
+    share, of_measured = finding.fitted / finding.capacity, finding.throughput / finding.capacity
+    measured = f"{per_second(finding.throughput)}, {100 * of_measured:.0f} %"
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
-    share = finding.fitted / finding.capacity
+        return f"{measured} of {highest}." if of_measured <= 1 else f"{per_second(finding.throughput)}, {highest}."
     was = "measured" if finding.measured_below is None else "between its measured neighbours"
     return f"{100 * share:.0f} % of {highest} by the fitted curve ({per_second(finding.fitted)}; {was}: {measured})."
 
@@ -91,9 +92,9 @@ def _beyond(answer: Recommendation) -> str:
     """Return what the largest measured pool does, where more connections only queue."""
     for finding in answer.findings:
         if isinstance(finding, QueueInDatabase):
-            usage = " to ".join(milliseconds(each) for each in (finding.answer_usage_ms, finding.usage_ms))
-            reached = f"With {count(finding.largest, 'connection')}: {per_second(finding.throughput)}"
-            return f" {reached}, and usage time rises from {usage}."
+            usage_ms, at_largest_ms = milliseconds(finding.answer_usage_ms), milliseconds(finding.usage_ms)
+            reached = f"{count(finding.largest, 'connection')} reach {per_second(finding.throughput)}"
+            return f" {reached}, with a usage time of {at_largest_ms} in place of {usage_ms}."
     return ""
 
 
@@ -102,5 +103,6 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     if answer.application:
         return ""
     sizes = {size.added_ms: size.pool_size for size in answer.application_sizes}
-    others = ", ".join(f"for {added} ms: {sizes[added]:,}" for added in ADDED_MS if added in sizes)
-    return f"clients that add {milliseconds(finding.client_ms)} to a transaction; {others} (--usage-time)."
+    others = ", ".join(f"{added} ms: {sizes[added]:,}" for added in ADDED_MS if added in sizes)
+    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction, as the load generator does"
+    return f"{own}. If yours add {others} (--usage-time)."

@@ -33,10 +33,9 @@ def traffic_text(answer: TrafficAnswer) -> str:
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     doubts = [finding for finding in answer.findings if isinstance(finding, BeyondSupply | LimitBound)]
-    if_kept = _if_kept(doubts)
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
-        f"Use {each_and_together(answer.plan.pools[0])}{if_kept}.",
+        f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
@@ -55,19 +54,19 @@ def traffic_in_short(answer: TrafficAnswer) -> str:
     first = [paragraph(sentence(each) if each is doubts[0] else leading(sentence(each))) for each in doubts]
     (of_pool,) = answer.plan.pools
     config = "poolsize config --for STACK, with the same traffic and fleet"
-    headline = f"Use {each_and_together(of_pool)}{_if_kept(doubts)}."
+    headline = f"{_use(doubts)} {each_and_together(of_pool)}."
     return "\n".join(
         [*first, short_answer(headline, [*_labelled(answer, doubts), short_caution(others)], [config, SAME])]
     )
 
 
-def _if_kept(doubts: Sequence[Finding]) -> str:
-    return ", if usage times do not grow" if any(isinstance(doubt, BeyondSupply) for doubt in doubts) else ""
+def _use(doubts: Sequence[Finding]) -> str:
+    return "If the database could serve them:" if any(isinstance(each, BeyondSupply) for each in doubts) else "Use"
 
 
 def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labelled]:
     """Yield the three numbers that bound a pool, without those that a doubt names."""
-    pools, supply, load = answer.traffic.service.pools, answer.supply, answer.load
+    supply, load = answer.supply, answer.load
     reasons = {
         type(each): leading(sentence(each), FOUR_LINES if isinstance(each, WaitsElsewhere) else TWO_LINES)
         for each in answer.findings
@@ -79,14 +78,15 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     yield "Need", reasons.get(KeepsWait) or next(iter(reasons.values()), "")
     in_use = ""
     if load:
-        in_use = f"{number(load.mean)} are in use on average, more than {load.quantile(OFTEN):,} rarely"
+        rarely = f"more than {load.quantile(OFTEN):,} for at most 0.1 % of the time"
+        in_use = f"Of all connections, {number(load.mean)} are in use on average, {rarely}."
     if supply:
         basis = {"formula": "the formula", "measured": "the run"}.get(supply.basis, "your --size")
-        yield "Database", f"can use {supply.connections:,} at once, by {basis}; {in_use}."
+        yield "Database", f"can use {supply.connections:,} at once, by {basis}. {in_use}"
     else:
-        yield "In use", f"{in_use}."
+        yield "In use", in_use
     if answer.limit is not None:
-        yield "Limits", f"allow {answer.limit:,} in each process, {answer.limit * pools:,} together."
+        yield "Limits", f"allow at most {answer.limit:,} in each process, in a rolling deploy too."
     if answer.knee_rate:
         yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
 
