@@ -56,25 +56,23 @@ def prices(analysis: Analysis, further_sizes: tuple[int | None, ...], latency: L
     measured = [size.pool_size for size in analysis.valid_sizes]
     between = [size for size in further_sizes if size and measured[0] <= size <= measured[-1]]
     return tuple(
-        Price(size, throughput_loss(analysis, size), _fitted_loss(analysis, size), latency(size))
+        Price(size, throughput_loss(analysis, size), _loss(analysis, analysis.fitted_at(size)), latency(size))
         for size in sorted({*measured, *between})
     )
 
 
 def throughput_loss(analysis: Analysis, size: float) -> float:
-    """Return the share of capacity that a size loses, by the fitted curve; at a fixed rate 0.
+    """Return the share of capacity that a size loses, as measured, or by the fitted curve between measured sizes.
 
-    size: a part of a connection is a mean of several pools.
+    0 at a fixed rate. size: a part of a connection is a mean of several pools.
     """
-    if analysis.curve is None or analysis.plateau is None:
-        return 0.0
-    return round(1 - analysis.throughput_at(size) / analysis.plateau.capacity, DIGITS)
+    return _loss(analysis, analysis.throughput_at(size))
 
 
-def _fitted_loss(analysis: Analysis, size: int) -> float:
+def _loss(analysis: Analysis, throughput: float) -> float:
     if analysis.curve is None or analysis.plateau is None:
         return 0.0
-    return round(1 - analysis.fitted_at(size) / analysis.plateau.capacity, DIGITS)
+    return round(1 - throughput / analysis.plateau.capacity, DIGITS)
 
 
 def current_size(analysis: Analysis, size: int, current: int) -> Finding:

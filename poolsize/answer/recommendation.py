@@ -81,7 +81,8 @@ class Recommendation(QuickRecord):
     @property
     def in_doubt(self) -> bool:
         """Whether the pool size is not to be used before a further measurement."""
-        return self.verdict not in {None, "measured", "not-the-limit"} or bool(self.doubts)
+        has_doubt = self.pool_size is None or self.verdict not in {None, "measured", "not-the-limit"}
+        return has_doubt or bool(self.doubts)
 
     @property
     def doubts(self) -> tuple[Finding, ...]:

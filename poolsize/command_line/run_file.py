@@ -115,17 +115,20 @@ def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:
 
 def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
-    from poolsize.present.text.recommendation import engine_lines
+    from poolsize.answer.latency_limit import LimitDecides
+    from poolsize.present.text.recommendation import application_line
     from poolsize.terminal import pasteable
 
     limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
     extend = "" if limited else extending_command(path, run, answer)
-    if answer.pool_size is None or answer.in_doubt:
+    if answer.in_doubt:
         return [extend] if extend else []
     if answer.measured_in is not None:
-        return [f"set {line} in the application" for line in engine_lines(answer)]
-    divided = pasteable("poolsize", "fleet", "--run", path, "--instances", "I", "--processes", "P")
-    return [divided, pasteable("poolsize", "config", "--for", "STACK", "--run", path), *([extend] if extend else [])]
+        return [application_line(answer)]
+    of_options = answer.application is not None or any(isinstance(each, LimitDecides) for each in answer.findings)
+    size = ("--size", answer.connections) if of_options else ("--run", path)  # a run alone has another answer
+    divided = pasteable("poolsize", "fleet", *size, "--instances", "I", "--processes", "P")
+    return [divided, pasteable("poolsize", "config", "--for", "STACK", *size), *([extend] if extend else [])]
 
 
 def end_unless(found: object) -> None:

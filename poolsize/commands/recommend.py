@@ -161,7 +161,11 @@ def recommend(
         click.echo(_json(answer, plan, inspection))
     else:
         commands = next_commands(run_path, analysis.run, answer) if run_path and analysis else []
-        text = _with_evidence(answer, plan, analysis) if form == "why" else _in_short(answer, plan, commands)
+        at_rate = demand.rate is not None
+        is_short = form == "short"
+        text = (
+            _in_short(answer, plan, commands, at_rate=at_rate) if is_short else _with_evidence(answer, plan, analysis)
+        )
         click.echo("\n\n".join(filter(None, [text, _inspection(inspection)])))
     end_unless(answer.pool_size)
     end_unless(plan is None or plan.pools)
@@ -278,18 +282,18 @@ def _with_evidence(answer: Recommendation, plan: "FleetPlan | None", analysis: "
     return f"{text}\n\n{paragraph(scope(analysis.run))}"
 
 
-def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[str]) -> str:
-    """Return the answer in a few lines. commands: to type next."""
+def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[str], *, at_rate: bool) -> str:
+    """Return the answer in a few lines. commands: to type next. at_rate: whether an arrival rate was typed."""
     if plan:
-        from poolsize.present.text.fleet import fleet_in_short
+        from poolsize.present.text.fleet import answer_divided_in_short
         from poolsize.present.text.short_of_run import in_fleet
 
-        return fleet_in_short(plan, in_fleet(answer))
+        return answer_divided_in_short(plan, answer, in_fleet(answer))
     if answer.basis == "formula":
         return formula_in_short(answer)
     from poolsize.present.text.short_of_run import run_in_short
 
-    return run_in_short(answer, [*commands, SAME])
+    return run_in_short(answer, [*commands, SAME], at_rate=at_rate)
 
 
 def _json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:

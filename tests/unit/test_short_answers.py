@@ -1,6 +1,7 @@
 """Short answers: at most 12 lines, which say the size of the JSON, and lead to the evidence."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ COMMANDS = (
     "recommend --cores 4 --app-threads 3 --connections-per-thread 9 --ssd",
     f"{TRAFFIC} --rate 400/s --cores 8 --max-connections 1000",
     f"{TRAFFIC} --rate 400/s --current 40",
+    "recommend --rate 400/s --usage-time 15ms --app-threads 2",
+    "recommend --run {scan} --max-p95 760ms",
+    "recommend --run {search} --max-p95 760ms --instances 2",
     f"{TRAFFIC} --rate 40000/s --cores 8 --burst 3x",
     f"{TRAFFIC} --rate 4000/s --cores 8 --max-connections 60",
     "recommend --run {scan} --rate 40/s --instances 3 --current 10",
@@ -31,20 +35,36 @@ COMMANDS = (
 
 def printed(poolsize: Command, command: str) -> str:
     """What a command prints, which does its work."""
-    scan = EXAMPLES["scan-mariadb"]
-    done = poolsize(*(word.format(scan=scan) for word in command.split()))
+    runs = {"scan": EXAMPLES["scan-mariadb"], "search": EXAMPLES["search-mariadb"]}
+    done = poolsize(*(word.format_map(runs) for word in command.split()))
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
+RUNS = [f"recommend --run {path}" for path in EXAMPLES.values()]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, *RUNS])
 def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command, command: str) -> None:
     text, values = printed(poolsize_here, command), json.loads(printed(poolsize_here, f"{command} --json"))
     assert len(text.splitlines()) <= MOST_LINES, text
     assert text.splitlines()[-1].endswith("--why: reasons, tables and all cautions")
-    size = (values.get("fleet") or values).get("pool_size")
-    if size is not None and not values.get("fleet"):
-        assert f" {size:,} connection" in text
+    pools = (values.get("fleet") or values).get("pools") or [values]
+    sizes = [pool["pool_size"] for pool in pools]
+    named = re.findall(r"^(?:Use|Start with|If the database could serve them:) ([\d,]+) connection", text, re.MULTILINE)
+    assert named == ([f"{size:,}" for size in sizes] if len(sizes) == 1 else [])
+
+
+@pytest.mark.parametrize("command", [command for command in [*COMMANDS, *RUNS] if "--run" in command])
+def test_the_next_commands_configure_the_pool_size_of_the_answer(poolsize_here: Command, command: str) -> None:
+    answer = json.loads(printed(poolsize_here, f"{command} --json"))
+    for line in printed(poolsize_here, command).splitlines():
+        if "poolsize config --for STACK -" in line:
+            words = line[line.index("config") :].replace("STACK", "hikaricp").split()
+            configured = json.loads(poolsize_here(*words, "--json").stdout)
+            of_process = answer.get("fleet") or answer
+            pools = of_process.get("pools") or [of_process]
+            assert [configured["pool_size"]] == [pool["pool_size"] for pool in pools]
 
 
 @pytest.mark.parametrize("command", [*COMMANDS, *(f"recommend --run {path}" for path in EXAMPLES.values())])
@@ -52,7 +72,7 @@ def test_the_evidence_contains_the_first_line_of_the_answer(poolsize_here: Comma
     sized = next(
         line
         for line in printed(poolsize_here, command).splitlines()
-        if line.startswith(("Use ", "Start ", "Pool sizes"))
+        if line.startswith(("Use ", "Start ", "Pool sizes", "If the database could"))
     )
     assert sized in printed(poolsize_here, f"{command} --why")
 

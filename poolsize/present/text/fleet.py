@@ -7,12 +7,12 @@ from typing import Any
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
 from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
-from poolsize.present.text.short import SAME, TWO_LINES, Labelled, leading, short_answer
-from poolsize.present.text.short import caution as short_caution
+from poolsize.present.text.short import SAME, TWO_LINES, Labelled, brief, leading, main_caution, short_answer
 from poolsize.units import count
 
 ALTERNATIVE = "Alternative: "
@@ -29,12 +29,21 @@ def fleet_text(plan: FleetPlan) -> str:
     return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
 
 
-def fleet_in_short(plan: FleetPlan, usable: str = "") -> str:
-    """Return a fleet's answer in a few lines. usable: the sentence that says what the database can use, or ""."""
+def fleet_in_short(plan: FleetPlan) -> str:
+    """Return a fleet's answer in a few lines."""
     size = count(plan.size, "connection")
-    return pools_in_short(
-        plan.pools, f"of {size} in all", _table(plan), plan.findings, usable or f"can use {size} at once."
-    )
+    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, f"can use {size} at once.")
+
+
+def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str) -> str:
+    """Return an answer that a fleet divides, in a few lines, with what puts it in doubt.
+
+    usable: the sentence that says what the database can use, or "".
+    """
+    first = [paragraph(brief(each)) for each in answer.findings if each.leads or each.is_doubt]
+    others = [each for each in answer.findings if not (each.leads or each.is_doubt)]
+    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable)
+    return "\n".join([*first, pools])
 
 
 def pools_in_short(
@@ -44,7 +53,8 @@ def pools_in_short(
     if not pools:
         return pools_text(pools, basis, table, findings)
     reasons = [each for each in findings if each.severity is Severity.REASON]
-    labelled = [("Database", usable), *map(_labelled, reasons[:1]), short_caution(findings)]
+    today = [("Today", sentence(each)) for each in reasons if each.code.startswith("current_")]
+    labelled = [("Database", usable), *map(_labelled, reasons[:1]), *today, main_caution(findings)]
     several = table.as_text() if len(pools) > 1 else ""
     return short_answer(_headline(pools, basis), labelled, [_configure(pools), SAME], several)
 

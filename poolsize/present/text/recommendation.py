@@ -5,12 +5,12 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
+from poolsize.answer.from_formula import DeadlockFloor
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
-from poolsize.present.text.short import SAME, leading, short_answer
-from poolsize.present.text.short import caution as short_caution
+from poolsize.present.text.short import SAME, leading, main_caution, short_answer
 from poolsize.units import at_most, count, milliseconds
 
 if TYPE_CHECKING:
@@ -53,12 +53,13 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
 def formula_in_short(answer: Recommendation) -> str:
     """Return the formula's answer in a few lines."""
     formula = answer.formula
-    floors = [sentence(each) for each in answer.findings if each.code == "deadlock_floor"]
+    floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
     disks = f"{formula.effective_disks:g} effective disk{'' if formula.effective_disks == 1 else 's'}"
-    why = f"{count(formula.cores, 'core')} * 2 + {disks} = {formula.connections}"
+    rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
+    why = f"{count(formula.cores, 'core')} * 2 + {disks} = {formula.connections}{rounded}"
     labelled = [("Why", f"{why}. Physical cores of the database's host; hyper-threads don't count.")]
     labelled += [("", leading(text)) for text in floors]
-    return short_answer(headline(answer), [*labelled, short_caution(answer.findings)], [sweep_command(answer), SAME])
+    return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
 
 
 def sweep_command(answer: Recommendation) -> str:
@@ -80,7 +81,9 @@ def headline(answer: Recommendation) -> str:
     """Return the first line: the pool size with its range, and the verdict where it is in doubt."""
     if answer.pool_size is None:
         return f"No pool size can be recommended from this run.  [{answer.verdict}]"
-    scope = ", counted over all processes" if any(isinstance(each, ToDivide) for each in answer.findings) else ""
+    of_process = answer.basis == "formula" and answer.pool_size != answer.formula.connections  # the deadlock floor
+    is_total = not of_process and any(isinstance(each, ToDivide) for each in answer.findings)
+    scope = ", counted over all processes" if is_total else ""
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}{scope}."
     from poolsize.answer.warnings import WideRange
@@ -94,8 +97,8 @@ def headline(answer: Recommendation) -> str:
     usage = ""
     if answer.application is not None:
         usage = f" for a usage time of {milliseconds(answer.application.usage_time_ms)}"
-    doubt = "." if answer.verdict == "measured" else f"  [{answer.verdict}]"
-    return f"Use {pool_size_text(answer)}{usage}{scope}{interval}{doubt}"
+    end = "." if answer.verdict == "measured" else f"  [{answer.verdict}]"
+    return f"Use {pool_size_text(answer)}{usage}{scope}{interval}{end}"
 
 
 def pool_size_text(answer: Recommendation) -> str:
@@ -127,12 +130,17 @@ def engine_lines(answer: Recommendation) -> tuple[str, ...]:
     return tuple(lines) or (engine_line(answer.pool_size),)
 
 
+def application_line(answer: Recommendation) -> str:
+    """Return what to set in an application whose own pool was measured."""
+    return f"In the application, set {' and '.join(engine_lines(answer)) or f'the pool size to {answer.pool_size}'}"
+
+
 def _engines(answer: Recommendation) -> str:
-    lines = engine_lines(answer)
-    if answer.pool_size is None or answer.in_doubt:
+    if answer.in_doubt:
         return ""
     if answer.measured_in is not None:
-        return f"In the application, set {' and '.join(lines) or f'the pool size to {answer.pool_size}'}."
+        return f"{application_line(answer)}."
+    lines = engine_lines(answer)
     if len(lines) == 1:
         return f"If a single process uses the database: {lines[0]}"
     title = "If a single process uses the database, a pool for each length of transaction:"

@@ -47,11 +47,12 @@ def scope(run: Run) -> str:
     """Return the sentence that says where and for how long a run was measured."""
     setting = run.setting
     server = f"{setting.server.flavor} {setting.server.version}, " if setting.server else ""
-    source = f"the recording {setting.recording}" if setting.recording else f"{server}{count(setting.cores, 'core')}"
-    load = "" if setting.recording else f"; {count(run.workers, 'worker')} on {setting.client.usable_cpus:g} CPUs"
+    steps = f"{count(len(run.steps), 'step')} of {counted_seconds(run.steps)} each"
+    if setting.recording:
+        return f"Replayed: the recording {setting.recording}; {steps}. The answer holds for the recorded server."
     return (
-        f"Measured: {run.plan.workload} on {source}{load}; {count(len(run.steps), 'step')} of "
-        f"{counted_seconds(run.steps)} each. The answer holds for this server, these data and this workload."
+        f"Measured: {run.plan.workload} on {server}{count(setting.cores, 'core')}; {count(run.workers, 'worker')} "
+        f"generated load; {steps}. The answer holds for this server, these data and this workload."
     )
 
 

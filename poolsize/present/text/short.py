@@ -13,7 +13,7 @@ SAME = f"the same with {WHY}: reasons, tables and all cautions"
 """The last line of an answer's next commands."""
 LABEL = 9
 """Columns of a line's label."""
-TWO_LINES, FOUR_LINES = 150, 300
+TWO_LINES, FOUR_LINES, ANY_LENGTH = 150, 300, 10_000
 """Characters of a text that takes so many lines."""
 SENTENCE = re.compile(r"(?<=\.) ")
 Labelled = tuple[str, str]
@@ -42,10 +42,10 @@ def leading(text: str, most: int = 0) -> str:
     return first
 
 
-def caution(findings: Iterable[Finding]) -> Labelled:
+def main_caution(findings: Iterable[Finding]) -> Labelled:
     """Return the most important warning, with its way out and the number of the others; "" without a warning.
 
-    findings: in the order to read them. Whoever reads the short answer is told by it that all clients share the size.
+    findings: in the order to read them. That all clients share the size stands in the first line.
     """
     warnings = [each for each in findings if each.severity is not Severity.REASON and not isinstance(each, ToDivide)]
     if not warnings:
@@ -55,9 +55,11 @@ def caution(findings: Iterable[Finding]) -> Labelled:
 
 
 def brief(finding: Finding) -> str:
-    """Return the first sentences of a finding, with its way out."""
+    """Return the first sentences of a finding, more of them where it puts the answer in doubt, with its way out."""
+    whole = sentence(finding)
+    text = leading(whole, FOUR_LINES if finding.is_doubt or finding.leads else TWO_LINES)
     way_out = getattr(finding, "way_out", None)
-    if way_out is None:
-        return leading(sentence(finding), TWO_LINES)
+    if way_out is None or text == whole:
+        return text
     action = leading(way_out_text(way_out)).rstrip(".")
-    return f"{leading(sentence(finding))} {action[0].upper()}{action[1:]}."
+    return text if action.casefold() in text.casefold() else f"{text} {action[0].upper()}{action[1:]}."

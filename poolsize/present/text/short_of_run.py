@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 
+from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.application import ApplicationPool, DatabaseSize
 from poolsize.answer.finding import Severity
 from poolsize.answer.latency_limit import LimitDecides, LimitKept
+from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes, NoTotalTimes
 from poolsize.answer.price import CurrentNotMeasured, CurrentNotTheLimit, CurrentSize
 from poolsize.answer.reasons import CarriesRate, LimitedBy, OnPlateau, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
@@ -14,7 +16,7 @@ from poolsize.present.text.recommendation import headline
 from poolsize.present.text.sentences.bottlenecks import bottleneck_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.reasons import highest_text
-from poolsize.present.text.short import Labelled, brief, caution, leading, short_answer
+from poolsize.present.text.short import Labelled, brief, leading, main_caution, short_answer
 from poolsize.units import count, milliseconds, per_second
 
 ADDED_MS = (5, 20)
@@ -23,52 +25,77 @@ ALIKE = 0.02
 """Throughputs that differ by a smaller share are not told apart."""
 
 
-def run_in_short(answer: Recommendation, commands: Sequence[str]) -> str:
-    """Return the answer of a run in at most 12 lines. commands: to type next."""
+def run_in_short(answer: Recommendation, commands: Sequence[str], *, at_rate: bool = False) -> str:
+    """Return the answer of a run in at most 12 lines.
+
+    commands: to type next. at_rate: whether an arrival rate was asked for, at which the answer has the total times.
+    """
     first = [paragraph(brief(finding)) for finding in answer.findings if finding.leads]
     others = [finding for finding in answer.findings if not finding.leads]
     if answer.pool_size is None:
         refusals = [sentence(each) for each in others if each.severity is Severity.REFUSAL]
         why = [("Why" if not place else "", text) for place, text in enumerate(refusals)]
         return "\n".join([*first, short_answer(headline(answer), why, commands)])
-    return "\n".join([*first, short_answer(headline(answer), [*labelled(answer), caution(others)], commands)])
+    texts = [*labelled(answer, at_rate=at_rate), main_caution(others)]
+    return "\n".join([*first, short_answer(headline(answer), texts, commands)])
 
 
 def in_fleet(answer: Recommendation) -> str:
     """Return the sentence that says what the database can use, above the pools of a fleet."""
+    if answer.pool_size is None or answer.connections is None or answer.measured_in is not None:
+        return ""
+    can_use = f"can use {count(answer.connections, 'connection')} at once"
     if answer.basis == "formula":
-        return f"can use {answer.connections:,} connections at once, by the formula."
+        return f"{can_use}, by the formula."
     interval = f" ({range_text(answer)})" if answer.range else ""
-    return f"can use {answer.connections:,} connections at once, by the run{interval}."
+    return f"{can_use}, by the run{interval}."
 
 
-def labelled(answer: Recommendation) -> Iterator[Labelled]:
+def labelled(answer: Recommendation, *, at_rate: bool = False) -> Iterator[Labelled]:
     """Yield why the pool size is the answer, what limits throughput, and for which clients it is.
 
-    The last is for an answer that is not in doubt, and that nothing else was asked of.
+    The clients are left out where the answer is in doubt, and where an option asked for something else.
+    at_rate: as in run_in_short.
     """
-    asked = (LimitKept, LimitDecides, CurrentSize, CurrentNotMeasured)
-    alone = not answer.in_doubt and not any(isinstance(each, asked) for each in answer.findings)
+    of_options = (LimitKept, LimitDecides, CurrentSize, CurrentNotMeasured)
+    is_plain = not (answer.in_doubt or at_rate or any(isinstance(each, of_options) for each in answer.findings))
     reached = "".join(_reached(answer))
     yield "Why", f"{reached}{_beyond(answer)}" if reached else ""
     for finding in answer.findings:
         match finding:
             case LimitKept() | LimitDecides():
                 yield "Latency", sentence(finding)
+            case LimitedBy(name=BottleneckName.GENERATOR) if answer.in_doubt:
+                yield "Limit", f"{finding.name}."
             case LimitedBy():
                 yield "Limit", bottleneck_text(finding.name, finding.values)
-            case DatabaseSize() if alone and answer.application_sizes:
+            case DatabaseSize() if is_plain and answer.application_sizes:
                 yield "For", _clients(answer, finding)
+            case ModelledTimes() | MeasuredTimes() | NoTotalTimes() if at_rate:
+                yield "Latency", _at_rate(answer) or sentence(finding)
             case CurrentSize() | CurrentNotMeasured() | CurrentNotTheLimit():
                 yield "Today", leading(sentence(finding))
+
+
+def _at_rate(answer: Recommendation) -> str:
+    """Return the total times of the answer at the arrival rate; "" where they are not known."""
+    for price in answer.prices:
+        if price.pool_size == answer.pool_size and price.at_rate and price.at_rate.total_ms:
+            total, how = price.at_rate.total_ms, "measured" if price.at_rate.measured else "computed"
+            times = f"p95 {milliseconds(total.p95)}, p99.9 {milliseconds(total.p99_9)}"
+            return f"total time at {per_second(price.at_rate.rate)}: {times} ({how})."
+    return ""
 
 
 def _reached(answer: Recommendation) -> Iterator[str]:
     """Yield the throughput of the answer, beside capacity."""
     for finding in answer.findings:
         match finding:
-            case OnPlateau():
+            case OnPlateau() if finding.pool_size == answer.pool_size:
                 yield _of_plateau(finding)
+            case OnPlateau() if answer.throughput is not None:
+                share = answer.throughput / finding.capacity
+                yield f"{per_second(answer.throughput)}, {100 * min(share, 1):.0f} % of capacity."
             case ApplicationPool():
                 share = finding.throughput / finding.capacity
                 network = "by the closed network fitted to the run"

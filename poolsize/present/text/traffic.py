@@ -9,20 +9,40 @@ from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
 from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
-from poolsize.answer.traffic_findings import OFTEN, BeyondSupply, CurrentPool, KeepsWait, LimitBound, WaitsElsewhere
+from poolsize.answer.traffic_findings import (
+    OFTEN,
+    BeyondSupply,
+    CurrentPool,
+    KeepsWait,
+    LimitBound,
+    TooFewThreads,
+    WaitsElsewhere,
+)
 from poolsize.present.text.fleet import CONFIGURE, each_and_together, pools_in_short, pools_text, pools_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
-from poolsize.present.text.short import FOUR_LINES, SAME, TWO_LINES, Labelled, leading, short_answer
-from poolsize.present.text.short import caution as short_caution
+from poolsize.present.text.short import (
+    ANY_LENGTH,
+    FOUR_LINES,
+    SAME,
+    TWO_LINES,
+    Labelled,
+    leading,
+    main_caution,
+    short_answer,
+)
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
 
 OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the same traffic and fleet"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
+BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
+"""Basis of what the database can use -> its name."""
+FIRST = (BeyondSupply, LimitBound, TooFewThreads)
+"""Doubts that stand before the pool size."""
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -32,7 +52,7 @@ def traffic_text(answer: TrafficAnswer) -> str:
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
-    doubts = [finding for finding in answer.findings if isinstance(finding, BeyondSupply | LimitBound)]
+    doubts = [finding for finding in answer.findings if isinstance(finding, FIRST)]
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
         f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
@@ -49,15 +69,19 @@ def traffic_in_short(answer: TrafficAnswer) -> str:
     """Return the pool size, the three numbers that bound it, the most important warning, and the next commands."""
     if answer.need is None:
         return traffic_text(answer)
-    doubts = [each for each in answer.findings if isinstance(each, BeyondSupply | LimitBound)]
+    doubts = [each for each in answer.findings if isinstance(each, FIRST)]
     others = [each for each in answer.findings if each not in doubts]
-    first = [paragraph(sentence(each) if each is doubts[0] else leading(sentence(each))) for each in doubts]
     (of_pool,) = answer.plan.pools
     config = "poolsize config --for STACK, with the same traffic and fleet"
     headline = f"{_use(doubts)} {each_and_together(of_pool)}."
     return "\n".join(
-        [*first, short_answer(headline, [*_labelled(answer, doubts), short_caution(others)], [config, SAME])]
+        [*_first(doubts), short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [config, SAME])]
     )
+
+
+def _first(doubts: Sequence[Finding]) -> list[str]:
+    """Return what stands before the pool size: the first doubt, and the first sentences of the others."""
+    return [paragraph(leading(sentence(each), 0 if place else ANY_LENGTH)) for place, each in enumerate(doubts)]
 
 
 def _use(doubts: Sequence[Finding]) -> str:
@@ -65,7 +89,7 @@ def _use(doubts: Sequence[Finding]) -> str:
 
 
 def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labelled]:
-    """Yield the three numbers that bound a pool, without those that a doubt names."""
+    """Yield today's pool size and the three numbers that bound a pool, without those that a doubt names."""
     supply, load = answer.supply, answer.load
     reasons = {
         type(each): leading(sentence(each), FOUR_LINES if isinstance(each, WaitsElsewhere) else TWO_LINES)
@@ -81,8 +105,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         rarely = f"more than {load.quantile(OFTEN):,} for at most 0.1 % of the time"
         in_use = f"Of all connections, {number(load.mean)} are in use on average, {rarely}."
     if supply:
-        basis = {"formula": "the formula", "measured": "the run"}.get(supply.basis, "your --size")
-        yield "Database", f"can use {supply.connections:,} at once, by {basis}. {in_use}"
+        yield "Database", f"can use {supply.connections:,} at once, by {BASES[supply.basis]}. {in_use}".strip()
     else:
         yield "In use", in_use
     if answer.limit is not None:
@@ -93,7 +116,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
     pools, supply, limit = answer.traffic.service.pools, answer.supply, answer.limit
-    basis = "" if supply is None else {"formula": "the formula", "measured": "the run"}[supply.basis]
+    basis = "" if supply is None else BASES[supply.basis]
     needed = (NONE, NONE) if answer.need is None else (f"{answer.need:,}", f"{answer.need * pools:,}")
     allowed = (NONE, "not known") if limit is None else (f"{limit:,}", f"{limit * pools:,}")
     return Table(
@@ -211,11 +234,10 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic in a few lines, with a row for each service."""
     if not plan.pools:
         return traffic_fleet_text(plan)
-    doubts = [sentence(each) for each in plan.findings if _is_doubt(each)]
-    first = [paragraph(text if text is doubts[0] else leading(text)) for text in doubts]
+    doubts = [each for each in plan.findings if _is_doubt(each)]
     others = [each for each in plan.findings if not _is_doubt(each)]
     answer = pools_in_short(plan.pools, "by the traffic of each service", _services_table(plan), others)
-    return "\n".join([*first, answer])
+    return "\n".join([*_first(doubts), answer])
 
 
 def _is_doubt(finding: Finding) -> bool:

@@ -123,9 +123,9 @@ def listed(sizes: Mapping[str, int]) -> str:
 
 register_templates(
     {
-        fleet_plan.PoolSizeKept: "The pool size of {pool_size} is kept for each pool. The run's bottleneck is in the "
-        "application ({bottleneck}), so the {measured_pools:#pool} of the run do not show what the database can use. "
-        "Whether it can use {connections:#connection} was not measured.",
+        fleet_plan.PoolSizeKept: "Each pool keeps its size of {pool_size}. Whether the database can use "
+        "{connections:#connection} was not measured. The run's bottleneck is in the application ({bottleneck}), so the "
+        "{measured_pools:#pool} of the run do not show what the database can use.",
         fleet_plan.FleetSize: lambda finding: (
             "All pools together have {connections:,} of the recommended {size:#connection}. With pools that are larger "
             "by 1, they would have more than {size:,}."

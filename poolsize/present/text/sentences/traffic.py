@@ -230,10 +230,11 @@ register_templates(
         of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
         of.SupplyUnknown: lambda finding: (
-            "In use at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} "
-            "for at most 0.1 % of the time. By the formula, "
+            "What the database can use is not known: add --cores of its host, or a measured --run. In use at once, by "
+            "all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for at most 0.1 % "
+            "of the time. By the formula, "
             + ("the busiest second" if finding.has_bursts else "that")
-            + " takes {cores:#core} or more: add --cores of the database's host, or a measured --run."
+            + " takes {cores:#core} or more."
         ),
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",

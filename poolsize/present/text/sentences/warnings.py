@@ -215,14 +215,14 @@ register_templates(
         warnings.SizeUnconfirmed: "Nothing shows that the application's pool had the measured sizes. Give `database` "
         "or `metrics` in the application's file: then each step is checked.",
         verdict.NotTheLimit: lambda finding: (
-            "The pool is not the limit: no measured pool size limits throughput. "
+            "The pool is not the limit: no measured pool size limits throughput. The smallest measured pool that was "
+            "never full has {pool_size:#connection}: with {users:#user}, {in_use:number} were in use on average, and "
+            "at most {most_in_use} at once."
             + (
-                "The smallest measured pool, {smallest:#connection}, had {smallest_in_use:number} in use on average. "
+                " The smallest measured pool, {smallest:#connection}, had {smallest_in_use:number} in use on average."
                 if finding.smallest < finding.pool_size
                 else ""
             )
-            + "The smallest measured pool that was never full has {pool_size:#connection}: with {users:#user}, "
-            "{in_use:number} were in use on average, and at most {most_in_use} at once."
         ),
         verdict.GeneratorLimited: "A worker (a process that generates load) was saturated, or its event loop was late. "
         "So {pool_size:#connection} is the answer for this load generator, and the database may need another pool "
