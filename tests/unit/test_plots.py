@@ -180,6 +180,11 @@ def test_the_other_titles_are_findings_where_there_are_any() -> None:
     assert titles.of_processors(answer_of(replayed)) == "Busy cores"
 
 
+def test_waiting_in_the_load_generator_is_not_called_waiting_in_the_database() -> None:
+    assert titles.of_processors(answer_of(run)) == "The load generator is the bottleneck"
+    assert titles.of_wait_and_usage(run(), answer_of(run)) == "Wait time and usage time"
+
+
 def test_without_an_answer_the_title_says_so_and_no_line_is_drawn() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=1))
     answer = recommend(analysis)
