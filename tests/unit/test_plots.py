@@ -17,6 +17,7 @@ from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import SizeUnconfirmed
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_compared, plot_differences
 from poolsize.predict.plots import plot_prediction
@@ -170,6 +171,12 @@ def test_the_title_of_the_throughput_plot_is_the_finding(curve: dict[int, int], 
 def test_the_title_of_the_throughput_plot_says_what_a_latency_limit_does(max_p95_ms: float, title: str) -> None:
     answer = recommend(searched(), LatencyLimits(max_p95_ms=max_p95_ms))
     assert titles.of_throughput(searched(), answer) == title
+
+
+def test_the_title_of_the_throughput_plot_calls_no_answer_in_doubt_enough() -> None:
+    answer = answer_of(searched)
+    doubted = replace(answer, findings=(SizeUnconfirmed(), *answer.findings))
+    assert titles.of_throughput(searched(), doubted) == "The answer is in doubt"
 
 
 def test_the_other_titles_are_findings_where_there_are_any() -> None:

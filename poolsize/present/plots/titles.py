@@ -48,6 +48,8 @@ def of_throughput(analysis: Analysis, answer: Recommendation | None) -> str:
         if kind in findings:
             largest = getattr(findings[kind], "largest", answer.pool_size)
             return title.format(size=size, largest=count(largest, "connection"))
+    if answer.in_doubt:
+        return "The answer is in doubt"
     rate = analysis.setting.plan.rate
     purpose = f" for {per_second(rate)}" if rate else f": more add {_gain(analysis)}"
     return f"{size} {'is' if answer.pool_size == 1 else 'are'} enough{purpose}"
