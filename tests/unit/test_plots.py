@@ -205,6 +205,13 @@ def test_the_smallest_the_largest_and_the_answer_have_lines_of_their_own() -> No
     assert labels == {"1 connection", "8 connections (answer)", "64 connections", "other sizes"}
 
 
+def test_the_nearest_measured_size_is_not_called_the_answer() -> None:
+    ax = plots.plot_distribution(Figure().subplots(), run(), replace(answer_of(run), pool_size=9))
+    labels = {line.get_label() for line in ax.lines}
+    assert "8 connections (nearest to the answer)" in labels
+    assert not any("(answer)" in str(label) for label in labels)
+
+
 def test_a_long_run_is_drawn_with_few_points() -> None:
     short = a_run({1: 100, 2: 200})
     long = replace(
