@@ -8,23 +8,25 @@ import re
 from pathlib import Path
 
 from rich.console import Console
-from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME, SVG_EXPORT_THEME
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
+from poolsize.command_line.run_file import next_commands
 from poolsize.present.text.progress import ProgressBar
-from poolsize.present.text.short import SAME
 from poolsize.present.text.short_of_run import run_in_short
 from poolsize.runs.store import load_run
 from poolsize.sweep.events import StepDone, SweepStarted
+from poolsize.terminal import pasteable
 
 ROOT = Path(__file__).parents[1]
 RUN = ROOT / "data/examples/search-mariadb.jsonl"
-LIGHT = TerminalTheme((255, 255, 255), (36, 41, 47), list(SVG_EXPORT_THEME.ansi_colors._colors[:8]))
+PRINTED = "search.jsonl"
+"""Path of the run, as the picture shows it."""
 WIDTH = 112
 FONTS = re.compile(r"\s*@font-face \{[^}]*\}")
 """Fonts that a viewer would load from a server of others."""
-PICTURES = {"light": LIGHT, "dark": SVG_EXPORT_THEME}
+PICTURES = {"light": DEFAULT_TERMINAL_THEME, "dark": SVG_EXPORT_THEME}
 """Name of a picture -> its colours."""
 
 
@@ -38,15 +40,16 @@ def drawn(name: str) -> str:
     bar = ProgressBar(console)
     bar.show(
         SweepStarted(
-            "search.jsonl", 1, 0, plan.step_seconds + plan.warm_up_seconds, search.budget_seconds,
+            PRINTED, 1, 0, plan.step_seconds + plan.warm_up_seconds, search.budget_seconds,
             to_verify=1, counted_seconds=plan.step_seconds, users=plan.users, largest=search.largest,
         )
     )  # fmt: skip
     for step in run.steps:
         bar.show(StepDone.of(step, again=False))
     console.print()
-    commands = ["poolsize config --for hikaricp --run search.jsonl", SAME]
-    console.print(run_in_short(recommend(analyze(run)), commands))
+    answer = recommend(analyze(run))
+    why = pasteable("poolsize", "recommend", "--run", PRINTED, "--why")
+    console.print(run_in_short(answer, [*next_commands(PRINTED, run, answer), why]))
     svg = console.export_svg(title="poolsize", theme=PICTURES[name], unique_id=f"terminal-{name}")
     return re.sub(r"[ \t]+$", "", FONTS.sub("", svg), flags=re.MULTILINE)
 

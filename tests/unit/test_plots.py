@@ -17,6 +17,7 @@ from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.warnings import SizeUnconfirmed
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_compared, plot_differences
 from poolsize.predict.plots import plot_prediction
@@ -172,12 +173,23 @@ def test_the_title_of_the_throughput_plot_says_what_a_latency_limit_does(max_p95
     assert titles.of_throughput(searched(), answer) == title
 
 
+def test_the_title_of_the_throughput_plot_calls_no_answer_in_doubt_enough() -> None:
+    answer = answer_of(searched)
+    doubted = replace(answer, findings=(SizeUnconfirmed(), *answer.findings))
+    assert titles.of_throughput(searched(), doubted) == "The answer is in doubt"
+
+
 def test_the_other_titles_are_findings_where_there_are_any() -> None:
     scan = recommend(searched())
     assert titles.of_wait_and_usage(searched(), scan) == "Beyond 2 connections, waiting moves into the database"
     assert titles.of_processors(scan) == "The server's CPU is the bottleneck"
     assert titles.of_wait_and_usage(replayed(), answer_of(replayed)) == "Wait time and usage time"
     assert titles.of_processors(answer_of(replayed)) == "Busy cores"
+
+
+def test_waiting_in_the_load_generator_is_not_called_waiting_in_the_database() -> None:
+    assert titles.of_processors(answer_of(run)) == "The load generator is the bottleneck"
+    assert titles.of_wait_and_usage(run(), answer_of(run)) == "Wait time and usage time"
 
 
 def test_without_an_answer_the_title_says_so_and_no_line_is_drawn() -> None:
@@ -191,6 +203,13 @@ def test_the_smallest_the_largest_and_the_answer_have_lines_of_their_own() -> No
     ax = plots.plot_distribution(Figure().subplots(), run(), answer_of(run))
     labels = {line.get_label() for line in ax.lines if not str(line.get_label()).startswith("_")}
     assert labels == {"1 connection", "8 connections (answer)", "64 connections", "other sizes"}
+
+
+def test_the_nearest_measured_size_is_not_called_the_answer() -> None:
+    ax = plots.plot_distribution(Figure().subplots(), run(), replace(answer_of(run), pool_size=9))
+    labels = {line.get_label() for line in ax.lines}
+    assert "8 connections (nearest to the answer)" in labels
+    assert not any("(answer)" in str(label) for label in labels)
 
 
 def test_a_long_run_is_drawn_with_few_points() -> None:

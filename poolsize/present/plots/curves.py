@@ -81,7 +81,7 @@ def plot_throughput(
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
-        band(ax, analysis.curve, THROUGHPUT, "95 % band")
+        band(ax, analysis.curve, THROUGHPUT, "95 % band of the curve")
         ax.plot(analysis.curve.sizes, analysis.curve.mean, color=THROUGHPUT, label="fitted curve")
     for passed, face, label in ((True, THROUGHPUT, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.passed_all_checks is passed]
@@ -164,7 +164,8 @@ def plot_distribution(
         times_ms = quantiles(histogram, (1 - 10**-nines).tolist()) / 1000
         colour, line_style, width = styles.get(size.pool_size, (LIGHT, "-", 0.8))
         label = count(size.pool_size, "connection") if size.pool_size in styles else ""
-        label += " (answer)" if colour == ANSWER else ""
+        if answer and colour == ANSWER:
+            label += " (answer)" if size.pool_size == answer.pool_size else " (nearest to the answer)"
         ax.plot(nines, times_ms, color=colour, linestyle=line_style, linewidth=width, label=label or "_other")
         most_nines = max(most_nines, nines[-1])
     if len(analysis.sizes) > len(styles) and ax.lines:

@@ -7,14 +7,14 @@ from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.answer.finding import Finding
 from poolsize.answer.latency_limit import LimitBroken, LimitDecides
-from poolsize.answer.reasons import LimitedBy
+from poolsize.answer.reasons import LimitedBy, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import GeneratorLimited, NotTheLimit, OneSize, SmallestSize, StillRising, UsersLimited
 from poolsize.units import count, per_second
 
 LATENCY, BUSY_CORES = "Total time of a transaction", "Busy cores"
-GROWN, UNCHANGED = 1.5, 1.05
-"""Waiting moves into the database if usage times grow by this factor, and throughput by no more than that factor."""
+UNCHANGED = 1.05
+"""Waiting moves into the database only if throughput grows by less than this factor."""
 OF_BOTTLENECK = {
     BottleneckName.SERVER_CPU: "The server's CPU is the bottleneck",
     BottleneckName.GENERATOR: "The load generator is the bottleneck",
@@ -48,6 +48,8 @@ def of_throughput(analysis: Analysis, answer: Recommendation | None) -> str:
         if kind in findings:
             largest = getattr(findings[kind], "largest", answer.pool_size)
             return title.format(size=size, largest=count(largest, "connection"))
+    if answer.in_doubt:
+        return "The answer is in doubt"
     rate = analysis.setting.plan.rate
     purpose = f" for {per_second(rate)}" if rate else f": more add {_gain(analysis)}"
     return f"{size} {'is' if answer.pool_size == 1 else 'are'} enough{purpose}"
@@ -66,9 +68,10 @@ def _gain(analysis: Analysis) -> str:
 def of_wait_and_usage(analysis: Analysis, answer: Recommendation | None) -> str:
     """Return the title of the plot of wait and usage times."""
     if answer and answer.pool_size:
-        start, largest = analysis.by_size.nearest(answer.pool_size), analysis.sizes[-1]
-        grown = largest.usage.mean > GROWN * start.usage.mean and largest.wait.mean < start.wait.mean
-        if grown and largest.throughput.mean < UNCHANGED * start.throughput.mean:
+        start, largest = analysis.by_size.nearest(answer.pool_size), analysis.valid_sizes[-1]
+        queued = any(isinstance(finding, QueueInDatabase) and finding.in_database for finding in answer.findings)
+        no_faster = largest.throughput.mean < UNCHANGED * start.throughput.mean
+        if queued and no_faster and largest.wait.mean < start.wait.mean:
             return f"Beyond {count(start.pool_size, 'connection')}, waiting moves into the database"
     return "Wait time and usage time"
 
