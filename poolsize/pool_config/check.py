@@ -148,30 +148,42 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     return tuple(differences)
 
 
+def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
+    """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
+
+    A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
+    its own, such as application-prod.yml. The largest counts.
+    """
+    largest: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
+    for file in files:
+        for checked in file.pools:
+            place = checked.pool.place.partition(", profile ")[0]
+            key = (_without_profile(file.path), checked.pool.library.title, place)
+            if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
+                largest[key] = (file, checked)
+    return tuple(largest.values())
+
+
+def _without_profile(path: Path) -> Path:
+    """Return a path, the same for the files of all profiles of a Spring Boot application."""
+    name = path.stem.partition("-")[0]
+    of_spring = name in {"application", "bootstrap"} and path.suffix in {".yml", ".yaml", ".properties"}
+    return path.with_name(name) if of_spring else path
+
+
 def count_pools(files: Sequence[CheckedFile], service: Service, limit: ServerLimit) -> AllPools:
     """Return the pools of all files in all processes of a service, compared with the server's limit.
 
-    A profile has its own value of a pool, not a further pool: in a document of a file, or in a file of its own, such as
-    application-prod.yml. limit: without max_connections, MySQL's default holds. Raises BadInput for a limit that its
+    limit: without max_connections, MySQL's default holds. Raises BadInput for a limit that its
     reserve uses up.
     """
-    alternatives: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
-    unknown = 0
-    for file in files:
-        for checked in file.pools:
-            pool = checked.pool
-            if not checked.most_connections:
-                unknown += bool(pool.library.sizes)
-                continue
-            place, name = pool.place.partition(", profile ")[0], file.path.stem.partition("-")[0]
-            key = (file.path.parent, name, pool.library.title, place)
-            if key not in alternatives or checked.most_connections > _most(alternatives[key]):
-                alternatives[key] = (file, checked)
-    total = service_pool(service, sum(map(_most, alternatives.values())), limit)
+    of_process = pools_of_process(files)
+    left_out = [each for file in files for each in file.pools if each.pool.library.sizes and not each.most_connections]
+    total = service_pool(service, sum(map(_most, of_process)), limit)
     is_default = limit.max_connections is None
     usable = (replace(limit, max_connections=DEFAULT_MAX_CONNECTIONS) if is_default else limit).usable
     assert usable is not None
-    of_process, processes = tuple(alternatives.values()), service.pools_in_deploy(limit.surge)
+    processes = service.pools_in_deploy(limit.surge)
     alone = of_process[0][1].findings if processes == len(of_process) == 1 else ()
     is_said = any(isinstance(each, AboveServer) for each in alone)
     finding = None
@@ -180,7 +192,7 @@ def count_pools(files: Sequence[CheckedFile], service: Service, limit: ServerLim
             total.pool_size, len(of_process), service.pools, processes, usable, is_default,
             more_instances([service], limit),
         )  # fmt: skip
-    return AllPools(of_process, unknown, total, usable, finding)
+    return AllPools(of_process, len(left_out), total, usable, finding)
 
 
 def _most(counted: tuple[CheckedFile, CheckedPool]) -> int:

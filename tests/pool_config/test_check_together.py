@@ -120,6 +120,31 @@ def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) ->
     assert "The pools of a process fit if together they have: 50 connections." in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("db-reader.js", "db-writer.js"), "require('mysql2').createPool({{connectionLimit: {}}})\n"),
+        (("hikari-orders.properties", "hikari-users.properties"), "maximumPoolSize={}\n"),
+        (("db.js", "db.ts"), "require('mysql2').createPool({{connectionLimit: {}}})\n"),
+    ],
+)
+def test_files_that_are_no_profiles_have_pools_of_their_own(
+    poolsize_here: Command, tmp_path: Path, names: tuple[str, str], text: str
+) -> None:
+    for name, size in zip(names, (100, 90), strict=True):
+        (tmp_path / name).write_text(text.format(size))
+    done = poolsize_here("config", "--check", *names, "--max-connections=1000", "--json")
+    assert json.loads(done.stdout)["connections"] == 190
+
+
+@pytest.mark.parametrize("ending", ["yml", "yaml", "properties"])
+def test_files_of_profiles_are_no_further_pools(poolsize_here: Command, tmp_path: Path, ending: str) -> None:
+    line = "spring.datasource.hikari.maximum-pool-size" + ("={}\n" if ending == "properties" else ": {}\n")
+    for name, size in (("application", 10), ("application-prod", 50), ("application-eu-test", 3)):
+        (tmp_path / f"{name}.{ending}").write_text(line.format(size))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 50
+
+
 def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5) + "create_engine(u, **options)\n")
     text = " ".join(poolsize_here("config", "--check", "a.py", "--instances=2").stdout.split())
