@@ -6,6 +6,7 @@ from typing import Any
 
 from poolsize.answer.finding import Finding
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.findings import server_limit
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -23,7 +24,7 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
     """Return a JSON object.
 
     Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; limit: the
-    connections that the server's limit leaves to them; problems.
+    connections that the server's limit leaves to them; limit_is_default: whether that is MySQL's default; problems.
     files: file, pools, and more_pools: the number of further pools in the file.
     pools: library, place, settings, most_connections, findings, and differences. findings: also as sentences, in
     warnings and reasons. differences: null without a recommendation.
@@ -38,6 +39,7 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
         "connections": together.total.connections or None,
         "connections_in_deploy": together.total.connections_in_deploy or None,
         "limit": together.usable,
+        "limit_is_default": together.is_default,
         "problems": list(_problems(files, together)),
     }
     return json_text(values)
@@ -96,15 +98,26 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
 
 def _together_text(together: AllPools) -> Iterator[str]:
     total, service = together.total, together.total.service
-    left_out = f" Not counted: {count(together.unknown, 'pool')} of unknown size." if together.unknown else ""
+    is_single = len(together.of_process) == 1
     if together.finding:
-        yield f"Caution, for all pools together:\n{bullets([sentence(together.finding) + left_out])}"
+        subject = "the pool of each process, in all processes together" if is_single else "all pools together"
+        yield f"Caution, for {subject}:\n{bullets([sentence(together.finding) + _left_out(together)])}"
     elif len(together.of_process) > 1 or total.connections_in_deploy > total.pool_size:
+        subject = "The pool of each process, in all processes together," if is_single else "All pools together"
         usually = f"{count(total.connections, 'connection')} in {count(service.pools, 'process', 'processes')}"
         in_deploy = total.connections_in_deploy
         most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > total.connections else ""
-        limit = f" The server's limit leaves {together.usable:,}."
-        yield paragraph(f"All pools together may open {usually}{most}.{limit}{left_out}")
+        limit = f"{server_limit(is_default=together.is_default)} leaves {together.usable:,}."
+        yield paragraph(f"{subject} may open {usually}{most}. {limit}{_left_out(together)}")
+
+
+def _left_out(together: AllPools) -> str:
+    parts = [
+        f"{count(number, 'pool')} {what}"
+        for number, what in ((together.unknown, "of unknown size"), (together.unlimited, "without a limit"))
+        if number
+    ]
+    return f" Not counted: {' and '.join(parts)}." if parts else ""
 
 
 def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:

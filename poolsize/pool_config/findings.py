@@ -61,30 +61,38 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
     is_default: bool
     instances: MoreInstances
     words = "{0.together} {0.server} leaves {0.usable:,} for them. {0.fits}"
-    server = property(
-        lambda self: (
-            f"The default max_connections ({DEFAULT_MAX_CONNECTIONS})" if self.is_default else "The server's limit"
-        )
-    )
+    server = property(lambda self: server_limit(is_default=self.is_default))
 
     @property
     def together(self) -> str:
         """The connections in words, in a deploy and usually."""
-        each = self.of_process
+        each = count(self.of_process, "connection")
         if self.most == 1:
-            return f"All pools together may open {count(each, 'connection')}."
-        usually = f" Usually they may open {each * self.usual:,}, in {self.usual:,}." if self.usual < self.most else ""
-        opened = f"{count(each * self.most, 'connection')}, {each:,} in each of {self.most:,} processes"
-        return f"{in_deploy(self.instances)}, all pools together may open {opened}.{usually}"
+            return f"{'The pool' if self.pools == 1 else 'All pools together'} may open {each}."
+        subject = "the pool of each process, in all processes together," if self.pools == 1 else "all pools together"
+        opened = count(self.of_process * self.most, "connection")
+        usual = count(self.usual, "process", "processes")
+        usually = f" Usually they may open {self.of_process * self.usual:,}, in {usual}."
+        return (
+            f"{in_deploy(self.instances)}, {subject} may open {opened}. Each of {self.most:,} processes may open "
+            f"{self.of_process:,}.{usually if self.usual < self.most else ''}"
+        )
 
     @property
     def fits(self) -> str:
         """The largest pool that fits, in words."""
         largest = self.usable // self.most
-        if not largest:
-            return "No pool fits: there are more processes than connections."
+        if not self.usable:
+            return "No pool fits: the reserve (--reserve) uses up the limit."
+        if largest < self.pools:
+            return f"Not even 1 connection in each pool fits: there are {self.pools * self.most:,} pools."
         together = "Largest pool that fits" if self.pools == 1 else "The pools of a process fit if together they have"
         return f"{together}: {count(largest, 'connection')}."
+
+
+def server_limit(*, is_default: bool) -> str:
+    """Return the server's limit in words, as the subject of a sentence. is_default: whether it is MySQL's default."""
+    return f"MySQL's default limit, {DEFAULT_MAX_CONNECTIONS}," if is_default else "The server's limit"
 
 
 class OfSetting(Worded):
