@@ -5,11 +5,19 @@ from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 
-from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.files.reading import PoolFile
-from poolsize.pool_config.findings import AboveLimit, AboveServer, NotANumber, NotRead, ServerTooSmall, Unlimited
+from poolsize.pool_config.findings import (
+    AboveLimit,
+    AboveServer,
+    NotANumber,
+    NotRead,
+    ServerTooSmall,
+    Unlimited,
+    Worded,
+)
 from poolsize.pool_config.library import SERVER
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.settings import (
@@ -46,7 +54,7 @@ class CheckedPool:
 
     pool: FilePool
     most_connections: int | None
-    findings: tuple[Finding, ...]
+    findings: tuple[Worded, ...]
     differences: tuple[Difference, ...] | None
 
 
@@ -113,9 +121,7 @@ def check_pools(
     return tuple(checked)
 
 
-def _findings(
-    pool: FilePool, most: int | None, server: ServerFacts, settings: PoolSettings | None
-) -> Iterator[Finding]:
+def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: PoolSettings | None) -> Iterator[Worded]:
     yield from pool.library.find(pool, server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS)
     limit = server.max_connections or DEFAULT_MAX_CONNECTIONS
     if most is not None and most >= limit:

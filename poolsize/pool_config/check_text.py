@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from poolsize.answer.finding import Finding
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
-from poolsize.pool_config.findings import server_limit
+from poolsize.pool_config.findings import Worded, server_limit
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -68,10 +67,9 @@ def _problems(files: Sequence[CheckedFile], together: AllPools) -> Iterator[dict
         yield _problem(file, checked.pool, together.finding)
 
 
-def _problem(file: CheckedFile, pool: FilePool, finding: Finding) -> dict[str, Any]:
-    """Return a finding as a problem. Where no setting is named, it is the one that has the pool size."""
-    names = [getattr(finding, name, None) for name in ("setting", "name", "about")]
-    setting = next(filter(None, names), None) or next(iter(pool.library.sizes), "")
+def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> dict[str, Any]:
+    """Return a finding as a problem."""
+    setting = finding.about or next(iter(pool.library.sizes), "")
     by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread)} | dict(pool.settings)
     return {
         "file": str(file.path),

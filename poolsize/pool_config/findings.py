@@ -17,13 +17,14 @@ RARE = 0.001
 
 
 class Worded(Finding):
-    """A finding with its own sentence: words, with the figures in place of {0.NAME}.
-
-    about: the setting that it is about, where no figure `setting` or `name` says this.
-    """
+    """A finding with its own sentence: words, with the figures in place of {0.NAME}."""
 
     words: ClassVar[str]
-    about: ClassVar[str | None] = None
+
+    @property
+    def about(self) -> str | None:
+        """The setting that the finding is about; None for the one that has the pool size."""
+        return None
 
 
 @sentence.register
@@ -102,6 +103,11 @@ class OfSetting(Worded):
     is_default: bool
     default_at_end = property(lambda self: ", the default" if self.is_default else "")
     default = property(lambda self: f"{self.default_at_end}," if self.is_default else "")
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.setting
 
 
 class NoLimit(OfSetting):
@@ -218,6 +224,11 @@ class BelowLeast(Worded, Caution, code="pool_below_least"):
         lambda self: "switches it off" if self.setting == "keepaliveTime" else "uses its default instead"
     )
 
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.setting
+
 
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):
     """HikariCP does not start with a value, in ms, because it is below the least."""
@@ -232,6 +243,11 @@ class NotRead(Worded, Caution, code="pool_not_read"):
     name: str
     words = "{0.library} does not read {0.name}: it has another name for this setting, or none."
 
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
 
 class NotANumber(Worded, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
@@ -239,6 +255,11 @@ class NotANumber(Worded, Caution, code="pool_no_number"):
     name: str
     text: str
     words = "{0.name} {0.text} is not a number: the library does not accept it."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
 
 
 class Shrinks(Worded, Reason, code="pool_shrinks"):
