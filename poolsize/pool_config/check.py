@@ -2,13 +2,22 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from pathlib import Path
 
-from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.files.reading import PoolFile
-from poolsize.pool_config.findings import AboveLimit, AboveServer, NotANumber, NotRead, ServerTooSmall
+from poolsize.pool_config.findings import (
+    AboveLimit,
+    AboveServer,
+    NotANumber,
+    NotRead,
+    ServerTooSmall,
+    Unlimited,
+    Worded,
+)
 from poolsize.pool_config.library import SERVER
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.settings import (
@@ -45,7 +54,7 @@ class CheckedPool:
 
     pool: FilePool
     most_connections: int | None
-    findings: tuple[Finding, ...]
+    findings: tuple[Worded, ...]
     differences: tuple[Difference, ...] | None
 
 
@@ -67,15 +76,18 @@ class CheckedFile:
 class AllPools:
     """The pools of all files together, in all processes of a fleet.
 
-    of_process: the pools that a process has, each with its file; of profiles, the largest. unknown: the number of pools
-    that are left out, because the files do not contain how many connections they may open. total: of a process and of
-    all. usable: connections that the server's limit leaves. finding: why that is too little, or None.
+    of_process: the pools that a process has, each with its file; of profiles, the largest. unknown, unlimited: the
+    numbers of pools that are left out, because the files do not contain how many connections they may open, or because
+    they have no limit. total: of a process and of all. usable: connections that the server's limit leaves. is_default:
+    whether MySQL's default limit decides this. finding: why that is too little, or None.
     """
 
     of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
     unknown: int
+    unlimited: int
     total: ServicePool
     usable: int
+    is_default: bool
     finding: AboveLimit | None
 
 
@@ -84,14 +96,11 @@ def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | N
     return CheckedFile(file.path, check_pools(file.pools, server, settings), file.more)
 
 
-def limit_in(files: Sequence[PoolFile], reserve: int) -> int | None:
-    """Return the smallest max_connections of the server that the files configure, and that a reserve does not use up.
-
-    None without any.
-    """
+def limit_in(files: Sequence[PoolFile]) -> int | None:
+    """Return the smallest max_connections of the server that the files configure; None without any."""
     servers = [pool for file in files for pool in file.pools if pool.library is SERVER and pool.has("max_connections")]
-    limits = [int(most) for most in (pool.number("max_connections") for pool in servers) if most > reserve]
-    return min(limits, default=None)
+    limits = [pool.number("max_connections") for pool in servers]
+    return min((max(1, int(most)) for most in limits if not isnan(most)), default=None)  # a server takes 1 for less
 
 
 def check_pools(
@@ -112,9 +121,7 @@ def check_pools(
     return tuple(checked)
 
 
-def _findings(
-    pool: FilePool, most: int | None, server: ServerFacts, settings: PoolSettings | None
-) -> Iterator[Finding]:
+def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: PoolSettings | None) -> Iterator[Worded]:
     yield from pool.library.find(pool, server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS)
     limit = server.max_connections or DEFAULT_MAX_CONNECTIONS
     if most is not None and most >= limit:
@@ -148,31 +155,44 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     return tuple(differences)
 
 
-def count_pools(files: Sequence[CheckedFile], service: Service, limit: ServerLimit) -> AllPools:
-    """Return the pools of all files in all processes of a service, compared with the server's limit.
+def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
+    """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
-    A profile has its own value of a pool, not a further pool: in a document of a file, or in a file of its own, such as
-    application-prod.yml. limit: without max_connections, MySQL's default holds. Raises BadInput for a limit that its
-    reserve uses up.
+    A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
+    its own, such as application-prod.yml. The largest counts.
     """
-    alternatives: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
-    unknown = 0
+    largest: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
         for checked in file.pools:
-            pool = checked.pool
-            if not checked.most_connections:
-                unknown += bool(pool.library.sizes)
-                continue
-            place, name = pool.place.partition(", profile ")[0], file.path.stem.partition("-")[0]
-            key = (file.path.parent, name, pool.library.title, place)
-            if key not in alternatives or checked.most_connections > _most(alternatives[key]):
-                alternatives[key] = (file, checked)
-    total = service_pool(service, sum(map(_most, alternatives.values())), limit)
-    is_default = limit.max_connections is None
-    usable = (replace(limit, max_connections=DEFAULT_MAX_CONNECTIONS) if is_default else limit).usable
-    assert usable is not None
-    of_process, processes = tuple(alternatives.values()), service.pools_in_deploy(limit.surge)
-    alone = of_process[0][1].findings if processes == len(of_process) == 1 else ()
+            place = checked.pool.place.partition(", profile ")[0]
+            key = (_without_profile(file.path), checked.pool.library.title, place)
+            if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
+                largest[key] = (file, checked)
+    return tuple(largest.values())
+
+
+def _without_profile(path: Path) -> Path:
+    """Return a path, the same for the files of all profiles of a Spring Boot application."""
+    name = path.stem.partition("-")[0]
+    of_spring = name in {"application", "bootstrap"} and path.suffix in {".yml", ".yaml", ".properties"}
+    return path.with_name(name) if of_spring else path
+
+
+def count_pools(
+    files: Sequence[CheckedFile], service: Service, limit: ServerLimit, in_files: int | None = None
+) -> AllPools:
+    """Return the pools of all files in all processes of a service, compared with the server's limit.
+
+    in_files: max_connections of a server among the files, which holds where the limit has none. Without any, MySQL's
+    default holds. Raises BadInput where the reserve uses up the default.
+    """
+    of_process = pools_of_process(files)
+    left_out = [each for file in files for each in file.pools if each.pool.library.sizes and not each.most_connections]
+    unlimited = sum(any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out)
+    total = service_pool(service, sum(map(_most, of_process)), limit)
+    usable, is_default = _usable(limit, in_files)
+    processes = service.pools_in_deploy(limit.surge)
+    alone = of_process[0][1].findings if processes == len(of_process) == 1 and usable else ()
     is_said = any(isinstance(each, AboveServer) for each in alone)
     finding = None
     if total.connections_in_deploy > usable and not is_said:
@@ -180,7 +200,18 @@ def count_pools(files: Sequence[CheckedFile], service: Service, limit: ServerLim
             total.pool_size, len(of_process), service.pools, processes, usable, is_default,
             more_instances([service], limit),
         )  # fmt: skip
-    return AllPools(of_process, unknown, total, usable, finding)
+    return AllPools(of_process, len(left_out) - unlimited, unlimited, total, usable, is_default, finding)
+
+
+def _usable(limit: ServerLimit, in_files: int | None) -> tuple[int, bool]:
+    """Return the connections that a limit leaves to the pools, and whether MySQL's default decides this."""
+    of_user = limit.max_user_connections
+    if limit.max_connections is None and in_files is not None:
+        of_server = max(0, in_files - limit.reserve)
+        return of_server if of_user is None else min(of_server, of_user), False
+    usable = replace(limit, max_connections=limit.max_connections or DEFAULT_MAX_CONNECTIONS).usable
+    assert usable is not None
+    return usable, limit.max_connections is None and usable != of_user
 
 
 def _most(counted: tuple[CheckedFile, CheckedPool]) -> int:

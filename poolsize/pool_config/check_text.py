@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from poolsize.answer.finding import Finding
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.findings import Worded, server_limit
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -23,7 +23,7 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
     """Return a JSON object.
 
     Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; limit: the
-    connections that the server's limit leaves to them; problems.
+    connections that the server's limit leaves to them; limit_is_default: whether that is MySQL's default; problems.
     files: file, pools, and more_pools: the number of further pools in the file.
     pools: library, place, settings, most_connections, findings, and differences. findings: also as sentences, in
     warnings and reasons. differences: null without a recommendation.
@@ -38,6 +38,7 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
         "connections": together.total.connections or None,
         "connections_in_deploy": together.total.connections_in_deploy or None,
         "limit": together.usable,
+        "limit_is_default": together.is_default,
         "problems": list(_problems(files, together)),
     }
     return json_text(values)
@@ -66,10 +67,9 @@ def _problems(files: Sequence[CheckedFile], together: AllPools) -> Iterator[dict
         yield _problem(file, checked.pool, together.finding)
 
 
-def _problem(file: CheckedFile, pool: FilePool, finding: Finding) -> dict[str, Any]:
-    """Return a finding as a problem. Where no setting is named, it is the one that has the pool size."""
-    names = [getattr(finding, name, None) for name in ("setting", "name", "about")]
-    setting = next(filter(None, names), None) or next(iter(pool.library.sizes), "")
+def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> dict[str, Any]:
+    """Return a finding as a problem."""
+    setting = finding.about or next(iter(pool.library.sizes), "")
     by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread)} | dict(pool.settings)
     return {
         "file": str(file.path),
@@ -96,15 +96,26 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
 
 def _together_text(together: AllPools) -> Iterator[str]:
     total, service = together.total, together.total.service
-    left_out = f" Not counted: {count(together.unknown, 'pool')} of unknown size." if together.unknown else ""
+    is_single = len(together.of_process) == 1
     if together.finding:
-        yield f"Caution, for all pools together:\n{bullets([sentence(together.finding) + left_out])}"
+        subject = "the pool of each process, in all processes together" if is_single else "all pools together"
+        yield f"Caution, for {subject}:\n{bullets([sentence(together.finding) + _left_out(together)])}"
     elif len(together.of_process) > 1 or total.connections_in_deploy > total.pool_size:
+        subject = "The pool of each process, in all processes together," if is_single else "All pools together"
         usually = f"{count(total.connections, 'connection')} in {count(service.pools, 'process', 'processes')}"
         in_deploy = total.connections_in_deploy
         most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > total.connections else ""
-        limit = f" The server's limit leaves {together.usable:,}."
-        yield paragraph(f"All pools together may open {usually}{most}.{limit}{left_out}")
+        limit = f"{server_limit(is_default=together.is_default)} leaves {together.usable:,}."
+        yield paragraph(f"{subject} may open {usually}{most}. {limit}{_left_out(together)}")
+
+
+def _left_out(together: AllPools) -> str:
+    parts = [
+        f"{count(number, 'pool')} {what}"
+        for number, what in ((together.unknown, "of unknown size"), (together.unlimited, "without a limit"))
+        if number
+    ]
+    return f" Not counted: {' and '.join(parts)}." if parts else ""
 
 
 def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:

@@ -216,9 +216,10 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
                 raise BadInput(f"{flag(name)} also needs the recommended connections: --size, --run or --rate")
         service = asked.fleet.service()
         surge = limit.surge if asked.fleet.of_instances or is_typed("surge") else 0.0
-    most = limit.max_connections or limit_in(files, limit.reserve)
-    checked = [checked_file(file, replace(facts, max_connections=most), settings) for file in files]
-    together = count_pools(checked, service, replace(limit, max_connections=most, surge=surge))
+    in_files = limit_in(files)
+    facts = replace(facts, max_connections=limit.max_connections or in_files)
+    checked = [checked_file(file, facts, settings) for file in files]
+    together = count_pools(checked, service, replace(limit, surge=surge), in_files)
     click.echo((pool_checks_json if asked.as_json else pool_checks_text)(checked, together))
     if together.finding or any(file.has_warning for file in checked):
         sys.exit(FOUND_WRONG)

@@ -17,13 +17,14 @@ RARE = 0.001
 
 
 class Worded(Finding):
-    """A finding with its own sentence: words, with the figures in place of {0.NAME}.
-
-    about: the setting that it is about, where no figure `setting` or `name` says this.
-    """
+    """A finding with its own sentence: words, with the figures in place of {0.NAME}."""
 
     words: ClassVar[str]
-    about: ClassVar[str | None] = None
+
+    @property
+    def about(self) -> str | None:
+        """The setting that the finding is about; None for the one that has the pool size."""
+        return None
 
 
 @sentence.register
@@ -61,30 +62,38 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
     is_default: bool
     instances: MoreInstances
     words = "{0.together} {0.server} leaves {0.usable:,} for them. {0.fits}"
-    server = property(
-        lambda self: (
-            f"The default max_connections ({DEFAULT_MAX_CONNECTIONS})" if self.is_default else "The server's limit"
-        )
-    )
+    server = property(lambda self: server_limit(is_default=self.is_default))
 
     @property
     def together(self) -> str:
         """The connections in words, in a deploy and usually."""
-        each = self.of_process
+        each = count(self.of_process, "connection")
         if self.most == 1:
-            return f"All pools together may open {count(each, 'connection')}."
-        usually = f" Usually they may open {each * self.usual:,}, in {self.usual:,}." if self.usual < self.most else ""
-        opened = f"{count(each * self.most, 'connection')}, {each:,} in each of {self.most:,} processes"
-        return f"{in_deploy(self.instances)}, all pools together may open {opened}.{usually}"
+            return f"{'The pool' if self.pools == 1 else 'All pools together'} may open {each}."
+        subject = "the pool of each process, in all processes together," if self.pools == 1 else "all pools together"
+        opened = count(self.of_process * self.most, "connection")
+        usual = count(self.usual, "process", "processes")
+        usually = f" Usually they may open {self.of_process * self.usual:,}, in {usual}."
+        return (
+            f"{in_deploy(self.instances)}, {subject} may open {opened}. Each of {self.most:,} processes may open "
+            f"{self.of_process:,}.{usually if self.usual < self.most else ''}"
+        )
 
     @property
     def fits(self) -> str:
         """The largest pool that fits, in words."""
         largest = self.usable // self.most
-        if not largest:
-            return "No pool fits: there are more processes than connections."
+        if not self.usable:
+            return "No pool fits: the reserve (--reserve) uses up the limit."
+        if largest < self.pools:
+            return f"Not even 1 connection in each pool fits: there are {self.pools * self.most:,} pools."
         together = "Largest pool that fits" if self.pools == 1 else "The pools of a process fit if together they have"
         return f"{together}: {count(largest, 'connection')}."
+
+
+def server_limit(*, is_default: bool) -> str:
+    """Return the server's limit in words, as the subject of a sentence. is_default: whether it is MySQL's default."""
+    return f"MySQL's default limit, {DEFAULT_MAX_CONNECTIONS}," if is_default else "The server's limit"
 
 
 class OfSetting(Worded):
@@ -94,6 +103,11 @@ class OfSetting(Worded):
     is_default: bool
     default_at_end = property(lambda self: ", the default" if self.is_default else "")
     default = property(lambda self: f"{self.default_at_end}," if self.is_default else "")
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.setting
 
 
 class NoLimit(OfSetting):
@@ -210,6 +224,11 @@ class BelowLeast(Worded, Caution, code="pool_below_least"):
         lambda self: "switches it off" if self.setting == "keepaliveTime" else "uses its default instead"
     )
 
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.setting
+
 
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):
     """HikariCP does not start with a value, in ms, because it is below the least."""
@@ -224,6 +243,11 @@ class NotRead(Worded, Caution, code="pool_not_read"):
     name: str
     words = "{0.library} does not read {0.name}: it has another name for this setting, or none."
 
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
 
 class NotANumber(Worded, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
@@ -231,6 +255,11 @@ class NotANumber(Worded, Caution, code="pool_no_number"):
     name: str
     text: str
     words = "{0.name} {0.text} is not a number: the library does not accept it."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
 
 
 class Shrinks(Worded, Reason, code="pool_shrinks"):

@@ -5,13 +5,12 @@ from dataclasses import replace
 from functools import partial
 from math import isnan
 
-from poolsize.answer.finding import Finding
 from poolsize.pool_config import findings
 from poolsize.pool_config.pool import FilePool, Library
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_WAIT_TIMEOUT_SECONDS, LIFETIME_SECONDS
 
 
-def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
     keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
     if 0 < lifetime < pool.library.least["maxLifetime"]:  # HikariCP uses its default in place of such a lifetime
@@ -38,7 +37,7 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     yield from _outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
 
 
-def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _druid(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "maxWait", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testOnBorrow")
     if pool.value("removeAbandoned") is True:
@@ -47,7 +46,7 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     yield from _outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "maxTotal", findings.Unlimited)
     yield from _no_limit(pool, "maxWaitMillis", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testOnBorrow")
@@ -57,7 +56,7 @@ def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     yield from _outlives_server(pool, "maxConnLifetimeMillis", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
     yield from _tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
@@ -68,7 +67,7 @@ def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
     yield from _outlives_server(pool, "maxIdleTime", 1, wait_timeout, is_checked=is_checked)
 
 
-def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "maxWait", findings.WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from _tested_on_borrow(pool, "testOnBorrow")
@@ -78,7 +77,7 @@ def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
 
 def _sqlalchemy(
     pool: FilePool, wait_timeout: int, recycle: str = "pool_recycle", pre_ping: str = "pool_pre_ping"
-) -> Iterator[Finding]:
+) -> Iterator[findings.Worded]:
     size, overflow = pool.library.sizes
     if pool.number(size) == 0:  # which is no limit, as an overflow of -1
         yield findings.Unlimited(size, is_default=False, value=0.0)
@@ -87,7 +86,7 @@ def _sqlalchemy(
     yield from _outlives_server(pool, recycle, 1, wait_timeout, is_checked=pool.value(pre_ping) is True)
 
 
-def _django(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
+def _django(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     age = pool.number("CONN_MAX_AGE")
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"  # which is a value
     if asgi := pool.settings.get("ASGI_APPLICATION"):
@@ -100,12 +99,12 @@ def _django(pool: FilePool, wait_timeout: int) -> Iterator[Finding]:
         yield findings.OutlivesServer("CONN_MAX_AGE", False, _known(age), wait_timeout)
 
 
-def _connector_python(pool: FilePool, _: int) -> Iterator[Finding]:
+def _connector_python(pool: FilePool, _: int) -> Iterator[findings.Worded]:
     if (size := pool.number("pool_size")) > (largest := pool.library.largest["pool_size"]):
         yield findings.TooLarge(int(size), largest)
 
 
-def _go(pool: FilePool, _: int) -> Iterator[Finding]:
+def _go(pool: FilePool, _: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "SetMaxOpenConns", findings.Unlimited)
     yield from _closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
     lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
@@ -113,13 +112,13 @@ def _go(pool: FilePool, _: int) -> Iterator[Finding]:
         yield findings.GoLifetime(lifetime or None, most)
 
 
-def _mysql2(pool: FilePool, _: int) -> Iterator[Finding]:
+def _mysql2(pool: FilePool, _: int) -> Iterator[findings.Worded]:
     yield from _no_limit(pool, "connectionLimit", findings.Unlimited)
     if pool.value("waitForConnections") is not False:
         yield from _no_limit(pool, "queueLimit", findings.QueueUnlimited)
 
 
-def _server(pool: FilePool, _: int) -> Iterator[Finding]:
+def _server(pool: FilePool, _: int) -> Iterator[findings.Worded]:
     cached, most, wait_timeout = map(pool.number, ("thread_cache_size", "max_connections", "wait_timeout"))
     if cached > most:
         yield findings.ThreadCache(int(cached), int(most))
@@ -127,23 +126,23 @@ def _server(pool: FilePool, _: int) -> Iterator[Finding]:
         yield findings.ShortWaitTimeout(int(wait_timeout))
 
 
-def _no_limit(pool: FilePool, setting: str, record: type[findings.NoLimit]) -> Iterator[Finding]:
+def _no_limit(pool: FilePool, setting: str, record: type[findings.NoLimit]) -> Iterator[findings.Worded]:
     if (value := pool.number(setting)) <= 0:
         yield record(setting, not pool.has(setting), value)
 
 
-def _below_least(pool: FilePool, setting: str, record: type[findings.BelowLeast]) -> Iterator[Finding]:
+def _below_least(pool: FilePool, setting: str, record: type[findings.BelowLeast]) -> Iterator[findings.Worded]:
     value, least = pool.number(setting), pool.library.least[setting]
     if value and value < least:
         yield record(setting, value, least)
 
 
-def _tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Finding]:
+def _tested_on_borrow(pool: FilePool, setting: str) -> Iterator[findings.Worded]:
     if pool.value(setting) is True:
         yield findings.BorrowTested(setting, not pool.has(setting))
 
 
-def _closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Finding]:
+def _closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[findings.Worded]:
     kept, opened = pool.number(idle), pool.number(most)
     if kept < opened > 0 or (opened <= 0 and not pool.has(idle)):
         yield findings.ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
@@ -151,7 +150,7 @@ def _closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Finding]:
 
 def _outlives_server(
     pool: FilePool, lifetime: str, per_second: int, wait_timeout: int, *, is_checked: bool
-) -> Iterator[Finding]:
+) -> Iterator[findings.Worded]:
     """Find a connection that neither ends nor is checked before the server ends it.
 
     lifetime: setting after which a connection ends. per_second: its units in a second.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
-from poolsize.answer.finding import Finding
+from poolsize.pool_config.findings import Worded
 
 Value = int | float | bool | str | None
 
@@ -25,7 +25,7 @@ class Library:
 
     title: str
     stack: str
-    find: Callable[["FilePool", int], Iterator[Finding]]
+    find: Callable[["FilePool", int], Iterator[Worded]]
     defaults: Mapping[str, Value]
     same_as: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()

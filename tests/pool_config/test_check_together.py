@@ -17,7 +17,7 @@ def checked(run: Command, *words: str, code: int) -> dict[str, Any]:
     done = run("config", "--check", *words, "--json")
     assert done.returncode == code, done.stderr
     values: dict[str, Any] = json.loads(done.stdout)
-    assert values.keys() == {"files", "connections", "connections_in_deploy", "limit", "problems"}
+    assert values.keys() == {"files", "connections", "connections_in_deploy", "limit", "limit_is_default", "problems"}
     return values
 
 
@@ -65,7 +65,8 @@ def test_without_a_limit_the_default_holds(poolsize_here: Command, tmp_path: Pat
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
     values = checked(poolsize_here, "a.properties", "--instances=12", code=3)
     assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (240, 300, 141)
-    assert "The default max_connections (151) leaves 141" in values["problems"][0]["message"]
+    assert "MySQL's default limit, 151, leaves 141" in values["problems"][0]["message"]
+    assert values["limit_is_default"]
 
 
 def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_path: Path) -> None:
@@ -73,7 +74,30 @@ def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_pa
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 310\n")
     values = checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", code=0)
     assert values["limit"] == 300
+    assert not values["limit_is_default"]
     checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", "--max-connections=309", code=3)
+
+
+@pytest.mark.parametrize(("most", "size"), [(0, 1), (5, 3), (5, 20), (10, 1)])
+def test_a_limit_that_the_reserve_uses_up_leaves_no_connection(
+    poolsize_here: Command, tmp_path: Path, most: int, size: int
+) -> None:
+    (tmp_path / "a.properties").write_text(f"spring.datasource.hikari.maximum-pool-size={size}\n")
+    (tmp_path / "my.cnf").write_text(f"[mysqld]\nmax_connections = {most}\n")
+    values = checked(poolsize_here, "a.properties", "my.cnf", code=3)
+    assert (values["limit"], values["limit_is_default"]) == (0, False)
+    message = values["problems"][-1]["message"]
+    assert message.startswith(f"The pool may open {size} connection")
+    assert message.endswith("leaves 0 for them. No pool fits: the reserve (--reserve) uses up the limit.")
+
+
+def test_less_than_a_connection_for_each_pool_does_not_fit(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ENGINE.format(1) * 2)
+    (problem,) = checked(poolsize_here, "a.py", "--instances=80", "--max-connections=130", code=3)["problems"]
+    message = problem["message"]
+    assert "may open 200 connections. Each of 100 processes may open 2." in message
+    assert "Usually they may open 160, in 80 processes." in message
+    assert message.endswith("Not even 1 connection in each pool fits: there are 200 pools.")
 
 
 def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command, tmp_path: Path) -> None:
@@ -120,11 +144,42 @@ def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) ->
     assert "The pools of a process fit if together they have: 50 connections." in " ".join(text.split())
 
 
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (("db-reader.js", "db-writer.js"), "require('mysql2').createPool({{connectionLimit: {}}})\n"),
+        (("hikari-orders.properties", "hikari-users.properties"), "maximumPoolSize={}\n"),
+        (("db.js", "db.ts"), "require('mysql2').createPool({{connectionLimit: {}}})\n"),
+    ],
+)
+def test_files_that_are_no_profiles_have_pools_of_their_own(
+    poolsize_here: Command, tmp_path: Path, names: tuple[str, str], text: str
+) -> None:
+    for name, size in zip(names, (100, 90), strict=True):
+        (tmp_path / name).write_text(text.format(size))
+    done = poolsize_here("config", "--check", *names, "--max-connections=1000", "--json")
+    assert json.loads(done.stdout)["connections"] == 190
+
+
+@pytest.mark.parametrize("ending", ["yml", "yaml", "properties"])
+def test_files_of_profiles_are_no_further_pools(poolsize_here: Command, tmp_path: Path, ending: str) -> None:
+    line = "spring.datasource.hikari.maximum-pool-size" + ("={}\n" if ending == "properties" else ": {}\n")
+    for name, size in (("application", 10), ("application-prod", 50), ("application-eu-test", 3)):
+        (tmp_path / f"{name}.{ending}").write_text(line.format(size))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 50
+
+
 def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5) + "create_engine(u, **options)\n")
     text = " ".join(poolsize_here("config", "--check", "a.py", "--instances=2").stdout.split())
-    assert "may open 10 connections in 2 processes, and 15 in a rolling deploy. The server's limit" in text
+    assert (
+        "may open 10 connections in 2 processes, and 15 in a rolling deploy. MySQL's default limit, 151, leaves" in text
+    )
+    assert "The pool of each process, in all processes together, may open" in text
     assert text.endswith("Not counted: 1 pool of unknown size.")
+    (tmp_path / "c.go").write_text("package a\nfunc f() { d.SetMaxIdleConns(9) }\n")
+    text = poolsize_here("config", "--check", "a.py", "c.go", "--instances=2").stdout
+    assert " ".join(text.split()).endswith("Not counted: 1 pool of unknown size and 1 pool without a limit.")
     (tmp_path / "b.py").write_text("create_engine(u, **options)\n")
     values = checked(poolsize_here, "b.py", "--instances=2", code=0)
     assert (values["connections"], values["problems"]) == (None, [])
