@@ -91,7 +91,7 @@ def test_each_missing_privilege_is_one_line(server: PrivateServer, poolsize_here
     with held(server.url, 1):
         text = poolsize_here("recommend", "--url", account_url(server, "connects"), "--cores", "4").stdout
     assert text.count("Without the privilege PROCESS") == 1
-    assert "connections." in text
+    assert text.startswith("Start with 9 connections")
 
 
 def test_a_server_here_gives_this_machines_cores(server: PrivateServer, poolsize_here: Command) -> None:

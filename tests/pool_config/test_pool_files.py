@@ -587,7 +587,7 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
     [
         ("a.js", "require('mysql2');" + "createPool(" * 50_000, 50_000),
         ("a.py", "create_engine(u, pool_size=5)\n" * 10_000, 10_000),
-        ("a.go", "db.SetMaxOpenConns(" * 50_000, 1),
+        ("a.go", "db.SetMaxOpenConns(" * 26_000, 1),
     ],
 )
 def test_a_file_of_half_a_megabyte_is_read(tmp_path: Path, name: str, text: str, pools: int) -> None:

@@ -270,7 +270,7 @@ def test_recommend_divides_its_answer(poolsize_here: Command, basis: list[str]) 
     assert answer["fleet"]["size"] == answer["pool_size"]
     (pool,) = answer["fleet"]["pools"]
     assert pool["pool_size"] == max(1, answer["pool_size"] // 6)
-    text = poolsize_here("recommend", *basis, "--instances", "3", "--processes", "2").stdout
+    text = poolsize_here("recommend", *basis, "--instances", "3", "--processes", "2", "--why").stdout
     assert f"create_engine(url, pool_size={pool['pool_size']}, max_overflow=0)" in text
     assert f"pool_size={answer['pool_size']}," not in text
 

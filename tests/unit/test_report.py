@@ -95,8 +95,8 @@ def test_the_answer_comes_before_everything_else() -> None:
         words.index(part)
         for part in (
             "2 connections",
-            "Limit",
             "Caution:",
+            "Limit",
             "Code for your application",
             "Plots",
             "Why",
