@@ -13,6 +13,7 @@ from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import caution, engine_line
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
 from poolsize.present.text.short import SAME, TWO_LINES, Labelled, brief, leading, main_caution, short_answer
+from poolsize.terminal import pasteable
 from poolsize.units import count
 
 ALTERNATIVE = "Alternative: "
@@ -69,8 +70,8 @@ def _configure(pools: Sequence[ServicePool]) -> str:
     if len(pools) > 1:
         return CONFIGURE
     (pool,) = pools
-    of_service = f"--instances {pool.service.instances} --processes {pool.service.processes}"
-    return f"poolsize config --for STACK --size {pool.connections} {of_service}"
+    service = ("--instances", pool.service.instances, "--processes", pool.service.processes)
+    return pasteable("poolsize", "config", "--for", "STACK", "--size", pool.connections, *service)
 
 
 def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding]) -> str:
