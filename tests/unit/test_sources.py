@@ -1,4 +1,7 @@
-"""The figures of README.md and docs/explanation have a source in their section: a command, a path, or a link."""
+"""The figures of README.md and of docs have a source in their section: a command, a path, or a link.
+
+The reference lists settings and formats, whose source is the code that it describes.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,19 +11,25 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "explanation").glob("*.md"))]
+DOCS = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.parent.name != "reference"]
+PAGES = [ROOT / "README.md", *DOCS]
 FIGURE = re.compile(r"\d (?:ms|s|%|MB)(?!\w)|\d/s")
 SOURCE = re.compile(r"`(?:poolsize |python -m |(?:scripts|tests|data|poolsize)/)|\]\(|\]\[|^ *```(?:sh|console)$", re.M)
 FENCED = re.compile(r"^( *)```.*?^\1```$", re.M | re.S)
-WITHOUT_A_SOURCE: dict[str, str] = {}
-"""First words of a paragraph or table whose figures need no source -> why. Today there is none."""
+WITHOUT_A_SOURCE = {
+    "| Term | Meaning |": "the glossary defines the figures",
+    "`exhaustion` first measures": "the scenario's own settings",
+    "The metrics of a resized pool": "HikariCP's own interval; it is no measurement",
+}
+"""First words of a paragraph or table whose figures need no source -> why."""
 
 
 def without_a_source(text: str) -> Iterator[str]:
     """Yield the paragraphs and tables that have a figure, of the sections that name no source."""
-    for section in re.split(r"^(?=#)", text, flags=re.M):
+    prose = FENCED.sub(lambda block: block[0].partition("\n")[0], text)  # comments of code begin like headings
+    for section in re.split(r"^(?=#)", prose, flags=re.M):
         if not SOURCE.search(section):
-            parts = FENCED.sub("", section).split("\n\n")
+            parts = section.split("\n\n")
             yield from (part for part in parts if FIGURE.search(part) and not part.startswith(tuple(WITHOUT_A_SOURCE)))
 
 
