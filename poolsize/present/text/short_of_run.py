@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 
-from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.application import ApplicationPool, DatabaseSize
 from poolsize.answer.finding import Severity
 from poolsize.answer.latency_limit import LimitDecides, LimitKept
@@ -65,7 +64,7 @@ def labelled(answer: Recommendation, *, at_rate: bool = False) -> Iterator[Label
         match finding:
             case LimitKept() | LimitDecides():
                 yield "Latency", sentence(finding)
-            case LimitedBy(name=BottleneckName.GENERATOR) if answer.in_doubt:
+            case LimitedBy() if answer.verdict == "generator-limited":
                 yield "Limit", f"{finding.name}."
             case LimitedBy():
                 yield "Limit", bottleneck_text(finding.name, finding.values)
@@ -106,13 +105,15 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 
 def _of_plateau(finding: OnPlateau) -> str:
     """Return the measured throughput; with the fitted curve's where they differ."""
-    highest = highest_text(finding.highest, finding.users)
-    share, of_measured = finding.fitted / finding.capacity, finding.throughput / finding.capacity
-    measured = f"{per_second(finding.throughput)}, {100 * of_measured:.0f} %"
+    highest, measured = highest_text(finding.highest, finding.users), per_second(finding.throughput)
+    share = finding.throughput / finding.capacity
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        return f"{measured} of {highest}." if of_measured <= 1 else f"{per_second(finding.throughput)}, {highest}."
-    was = "measured" if finding.measured_below is None else "between its measured neighbours"
-    return f"{100 * share:.0f} % of {highest} by the fitted curve ({per_second(finding.fitted)}; {was}: {measured})."
+        return f"{measured}, {100 * min(share, 1):.0f} % of {highest}."
+    fitted = (
+        f"The fitted curve puts it at {per_second(finding.fitted)}, {100 * finding.fitted / finding.capacity:.0f} %"
+    )
+    was = "Measured" if finding.measured_below is None else "Between its measured neighbours"
+    return f"{fitted} of {highest} ({per_second(finding.capacity)}). {was}: {measured}."
 
 
 def _beyond(answer: Recommendation) -> str:
@@ -129,7 +130,7 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which clients the pool size is, and the sizes of applications that add more time."""
     if answer.application:
         return ""
-    sizes = {size.added_ms: size.pool_size for size in answer.application_sizes}
-    others = ", ".join(f"{added} ms: {sizes[added]:,}" for added in ADDED_MS if added in sizes)
+    sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
+    others = ", ".join(f"{milliseconds(size.usage_time_ms)}: {size.pool_size:,}" for size in sizes)
     own = f"clients that add {milliseconds(finding.client_ms)} to a transaction, as the load generator does"
-    return f"{own}. If yours add {others} (--usage-time)."
+    return f"{own}. With a usage time of {others} (--usage-time)."

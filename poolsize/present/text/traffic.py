@@ -102,14 +102,16 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     yield "Need", reasons.get(KeepsWait) or next(iter(reasons.values()), "")
     in_use = ""
     if load:
-        rarely = f"more than {load.quantile(OFTEN):,} for at most 0.1 % of the time"
-        in_use = f"Of all connections, {number(load.mean)} are in use on average, {rarely}."
+        often = load.quantile(OFTEN)
+        in_use = f"{number(load.mean)} are in use on average, more than {often:,} for at most 0.1 % of the time."
+        if supply and often <= supply.connections < answer.connections:
+            in_use += f" Most of the {answer.connections:,} are idle."
     if supply:
         yield "Database", f"can use {supply.connections:,} at once, by {BASES[supply.basis]}. {in_use}".strip()
     else:
         yield "In use", in_use
     if answer.limit is not None:
-        yield "Limits", f"allow at most {answer.limit:,} in each process, in a rolling deploy too."
+        yield "Server", f"allows {answer.limit:,} in each process, also in a rolling deploy."
     if answer.knee_rate:
         yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
 

@@ -238,8 +238,8 @@ register_templates(
         ),
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",
-        of.ThreadsUnknown: "How many threads a process has is not known. With fewer than {pool_size:,}, such as 1 of a "
-        "sync worker, it can't use its pool: add --app-threads.",
+        of.ThreadsUnknown: "How many threads a process has is not known: add --app-threads. With fewer than "
+        "{pool_size:,}, such as the 1 of gunicorn's sync worker, a process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
             "Usage times are taken to vary like exponential ones. If a few are much longer, or all are alike, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
