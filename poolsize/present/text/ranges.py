@@ -3,7 +3,6 @@
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import OpenEnd, known_range, verdict_on_size
-from poolsize.units import sizes_text
 
 
 def range_text(answer: Recommendation) -> str:
@@ -28,4 +27,4 @@ def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
     low, high = sizes
     if open_end:
         return f"95 % range {f'{low} or more' if open_end == 'high' else f'{high} or less'}"
-    return f"95 % range {f'only {low}' if low == high else sizes_text(sizes)}"
+    return f"95 % range {low} to {high}"

@@ -121,7 +121,7 @@ def _beyond(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, QueueInDatabase):
             usage_ms, at_largest_ms = milliseconds(finding.answer_usage_ms), milliseconds(finding.usage_ms)
-            reached = f"{count(finding.largest, 'connection')} reach {per_second(finding.throughput)}"
+            reached = f"{count(finding.largest, 'connection')} reached {per_second(finding.throughput)}"
             return f" {reached}, with a usage time of {at_largest_ms} in place of {usage_ms}."
     return ""
 
@@ -131,6 +131,6 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     if answer.application:
         return ""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = ", ".join(f"{milliseconds(size.usage_time_ms)}: {size.pool_size:,}" for size in sizes)
-    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction, as the load generator does"
-    return f"{own}. With a usage time of {others} (--usage-time)."
+    others = ", ".join(f"for {milliseconds(size.usage_time_ms)}: {size.pool_size:,}" for size in sizes)
+    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction"
+    return f"{own}. If yours hold a connection, when nothing queues, {others} connections (--usage-time)."

@@ -103,15 +103,14 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     in_use = ""
     if load:
         often = load.quantile(OFTEN)
-        in_use = f"{number(load.mean)} are in use on average, more than {often:,} for at most 0.1 % of the time."
-        if supply and often <= supply.connections < answer.connections:
-            in_use += f" Most of the {answer.connections:,} are idle."
+        of_all = f"{number(load.mean)} of the {answer.connections:,} are in use"
+        in_use = f"On average {of_all}; 99.9 % of the time, at most {often:,}."
     if supply:
         yield "Database", f"can use {supply.connections:,} at once, by {BASES[supply.basis]}. {in_use}".strip()
     else:
         yield "In use", in_use
     if answer.limit is not None:
-        yield "Server", f"allows {answer.limit:,} in each process, also in a rolling deploy."
+        yield "Server", f"its limit leaves room for {answer.limit:,} in each process, also in a rolling deploy."
     if answer.knee_rate:
         yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
 
