@@ -24,7 +24,7 @@ GROUPS = {
         "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
     },
     "Measure": {
-        "sweep": "Measure pool sizes on a real server and recommend one.",
+        "sweep": "Measure pool sizes on a real server, and recommend a pool size.",
         "application": "Create or test the file that describes your application, for sweep --application.",
     },
     "Put it to use": {

@@ -56,7 +56,7 @@ from poolsize.units import count
 @current_option
 @json_option
 def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
-    """Measure pool sizes on a real server and recommend one.
+    """Measure pool sizes on a real server, and recommend a pool size.
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
     Without --pool-sizes or --rate it searches for the pool size, until the answer is certain or the budget is spent.

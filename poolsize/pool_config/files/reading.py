@@ -64,14 +64,14 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """
     files: list[PoolFile] = []
     errors: list[BadInput] = []
-    seen: set[str] = set()
+    real_paths: set[str] = set()
     for path in paths:
         is_folder = path.is_dir()
         for file in _files_in(path) if is_folder else [path]:
             real = os.path.realpath(file)
             try:
-                if real not in seen:
-                    seen.add(real)
+                if real not in real_paths:
+                    real_paths.add(real)
                     files.append(read_pools(file))
             except BadInput as error:
                 if not is_folder:

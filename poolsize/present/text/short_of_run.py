@@ -128,9 +128,8 @@ def _beyond(answer: Recommendation) -> str:
 
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which clients the pool size is, and the sizes of applications that add more time."""
-    if answer.application:
-        return ""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
     others = ", ".join(f"for {milliseconds(size.usage_time_ms)}: {size.pool_size:,}" for size in sizes)
-    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction"
-    return f"{own}. If yours hold a connection, when nothing queues, {others} connections (--usage-time)."
+    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction."
+    longer = f" If yours hold a connection, when nothing queues, {others} connections (--usage-time)."
+    return f"{own}{longer if sizes else ''}"
