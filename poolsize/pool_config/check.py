@@ -18,7 +18,7 @@ from poolsize.pool_config.findings import (
     Unlimited,
     Worded,
 )
-from poolsize.pool_config.library import SERVER
+from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.settings import (
     DEFAULT_MAX_CONNECTIONS,

@@ -12,7 +12,8 @@ import jinja2
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import TIME_WAIT_SECONDS
-from poolsize.pool_config.library import CONNECTOR_PYTHON, HIKARICP
+from poolsize.pool_config.libraries.java import HIKARICP
+from poolsize.pool_config.libraries.python import CONNECTOR_PYTHON
 from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSettings, seconds_text
 from poolsize.present.text.json_text import json_text

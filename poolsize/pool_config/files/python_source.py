@@ -5,7 +5,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.library import (
+from poolsize.pool_config.libraries.python import (
     CONNECTOR_PYTHON,
     DJANGO,
     DJANGO_POOL,

@@ -10,10 +10,11 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.keys import properties_pools, server_pools, yaml_pools
+from poolsize.pool_config.files.documents import properties_pools, yaml_pools
+from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.source_tokens import go_pools, javascript_pools
-from poolsize.pool_config.library import LIBRARIES
+from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
 MOST_BYTES = 2**21

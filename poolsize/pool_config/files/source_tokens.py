@@ -10,7 +10,8 @@ from pygments.lexers.go import GoLexer
 from pygments.lexers.javascript import JavascriptLexer
 from pygments.token import Comment, String
 
-from poolsize.pool_config.library import GO, NODE_MYSQL2
+from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.libraries.node import NODE_MYSQL2
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 INTEGER = re.compile(r"\d[\d_]{0,15}")

@@ -1,0 +1,32 @@
+"""The text of a setting -> its value: numbers, durations, true and false, and the defaults of placeholders."""
+
+import re
+
+from poolsize.pool_config.pool import Value
+
+PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
+"""Of Spring: ${NAME:default}; the default may have further colons."""
+NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
+"""Longer numbers are not settings of a pool."""
+DURATION = re.compile(r"(?P<number>\d{1,12})(?P<unit>ms|s|m|h|d)")
+MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def value_of(text: str, *, durations: bool = False) -> Value:
+    """Return the value of a text; of a placeholder, its default or None.
+
+    durations: whether the library reads 30s and 5m; they become milliseconds.
+    """
+    text = text.strip()
+    if match := PLACEHOLDER.fullmatch(text):
+        default = match["default"]
+        return value_of(default, durations=durations) if default else None
+    if "${" in text:
+        return None
+    if text.lower() in {"true", "false"}:
+        return text.lower() == "true"
+    if match := NUMBER.fullmatch(text):
+        return float(text) if match[1] else int(text)
+    if durations and (match := DURATION.fullmatch(text)):
+        return int(match["number"]) * MILLISECONDS[match["unit"]]
+    return text

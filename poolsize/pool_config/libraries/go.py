@@ -1,0 +1,25 @@
+"""The pool of Go: its settings, defaults and limits, and what is wrong with a pool."""
+
+from collections.abc import Iterator
+
+from poolsize.pool_config import findings
+from poolsize.pool_config.libraries.rules import closes_idle, no_limit
+from poolsize.pool_config.pool import FilePool, Library
+
+
+def _go(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "SetMaxOpenConns", findings.Unlimited)
+    yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
+    lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
+    if lifetime <= 0 or lifetime > most:
+        yield findings.GoLifetime(lifetime or None, most)
+
+
+GO = Library(
+    "Go's database/sql",
+    "go",
+    _go,
+    {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0},
+    sizes=("SetMaxOpenConns",),
+    largest={"SetConnMaxLifetime": 300},
+)

@@ -1,0 +1,147 @@
+"""The pools of Java: their settings, defaults and limits, and what is wrong with a pool of each."""
+
+from collections.abc import Iterator
+
+from poolsize.pool_config import findings
+from poolsize.pool_config.libraries.rules import (
+    below_least,
+    closes_idle,
+    in_time,
+    is_tested,
+    known,
+    no_limit,
+    outlives_server,
+    tested_on_borrow,
+)
+from poolsize.pool_config.pool import FilePool, Library
+
+
+def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
+    keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
+    if 0 < lifetime < pool.library.least["maxLifetime"]:  # HikariCP uses its default in place of such a lifetime
+        lifetime = float(str(pool.library.defaults["maxLifetime"]))
+    is_kept_alive = (
+        keepalive >= pool.library.least["keepaliveTime"]
+        and not (lifetime and keepalive >= lifetime)
+        and in_time(pool, "keepaliveTime", 1000, wait_timeout)
+    )
+    yield from no_limit(pool, "connectionTimeout", findings.WaitsForEver)
+    yield from below_least(pool, "connectionTimeout", findings.RefusedBelowLeast)
+    yield from below_least(pool, "validationTimeout", findings.RefusedBelowLeast)
+    if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
+        yield findings.KeepaliveOverLifetime(keepalive, lifetime)
+    ends_in_time = 0 < lifetime < wait_timeout * 1000
+    if is_kept_alive and not ends_in_time and not pool.has("keepaliveTime"):
+        yield findings.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
+    yield from below_least(pool, "keepaliveTime", findings.BelowLeast)
+    yield from below_least(pool, "maxLifetime", findings.BelowLeast)
+    if 0 <= least_idle < most:
+        yield findings.Shrinks(int(least_idle), int(most))
+    if pool.has("connectionTestQuery"):
+        yield findings.OldTestQuery()
+    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
+
+
+def _druid(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+    yield from tested_on_borrow(pool, "testOnBorrow")
+    if pool.value("removeAbandoned") is True:
+        yield findings.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+    is_checked = is_tested(pool, wait_timeout, ends_idle=False)
+    yield from outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "maxTotal", findings.Unlimited)
+    yield from no_limit(pool, "maxWaitMillis", findings.WaitsForEver)
+    yield from tested_on_borrow(pool, "testOnBorrow")
+    if not pool.number("maxIdle") < 0:
+        yield from closes_idle(pool, "maxIdle", "maxTotal")
+    is_checked = is_tested(pool, wait_timeout, ends_idle=True)
+    yield from outlives_server(pool, "maxConnLifetimeMillis", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
+    yield from tested_on_borrow(pool, "testConnectionOnCheckout")
+    is_checked = (
+        pool.value("testConnectionOnCheckout") is True
+        or in_time(pool, "idleConnectionTestPeriod", 1, wait_timeout)
+        or in_time(pool, "maxConnectionAge", 1, wait_timeout)
+    )
+    yield from outlives_server(pool, "maxIdleTime", 1, wait_timeout, is_checked=is_checked)
+
+
+def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+    if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
+        yield from tested_on_borrow(pool, "testOnBorrow")
+    is_checked = is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
+    yield from outlives_server(pool, "maxAge", 1000, wait_timeout, is_checked=is_checked)
+
+
+HIKARICP = Library(
+    "HikariCP",
+    "hikaricp",
+    _hikaricp,
+    {
+        "maximumPoolSize": 10, "minimumIdle": None, "connectionTimeout": 30_000, "idleTimeout": 600_000,
+        "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
+        "leakDetectionThreshold": 0,
+    },
+    same_as={"minimumIdle": "maximumPoolSize"},
+    sizes=("maximumPoolSize",),
+    least={"keepaliveTime": 30_000, "maxLifetime": 30_000, "connectionTimeout": 250, "validationTimeout": 250},
+)  # fmt: skip
+DRUID = Library(
+    "Druid",
+    "druid",
+    _druid,
+    {
+        "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
+        "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
+        "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
+        "removeAbandonedTimeout": 300, "validationQuery": None,
+    },
+    sizes=("maxActive",),
+    ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
+)  # fmt: skip
+DBCP2 = Library(
+    "DBCP 2",
+    "dbcp2",
+    _dbcp2,
+    {
+        "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
+        "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
+        "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
+    },
+    in_spring={
+        "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
+        "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
+    },
+    sizes=("maxTotal",),
+    ignored=frozenset({"maxActive", "maxWait"}),
+)  # fmt: skip
+C3P0 = Library(
+    "c3p0",
+    "c3p0",
+    _c3p0,
+    {
+        "maxPoolSize": 15, "minPoolSize": 3, "initialPoolSize": 3, "acquireIncrement": 3, "checkoutTimeout": 0,
+        "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
+        "testConnectionOnCheckin": False, "numHelperThreads": 3,
+    },
+    sizes=("maxPoolSize",),
+)  # fmt: skip
+TOMCAT_JDBC = Library(
+    "Tomcat JDBC Pool",
+    "tomcat-jdbc",
+    _tomcat_jdbc,
+    {
+        "maxActive": 100, "maxIdle": 100, "minIdle": 10, "initialSize": 10, "maxWait": 30_000, "testOnBorrow": False,
+        "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
+        "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
+    },
+    sizes=("maxActive",),
+)  # fmt: skip

@@ -1,0 +1,28 @@
+"""The server: its settings and defaults, and what is wrong with them."""
+
+from collections.abc import Iterator
+
+from poolsize.pool_config import findings
+from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_WAIT_TIMEOUT_SECONDS, LIFETIME_SECONDS
+
+
+def _server(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    cached, most, wait_timeout = map(pool.number, ("thread_cache_size", "max_connections", "wait_timeout"))
+    if cached > most:
+        yield findings.ThreadCache(int(cached), int(most))
+    if wait_timeout < LIFETIME_SECONDS:
+        yield findings.ShortWaitTimeout(int(wait_timeout))
+
+
+SERVER = Library(
+    "the server",
+    "my.cnf",
+    _server,
+    {
+        "max_connections": DEFAULT_MAX_CONNECTIONS, "max_user_connections": 0, "thread_cache_size": None,
+        "back_log": None, "wait_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS,
+        "interactive_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS, "thread_handling": "one-thread-per-connection",
+        "thread_pool_size": None,
+    },
+)  # fmt: skip
