@@ -12,7 +12,10 @@ from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.findings import (
     AboveLimit,
     AboveServer,
+    Defaults,
+    Incomplete,
     NotANumber,
+    NotFollowed,
     NotRead,
     ServerTooSmall,
     Unlimited,
@@ -128,8 +131,15 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
         yield AboveServer(most, limit, server.max_connections is None)
     if pool.library is SERVER and settings and pool.number("max_connections") < settings.needed_connections:
         yield ServerTooSmall(int(pool.number("max_connections")), settings.needed_connections)
+    if pool.library.sizes and not any(pool.has(name) for name in pool.library.sizes):
+        if not pool.complete:
+            yield Incomplete()
+        elif most is not None:
+            yield Defaults(pool.library.title, most)
     for each in pool.unread:
         yield NotRead(pool.library.title, each.name)
+    for each in pool.not_followed:
+        yield NotFollowed(each.name, each.text)
     for setting, in_file in pool.settings.items():
         default = pool.library.defaults[setting]
         if isinstance(in_file.value, str) and isinstance(default, int | float) and not isinstance(default, bool):

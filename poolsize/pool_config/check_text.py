@@ -124,15 +124,16 @@ def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
     parts = [f"{pool.library.title} ({file}{place}){most}"]
     if pool.settings:
+        unknown = set(pool.not_followed)
         rows = [
-            (name, each.text + (" (unknown)" if each.value is None and each.text != "None" else ""), str(each.line))
+            (name, each.text + (" (unknown)" if each in unknown else ""), str(each.line))
             for name, each in pool.settings.items()
         ]
         parts.append(Table(("setting", "value", "line"), rows).as_text())
     if warnings := warning_sentences(checked.findings):
         parts.append("Caution:\n" + bullets(warnings))
     if reasons := reason_sentences(checked.findings):
-        parts.append("Departures from advice:\n" + bullets(reasons))
+        parts.append("Notes:\n" + bullets(reasons))
     if not checked.findings and is_fine:
         parts.append("No known problem.")
     if checked.differences is not None:

@@ -249,6 +249,34 @@ class NotRead(Worded, Caution, code="pool_not_read"):
         return self.name
 
 
+class NotFollowed(Worded, Reason, code="pool_not_followed"):
+    """The file alone does not contain the value of a setting. text: as the file writes it."""
+
+    name: str
+    text: str
+    words = "{0.name} is not followed: its value, {0.text}, is not in this file. The check does not cover it."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
+
+class Incomplete(Worded, Reason, code="pool_incomplete"):
+    """Further settings of a pool come from elsewhere."""
+
+    words = "Further settings come from outside this file and are not followed. The check does not cover them."
+
+
+class Defaults(Worded, Reason, code="pool_defaults"):
+    """A pool whose size the file does not set. connections: that the library opens by default."""
+
+    library: str
+    connections: int
+    words = "The file sets no pool size. The default of {0.library} is {0.size}."
+    size = property(lambda self: count(self.connections, "connection"))
+
+
 class NotANumber(Worded, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
 

@@ -80,6 +80,11 @@ class FilePool:
     unread: tuple[FileSetting, ...] = ()
     complete: bool = True
 
+    @property
+    def not_followed(self) -> tuple[FileSetting, ...]:
+        """The settings whose values the file alone does not contain."""
+        return tuple(each for each in self.settings.values() if each.value is None and each.text != "None")
+
     def value(self, setting: str) -> Value:
         """Return the value of a setting of the library: the file's, or the default; None where it is not known."""
         if setting in self.settings:

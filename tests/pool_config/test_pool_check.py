@@ -17,6 +17,10 @@ from tests.unit.test_sentences import records_of
 PROPERTIES = "hikari.properties"
 MYSQL2 = "const mysql = require('mysql2');\n"
 BORDERS = [
+    (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
+    (PROPERTIES, "maximumPoolSize=${SIZE}", "maximumPoolSize=${SIZE:9}", "pool_not_followed"),
+    ("a.js", f"{MYSQL2}createPool(options)", f"{MYSQL2}createPool({{connectionLimit: 9, ...options}})",
+     "pool_incomplete"),
     (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
      "pool_keepalive_over_lifetime"),
     (PROPERTIES, "maxLifetime=0", "maxLifetime=0\nkeepaliveTime=120000", "pool_keepalive_default"),
@@ -162,7 +166,8 @@ def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         (checked,) = check_pools(read_pools(tmp_path / name).pools)
-        assert (checked.findings, checked.most_connections) == ((), None)
+        assert [each.code for each in checked.findings] == ["pool_incomplete"]
+        assert checked.most_connections is None
 
 
 @pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])

@@ -100,7 +100,7 @@ REAL_FILES = (
             "removeAbandonedTimeout": 600,
         },
         {"pool_removes_abandoned"},
-        set(),
+        {"pool_defaults"},
     ),
     RealFile(
         "go-branches.go",
