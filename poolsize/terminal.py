@@ -12,12 +12,22 @@ from typing import Any, TextIO, cast
 from poolsize.errors import WorkFailed
 
 _CONTROLS = (
-    *(*range(0x09), *range(0x0B, 0x20)),  # C0, without tab and newline
-    *range(0x7F, 0xA0),  # DEL and C1
-    *(*range(0x202A, 0x202F), *range(0x2066, 0x206A)),  # they change the direction of a text
-    *range(0xD800, 0xE000),  # bytes of a file's name that are not UTF-8
-)
-_SHOWN = {code: f"\\u{code:04x}" for code in _CONTROLS}
+    range(0x09), range(0x0B, 0x20),  # C0, without tab and newline
+    range(0x7F, 0xA0),  # DEL and C1
+    range(0x202A, 0x202F), range(0x2066, 0x206A),  # they change the direction of a text
+    range(0xD800, 0xE000),  # bytes of a file's name that are not UTF-8
+)  # fmt: skip
+
+
+class _Shown(dict[int, int | str]):
+    """Code of a character -> what is shown for it, made when it is first needed."""
+
+    def __missing__(self, code: int) -> int | str:
+        self[code] = shown = f"\\u{code:04x}" if any(code in codes for codes in _CONTROLS) else code
+        return shown
+
+
+_SHOWN = _Shown()
 
 
 def visible(text: str) -> str:

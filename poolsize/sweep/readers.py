@@ -37,9 +37,10 @@ RESERVED = frozenset({
     "skip_name_resolve", "skip_networking", "socket", "user", "version",
 })  # fmt: skip
 """Variables of a private server that are poolsize's own: its files, where it listens, who may log in, its life."""
-_VARIABLE = re.compile(r"[a-z][a-z0-9_.]*")
-_WITH_SEPARATORS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+")
-_PREFIX = re.compile(r"(?:loose|skip|disable|enable|maximum)_")
+_VARIABLE = r"[a-z][a-z0-9_.]*"
+_WITH_SEPARATORS = r"[0-9]{1,3}(?:,[0-9]{3})+"
+_PREFIX = r"(?:loose|skip|disable|enable|maximum)_"
+"""Regular expressions, which only the readers that need them compile."""
 
 
 def read(name: str, text: str, reader: Callable[[str], T]) -> T:
@@ -98,7 +99,7 @@ def whole_number(text: str) -> int:
 def decimal(text: str) -> float:
     """Return a number; 20,000 as well as 20000. Raises ValueError."""
     try:
-        return float(text.replace(",", "") if _WITH_SEPARATORS.fullmatch(text.strip()) else text)
+        return float(text.replace(",", "") if re.fullmatch(_WITH_SEPARATORS, text.strip()) else text)
     except ValueError:
         raise ValueError("give a number, such as 500") from None
 
@@ -129,7 +130,7 @@ def server_variable(text: str) -> tuple[str, str]:
     """Return "NAME=VALUE" as a server variable's name, with underscores, and value. Raises ValueError."""
     name, equals, value = text.partition("=")
     name = name.strip("-").replace("-", "_")
-    if not equals or not _VARIABLE.fullmatch(name):
+    if not equals or not re.fullmatch(_VARIABLE, name):
         raise ValueError("write NAME=VALUE, for example thread_handling=pool-of-threads")
     if own := reserved_by(name):
         raise ValueError(f"{own} is poolsize's own to set; leave it out")
@@ -139,7 +140,7 @@ def server_variable(text: str) -> tuple[str, str]:
 def reserved_by(name: str) -> str | None:
     """Return the variable of poolsize's own that a name would set; None where it sets none of them."""
     names = [name]  # servers also take the beginning of a name for the whole, and prefixes such as `loose_`
-    while prefix := _PREFIX.match(names[-1]):
+    while prefix := re.match(_PREFIX, names[-1]):
         names.append(names[-1][prefix.end() :])
     return next((own for own in sorted(RESERVED) for each in names if each and own.startswith(each)), None)
 

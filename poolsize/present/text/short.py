@@ -1,6 +1,5 @@
 """Answers in a few lines: what to use, why, the most important caution, and the commands to type next."""
 
-import re
 from collections.abc import Iterable, Sequence
 
 from poolsize.answer.finding import Finding, Severity, ToDivide
@@ -15,7 +14,6 @@ LABEL = 9
 """Columns of a line's label."""
 TWO_LINES, FOUR_LINES, ANY_LENGTH = 150, 300, 10_000
 """Characters of a text that takes so many lines."""
-SENTENCE = re.compile(r"(?<=\.) ")
 Labelled = tuple[str, str]
 """A label and its text."""
 
@@ -34,7 +32,7 @@ def short_answer(headline: str, labelled: Iterable[Labelled], commands: Sequence
 
 def leading(text: str, most: int = 0) -> str:
     """Return the first sentence of a text, and further ones while all have at most so many characters."""
-    first, *others = SENTENCE.split(text)
+    first, *others = text.replace(". ", ".\n").split("\n")
     for other in others:
         if len(first) + 1 + len(other) > most:
             break
