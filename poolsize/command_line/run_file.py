@@ -113,6 +113,18 @@ def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:
     return ""
 
 
+def _with_more_workers(run: "Run", answer: "Recommendation") -> str:
+    """Return the command that measures again with enough workers; "" where their number is not known."""
+    from poolsize.answer.finding import MoreWorkersByDemands
+    from poolsize.present.text.setting import repeat_command
+
+    for finding in answer.findings:
+        way_out = getattr(finding, "way_out", None)
+        if isinstance(way_out, MoreWorkersByDemands) and way_out.workers:
+            return repeat_command(run, way_out.workers)
+    return ""
+
+
 def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
     from poolsize.answer.latency_limit import LimitDecides
@@ -120,7 +132,7 @@ def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     from poolsize.terminal import pasteable
 
     limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
-    extend = "" if limited else extending_command(path, run, answer)
+    extend = _with_more_workers(run, answer) if limited else extending_command(path, run, answer)
     if answer.in_doubt:
         return [extend] if extend else []
     if answer.measured_in is not None:

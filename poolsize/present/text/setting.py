@@ -98,8 +98,10 @@ def _facts_of_load(run: Run) -> Facts:
         yield "Arrival rate", f"{number(plan.rate)}/s (open loop), at most {plan.users:,} transactions at once"
 
 
-def repeat_command(run: Run) -> str:
+def repeat_command(run: Run, workers: int | None = None) -> str:
     """Return the command that measures the run again; empty for an imported run, which no sweep made.
+
+    workers: their number, where it is not that of the run.
 
     The command has the server's address, but no account. For a private server it has a placeholder for the program,
     unless the server is a MariaDB, which a sweep chooses by itself. It is also empty for a private server with a
@@ -113,8 +115,8 @@ def repeat_command(run: Run) -> str:
     if setting.application is not None:
         values = {"application": setting.application.file}
     values |= options_of(plan)
-    if run.workers > 1:
-        values["processes"] = run.workers
+    if (workers or run.workers) > 1:
+        values["processes"] = workers or run.workers
     values["cores"] = setting.cores
     if setting.disks != 1:
         values["disks"] = setting.disks

@@ -225,8 +225,7 @@ register_templates(
             )
         ),
         verdict.GeneratorLimited: "A worker (a process that generates load) was saturated, or its event loop was late. "
-        "So {pool_size:#connection} is the answer for this load generator, and the database may need another pool "
-        "size. {way_out}",
+        "So {pool_size:#connection} is the answer for this load generator; the database may need another. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
