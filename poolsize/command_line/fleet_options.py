@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.finding import QuickRecord
-from poolsize.command_line.options import read_by
+from poolsize.command_line.options import flag, is_typed, read_by
 from poolsize.command_line.run_file import require_shown
+from poolsize.errors import BadInput
 from poolsize.sweep.readers import decimal
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.fleet import ServerLimit, Service
     from poolsize.answer.fleet_plan import FleetPlan, MeasuredLosses
     from poolsize.answer.recommendation import Recommendation
+    from poolsize.facts.instance_class import InstanceClass
     from poolsize.facts.server import Server
 
 
@@ -31,7 +33,7 @@ class FleetOptions(QuickRecord):
     """The options that describe a fleet, as typed; None where an option was not typed.
 
     instances, processes, max_instances, app_threads, connections_per_thread: see Service, of the only service.
-    surge, max_connections, reserve: see ServerLimit.
+    surge, max_connections, reserve: see ServerLimit. instance_class: of the server; None in a command without it.
     """
 
     instances: int | None
@@ -42,12 +44,32 @@ class FleetOptions(QuickRecord):
     reserve: int | None
     app_threads: int | None
     connections_per_thread: int | None
+    instance_class: "InstanceClass | None" = None
 
     @property
     def of_instances(self) -> tuple[str, ...]:
         """The parameters that were typed of those that describe instances."""
         names = ("instances", "processes", "max_instances")
         return tuple(name for name in names if getattr(self, name) is not None)
+
+    def facts_of_class(self, *, needed: bool) -> dict[str, int]:
+        """Return the facts that the instance class gives, and print them; empty where it is not given or not needed.
+
+        Raises BadInput for an option that gives them, too.
+        """
+        if self.instance_class is None:
+            return {}
+        for name in ("cores", "threads_per_core"):
+            if is_typed(name):
+                raise BadInput(f"{flag(name)}: the instance class gives this value; leave the option out")
+        if not needed:
+            return {}
+        click.echo(f"poolsize: {self.instance_class}", err=True)
+        return {"cores": self.instance_class.vcpus, "threads_per_core": self.instance_class.threads_per_core}
+
+    def values_of_class(self) -> dict[str, Any]:
+        """Return the instance class as data for JSON; empty where it is not given."""
+        return {"instance_class": self.instance_class.values()} if self.instance_class else {}
 
     def measured_in(self, answer: "Recommendation") -> "FleetOptions":
         """Return the options with the instances of the application that was measured, where none describes them."""
@@ -70,13 +92,13 @@ class FleetOptions(QuickRecord):
         )
 
     def limit(self, url: str | None = None) -> "ServerLimit":
-        """Return the server's limit that the options describe, or that the server at the URL has. Raises BadInput."""
+        """Return the limit of the options, of the server at the URL, or of the instance class. Raises BadInput."""
         from poolsize.answer.fleet import ServerLimit
 
         given: dict[str, Any] = {"reserve": self.reserve, "surge": self.surge}
         limit = ServerLimit(self.max_connections, **{name: value for name, value in given.items() if value is not None})
         if not url:
-            return limit
+            return _by_class(limit, self.instance_class)
         from poolsize.facts.server import connection_bytes, read_server
         from poolsize.server.connection import FACTS_SECONDS, asking, database_url
 
@@ -107,7 +129,8 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_fleet(**parameters: Any) -> None:
-        fleet = FleetOptions(**{name: parameters.pop(name) for name in FLEET_OPTIONS})
+        values = {name: parameters.pop(name) for name in FLEET_OPTIONS}
+        fleet = FleetOptions(**values, instance_class=parameters.pop("instance_class", None))
         command(fleet=fleet, **parameters)
 
     decorated = with_fleet
@@ -115,6 +138,20 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
         of_share = {"metavar": "SHARE", "callback": read_by(_surge)} if name == "surge" else {"type": int}
         decorated = click.option(f"--{name.replace('_', '-')}", help=text, **of_share)(decorated)
     return decorated
+
+
+def _by_class(limit: "ServerLimit", instance_class: "InstanceClass | None") -> "ServerLimit":
+    """Return a limit with the default of an instance class where no option gives it, and print that."""
+    if instance_class is None or instance_class.max_connections is None or limit.max_connections is not None:
+        return limit
+    name, at_most = instance_class.name, "at most " if instance_class.service == "rds" else ""
+    aurora = f" For Aurora, write aurora:{name}." if instance_class.is_ambiguous else ""
+    click.echo(
+        f"poolsize: the server's limit is the default of {name}: {at_most}{instance_class.max_connections:,} "
+        f"connections. To set yours, give --max-connections.{aurora}",
+        err=True,
+    )
+    return replace(limit, max_connections=instance_class.max_connections)
 
 
 def limit_of(server: "Server", connection_bytes: int | None, limit: "ServerLimit") -> "ServerLimit":

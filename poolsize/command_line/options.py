@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
     from matplotlib.figure import Figure
 
     from poolsize.facts.inspection import Inspection
+    from poolsize.facts.instance_class import InstanceClass
 
 Form = Literal["short", "why", "json"]
 """The form of an answer: a few lines, with its evidence, or JSON."""
@@ -36,6 +37,22 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 current_option = click.option(
     "--current", type=int, help="The pool size that you use today, to compare with the answer."
+)
+
+
+def _instance_class(text: str) -> "InstanceClass":
+    from poolsize.facts.instance_class import read_instance_class  # its table is read for this option only
+
+    return read_instance_class(text)
+
+
+instance_class_option = click.option(
+    "--instance-class",
+    metavar="NAME",
+    callback=read_by(_instance_class),
+    help="Cloud instance class, in place of --cores, e.g. db.r6g.2xlarge. It gives the cores, and the default of "
+    "max_connections where no option and no server gives it. For Amazon RDS, Aurora (write aurora:db.r6g.2xlarge), "
+    "Google Cloud SQL and Azure Database for MySQL.",
 )
 
 

@@ -11,7 +11,15 @@ from poolsize.answer.fleet import Service
 from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, GroupedCommand
-from poolsize.command_line.options import Encryption, Form, encryption_options, flag, form_options, is_typed
+from poolsize.command_line.options import (
+    Encryption,
+    Form,
+    encryption_options,
+    flag,
+    form_options,
+    instance_class_option,
+    is_typed,
+)
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
@@ -31,7 +39,7 @@ WITH_WEIGHT, WITH_RATE = "NAME:INSTANCES:PROCESSES:WEIGHT", "NAME:INSTANCES:PROC
 KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_p99_ms"}
 """Name of a value in an error -> its key in a file of services, where that has another name."""
 GROUPS = {
-    "The connections to divide": ("size", "cores", "run_path"),
+    "The connections to divide": ("size", "cores", "instance_class", "run_path"),
     FLEET: (*FLEET_OPTIONS, "services", "services_file"),
     DATABASE: ("url", "ssl_mode", "ssl_ca"),
 }
@@ -56,8 +64,10 @@ GROUPS = {
 @click.option(
     "--cores",
     type=int,
-    help="Take --size from the formula, for a database on this many physical cores with one disk.",
+    help="Take --size from the formula, for a database with one disk on this many physical cores (x86: 2 vCPUs "
+    "are mostly 1).",
 )
+@instance_class_option
 @click.option(
     "--run",
     "run_path",
@@ -118,8 +128,10 @@ def fleet(
     parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
     with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
     given = {name: value for name, value in database.items() if value is not None}
-    if len(given) > 1 or not (given or traffics):
-        raise BadInput("give the connections to divide: either --size, or --cores, or a measured --run")
+    if len(given) > 1 or not (given or traffics or fleet.instance_class):
+        raise BadInput("give the connections to divide: --size, --cores, --instance-class or a measured --run")
+    given |= fleet.facts_of_class(needed=not given)
+    more = fleet.values_of_class()
     asks_server = is_typed("url") or fleet.max_connections is None
     url = encryption.of(url if asks_server else None)
     if traffics:
@@ -127,8 +139,8 @@ def fleet(
         from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_json, traffic_fleet_text
 
         by_traffic = plan_fleet_for(traffics, _supply(given, traffics), fleet.limit(url))
-        by_form = {"short": traffic_fleet_in_short, "why": traffic_fleet_text, "json": traffic_fleet_json}
-        click.echo(by_form[form](by_traffic))
+        by_form = {"short": traffic_fleet_in_short, "why": traffic_fleet_text}
+        click.echo(traffic_fleet_json(by_traffic, **more) if form == "json" else by_form[form](by_traffic))
         end_unless(by_traffic.pools)
         return
     if "run_path" in given:
@@ -136,22 +148,22 @@ def fleet(
         measured = with_weight or [fleet.measured_in(answer).service()]
         plan = plan_of_run(analysis, answer, measured, fleet.limit(url))
     else:
-        size = given["size"] if "size" in given else starting_point(given["cores"]).pool_size
+        size = given["size"] if "size" in given else starting_point(**given).pool_size
         plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url))
-    click.echo({"short": fleet_in_short, "why": fleet_text, "json": fleet_json}[form](plan))
+    click.echo(fleet_json(plan, **more) if form == "json" else {"short": fleet_in_short, "why": fleet_text}[form](plan))
     end_unless(plan.pools)
 
 
 def _supply(given: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None":
     """Return what the database can use: given, by the formula, or by a run for an application.
 
-    given: of the options size, cores and run_path, the one that was typed. The application's usage time is the mean of
-    all services.
+    given: of the options size, cores and run_path, the one that was typed, or the facts of an instance class. The
+    application's usage time is the mean of all services.
     """
     from poolsize.answer.traffic import Supply
 
     if "cores" in given:
-        return Supply.by_formula(starting_point(given["cores"]))
+        return Supply.by_formula(starting_point(**given))
     if "run_path" in given:
         from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
 

@@ -1,7 +1,7 @@
 """`poolsize recommend`: from the formula, from a measured run, or for the traffic of an application."""
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,6 +18,7 @@ from poolsize.command_line.options import (
     flag,
     form_options,
     inspected,
+    instance_class_option,
     is_typed,
     limit_options,
     read_by,
@@ -42,9 +43,21 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.facts.inspection import Inspection
 
 OF_THREADS = ("app_threads", "connections_per_thread")
+OF_FLEET = (*OF_THREADS, "instance_class")
+"""Parameters of a fleet's options that no run contains."""
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 GROUPS = {
-    DATABASE: ("cores", "disks", "cache_hit_rate", "ssd", "threads_per_core", "url", "ssl_mode", "ssl_ca"),
+    DATABASE: (
+        "cores",
+        "instance_class",
+        "disks",
+        "cache_hit_rate",
+        "ssd",
+        "threads_per_core",
+        "url",
+        "ssl_mode",
+        "ssl_ca",
+    ),
     TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:]),
     RUN: ("run_path", "app_cpu_time_ms", "app_cores", *LIMITS),
     FLEET: FLEET_OPTIONS,
@@ -62,9 +75,19 @@ GROUPS = {
         "The answer of a measured run": "poolsize recommend --run run.jsonl",
     },
 )
-@click.option("--cores", type=int, help="Physical cores of the DATABASE's host.  [default: this machine's]")
 @click.option(
-    "--disks", type=int, default=1, show_default=True, help="Disks of the database's host that hold the data."
+    "--cores",
+    type=int,
+    help="Physical cores of the DATABASE's host (x86: 2 vCPUs are mostly 1).  [default: this machine's]",
+)
+@instance_class_option
+@click.option(
+    "--disks",
+    type=int,
+    default=1,
+    show_default=True,
+    help="Disks of the database's host that hold the data. Network storage, such as EBS or a persistent disk, counts "
+    "as 1.",
 )
 @click.option("--cache-hit-rate", type=float, help="Share of reads served from memory, 0 to 1.")
 @click.option("--ssd", is_flag=True, help="The disks are SSDs. This adds a caution, and changes no number.")
@@ -73,7 +96,7 @@ GROUPS = {
     type=int,
     default=1,
     show_default=True,
-    help="--cores is divided by this number. Give 2 if you counted hyper-threads as cores.",
+    help="--cores is divided by this number. Give 2 if you counted hyper-threads, such as vCPUs of x86, as cores.",
 )
 @click.option(
     "--run",
@@ -127,9 +150,11 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     demand.check(with_limits=limits is not None)
+    facts |= fleet.facts_of_class(needed=not run_path)
     is_of_run = run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        _answer_traffic(_for_traffic(demand, fleet, current, run_path, url, encryption, facts), form)
+        traffic_answer = _for_traffic(demand, fleet, current, run_path, url, encryption, facts)
+        _answer_traffic(traffic_answer, form, fleet)
         return
     client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
     if not run_path and (current is not None or limits is not None or client_times is not None):
@@ -141,7 +166,7 @@ def recommend(
         facts |= {name: getattr(fleet, name) for name in OF_THREADS}
     analysis, inspection, note = None, None, ""
     if run_path:
-        analysis = _analysis(run_path, may_have=OF_THREADS if fleet.of_instances else ())
+        analysis = _analysis(run_path, may_have=OF_FLEET if fleet.of_instances else ())
         from poolsize.answer.from_run import recommend as recommend_from
 
         answer = recommend_from(analysis, limits, current, client_times, demand.rate)
@@ -158,7 +183,7 @@ def recommend(
     if note:
         click.echo(f"poolsize: {note}", err=True)
     if form == "json":
-        click.echo(_json(answer, plan, inspection))
+        click.echo(_json(answer, plan, inspection, fleet))
     else:
         commands = next_commands(run_path, analysis.run, answer) if run_path and analysis else []
         at_rate = demand.rate is not None
@@ -171,10 +196,13 @@ def recommend(
     end_unless(plan is None or plan.pools)
 
 
-def _answer_traffic(answer: "TrafficAnswer", form: Form) -> None:
+def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions) -> None:
     from poolsize.present.text.traffic import traffic_in_short, traffic_json, traffic_text
 
-    click.echo({"short": traffic_in_short, "why": traffic_text, "json": traffic_json}[form](answer))
+    if form == "json":
+        click.echo(traffic_json(answer, **fleet.values_of_class()))
+    else:
+        click.echo({"short": traffic_in_short, "why": traffic_text}[form](answer))
     end_unless(answer.need)
 
 
@@ -194,7 +222,7 @@ def _for_traffic(
     from poolsize.answer.from_traffic import recommend_for
 
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
-    analysis = _analysis(run_path, may_have=OF_THREADS) if run_path else None
+    analysis = _analysis(run_path, may_have=OF_FLEET) if run_path else None
     traffic = traffic_with(demand, usage_ms, fleet.service(), analysis)
     if run_path and analysis:
         client_times = _client_times(traffic.usage.mean_ms, cpu_ms, app_cores)
@@ -296,8 +324,10 @@ def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[s
     return run_in_short(answer, [*commands, SAME], at_rate=at_rate)
 
 
-def _json(answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None") -> str:
-    more: dict[str, Any] = {}
+def _json(
+    answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", fleet: FleetOptions
+) -> str:
+    more = fleet.values_of_class()
     if plan:
         from poolsize.present.text.fleet import fleet_values
 
@@ -322,9 +352,9 @@ def _plan(
 
 
 def _limit(fleet: FleetOptions, inspection: "Inspection | None") -> "ServerLimit":
-    """Return the limit of the options, of the inspected server, or of the server in POOLSIZE_URL."""
+    """Return the limit of the options, of the inspected server, of the server in POOLSIZE_URL, or of the class."""
     if inspection:
-        return limit_of(inspection.server, inspection.connection_bytes, fleet.limit())
+        return limit_of(inspection.server, inspection.connection_bytes, replace(fleet, instance_class=None).limit())
     return fleet.limit(os.environ.get("POOLSIZE_URL") if fleet.max_connections is None else None)
 
 

@@ -161,12 +161,12 @@ class SweepOptions:
         "that each step takes.", "1", readers.whole_number, replayed=True, group=Group.EXPERT,
     )] = None
     cores: Annotated[Cores | None, Option(
-        "--cores", "Physical cores of the database's host.", "this machine's", readers.whole_number, replayed=True,
-        group=Group.COMMON,
+        "--cores", "Physical cores of the database's host (x86: 2 vCPUs are mostly 1).", "this machine's",
+        readers.whole_number, replayed=True, group=Group.COMMON,
     )] = None
     disks: Annotated[Disks | None, Option(
-        "--disks", "Disks of the database's host that hold the data.", "1", readers.whole_number, replayed=True,
-        group=Group.MEASURING,
+        "--disks", "Disks of the database's host that hold the data. Network storage, such as EBS or a persistent "
+        "disk, counts as 1.", "1", readers.whole_number, replayed=True, group=Group.MEASURING,
     )] = None
     output: Annotated[Path | None, Option(
         "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True, group=Group.COMMON,

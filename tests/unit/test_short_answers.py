@@ -14,6 +14,9 @@ TRAFFIC = "recommend --usage-time 15ms --instances 6 --processes 4"
 COMMANDS = (
     "recommend --cores 8",
     "recommend --cores 4 --app-threads 3 --connections-per-thread 9 --ssd",
+    "recommend --instance-class db.m5.2xlarge",
+    "fleet --instance-class db.r6g.2xlarge --instances 3 --processes 2 --app-threads 20",
+    f"{TRAFFIC} --rate 400/s --instance-class db.r6g.2xlarge",
     f"{TRAFFIC} --rate 400/s --cores 8 --max-connections 1000",
     f"{TRAFFIC} --rate 400/s --current 40",
     "recommend --rate 400/s --usage-time 15ms --app-threads 2",

@@ -120,9 +120,9 @@ def _engines(pools: Sequence[ServicePool]) -> str:
     return "\n  ".join(["For each process:", *lines])
 
 
-def fleet_json(plan: FleetPlan) -> str:
-    """Return a fleet's plan as a JSON object, with the keys of fleet_values."""
-    return json_text(fleet_values(plan))
+def fleet_json(plan: FleetPlan, **more: Any) -> str:
+    """Return a fleet's plan as a JSON object, with the keys of fleet_values. more: further keys and their values."""
+    return json_text(fleet_values(plan) | more)
 
 
 def fleet_values(plan: FleetPlan) -> dict[str, Any]:

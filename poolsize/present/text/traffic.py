@@ -161,8 +161,11 @@ def _rare(use: PoolUse) -> tuple[str, str]:
     return p99, p99_9
 
 
-def traffic_json(answer: TrafficAnswer) -> str:
-    """Return the answer as a JSON object. A wait time of a queue that grows without end is null."""
+def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
+    """Return the answer as a JSON object. A wait time of a queue that grows without end is null.
+
+    more: further keys and their values.
+    """
     exists = answer.need is not None
     return json_text(
         {
@@ -181,6 +184,7 @@ def traffic_json(answer: TrafficAnswer) -> str:
             "reasons": reason_sentences(answer.findings),
             "warnings": warning_sentences(answer.findings),
         }
+        | more
     )
 
 
@@ -263,8 +267,11 @@ def _services_table(plan: TrafficPlan) -> Table:
     return Table([*columns, "in use on average", "waiting", "wait p99", "one away p99"], rows)
 
 
-def traffic_fleet_json(plan: TrafficPlan) -> str:
-    """Return the answer for a fleet by traffic as a JSON object, with the keys of a fleet and of a traffic's answer."""
+def traffic_fleet_json(plan: TrafficPlan, **more: Any) -> str:
+    """Return the answer for a fleet by traffic as a JSON object, with the keys of a fleet and of a traffic's answer.
+
+    more: further keys and their values.
+    """
     pools = [
         {
             "service": asdict(pool.service),
@@ -285,7 +292,7 @@ def traffic_fleet_json(plan: TrafficPlan) -> str:
         "traffic": _together_values(plan.traffic, plan.load),
         "knee_rate": knee_rate(plan.supply),
     }
-    return json_text(values | pools_values(plan.pools, plan.findings))
+    return json_text(values | pools_values(plan.pools, plan.findings) | more)
 
 
 def _use_values(use: PoolUse) -> dict[str, Any]:
