@@ -117,12 +117,32 @@ def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command,
 
 def test_a_file_in_a_folder_that_can_not_be_read_is_named(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5))
-    (tmp_path / "b.py").write_text("print 'of Python 2'\n")
+    (tmp_path / "b.py").write_text("print 'a pool of Python 2'\n")
     done = poolsize_here("config", "--check", ".")
     assert done.returncode == 0
     assert "up to 5 connections" in done.stdout
     assert done.stderr.startswith("poolsize: not checked: b.py: no Python")
     assert poolsize_here("config", "--check", "a.py", "b.py").returncode == 2
+
+
+def test_a_named_file_without_pools_is_named_beside_files_with_pools(poolsize_here: Command, tmp_path: Path) -> None:
+    """As a shell's `src/*.py` names them."""
+    (tmp_path / "a.py").write_text("x = 1\n")
+    (tmp_path / "b.py").write_text(ENGINE.format(5))
+    done = poolsize_here("config", "--check", "a.py", "b.py")
+    assert done.returncode == 0
+    assert "up to 5 connections" in done.stdout
+    assert done.stderr.startswith("poolsize: not checked: a.py has no settings of a pool")
+    assert poolsize_here("config", "--check", "a.py", "a.py").returncode == 2
+
+
+def test_a_file_of_a_folder_without_a_word_of_pools_is_not_parsed(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text(ENGINE.format(5))
+    (tmp_path / "b.py").write_text("print 'of Python 2'\n")
+    assert poolsize_here("config", "--check", ".").stderr == ""
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "c.yml").symlink_to("c.yml")
+    assert poolsize_here("config", "--check", ".").stderr.startswith("poolsize: not checked: c.yml can't be read")
 
 
 def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ BORDERS = [
 
 def codes(folder: Path, name: str, text: str) -> set[str]:
     (folder / name).write_text(text)
-    (checked,) = check_pools(read_pools(folder / name).pools)
+    (checked,) = check_pools(read_pools(folder / name, is_named=False).pools)
     for finding in checked.findings:
         assert sentence(finding).endswith(".")
     return {finding.code for finding in checked.findings}

@@ -306,7 +306,7 @@ REAL_FILES = (
 
 @pytest.mark.parametrize("real", REAL_FILES, ids=lambda real: real.name)
 def test_all_settings_of_a_real_file_are_found_and_judged(real: RealFile) -> None:
-    checked = check_pools(read_pools(FILES / real.name).pools)
+    checked = check_pools(read_pools(FILES / real.name, is_named=False).pools)
     assert len(checked) == real.pools
     for each in checked:
         assert {name: found.value for name, found in each.pool.settings.items()} == real.settings
@@ -377,7 +377,7 @@ def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
 
 def found_in(tmp_path: Path, name: str, text: str) -> list[dict[str, Value]]:
     (tmp_path / name).write_text(text)
-    pools = read_pools(tmp_path / name).pools
+    pools = read_pools(tmp_path / name, is_named=False).pools
     return [{setting: found.value for setting, found in pool.settings.items()} for pool in pools]
 
 
