@@ -1,9 +1,10 @@
 """The checked pools of files, as text and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
+from poolsize.answer.finding import Severity
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings import Worded, server_limit
 from poolsize.pool_config.pool import FilePool, Value
@@ -17,6 +18,18 @@ from poolsize.present.text.sentences.findings import (
 )
 from poolsize.terminal import pasteable
 from poolsize.units import count
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A finding of a file. file: its path, as typed. line: None where the file does not have the setting."""
+
+    file: str
+    line: int | None
+    setting: str | None
+    severity: Severity
+    message: str
+    code: str
 
 
 def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
@@ -39,7 +52,10 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
         "connections_in_deploy": together.total.connections_in_deploy or None,
         "limit": together.usable,
         "limit_is_default": together.is_default,
-        "problems": list(_problems(files, together)),
+        "problems": [
+            {name: value for name, value in asdict(problem).items() if name != "code"}
+            for problem in problems_of(files, together)
+        ],
     }
     return json_text(values)
 
@@ -57,7 +73,8 @@ def _pool_values(checked: CheckedPool) -> dict[str, Any]:
     }
 
 
-def _problems(files: Sequence[CheckedFile], together: AllPools) -> Iterator[dict[str, Any]]:
+def problems_of(files: Sequence[CheckedFile], together: AllPools) -> Iterator[Problem]:
+    """Yield each finding as a problem."""
     for file in files:
         for checked in file.pools:
             for finding in checked.findings:
@@ -67,17 +84,11 @@ def _problems(files: Sequence[CheckedFile], together: AllPools) -> Iterator[dict
         yield _problem(file, checked.pool, together.finding)
 
 
-def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> dict[str, Any]:
-    """Return a finding as a problem."""
+def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> Problem:
     setting = finding.about or next(iter(pool.library.sizes), "")
     by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread)} | dict(pool.settings)
-    return {
-        "file": str(file.path),
-        "line": by_name[setting].line if setting in by_name else None,
-        "setting": setting or None,
-        "severity": finding.severity,
-        "message": sentence(finding),
-    }
+    line = by_name[setting].line if setting in by_name else None
+    return Problem(str(file.path), line, setting or None, finding.severity, sentence(finding), finding.code)
 
 
 def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:

@@ -49,6 +49,7 @@ GROUPS = {
     FLEET: FLEET_OPTIONS,
 }
 """Heading -> the parameters of its options."""
+FORMS = ("text", "json", "github", "gitlab")
 
 
 @click.command(
@@ -104,6 +105,13 @@ GROUPS = {
 @fleet_options
 @click.option("--why", is_flag=True, help="Also say what no setting can do.")
 @json_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMS),
+    help="Form of the answer: text (default), or json, as by --json. With --check also github, annotations of a "
+    "workflow, or gitlab, a Code Quality report.",
+)
 def config(
     stack: str | None,
     lists: bool,
@@ -111,6 +119,8 @@ def config(
     further: tuple[Path, ...],
     encryption: Encryption,
     url: str | None,
+    as_json: bool,
+    form: str | None,
     **options: Any,
 ) -> None:
     """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
@@ -122,7 +132,11 @@ def config(
     --check takes several files and folders, and also counts their pools in all processes. The exit code is 3 if it
     finds something wrong.
     """
-    asked = Asked(url=encryption.of(url), **options)
+    if as_json and form not in (None, "json"):
+        raise BadInput(f"give either --json or --format {form}, not both")
+    if form in ("github", "gitlab") and not checked:
+        raise BadInput(f"--format {form} also needs --check FILE: it lists what is wrong in files")
+    asked = Asked(url=encryption.of(url), form="json" if as_json else form or "text", **options)
     if sum((lists, bool(checked), stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if further and not checked:
@@ -140,7 +154,7 @@ def config(
 
 @dataclass(frozen=True)
 class Asked:
-    """The options, as typed: those of the recommendation, and why and as_json, for the form of the answer.
+    """The options, as typed: those of the recommendation, and why and form, for the form of the answer.
 
     None where an option was not typed. Raises BadInput for options that do not go together.
     """
@@ -153,7 +167,12 @@ class Asked:
     url: str | None
     fleet: FleetOptions
     why: bool
-    as_json: bool
+    form: str
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the answer is a JSON object."""
+        return self.form == "json"
 
     def __post_init__(self) -> None:
         self.demand.check(with_limits=False)
@@ -196,8 +215,9 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
+    from poolsize.pool_config.annotations import github_annotations, gitlab_report
     from poolsize.pool_config.check import checked_file, count_pools, limit_in
-    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
+    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text, problems_of
     from poolsize.pool_config.files.reading import read_files
 
     files, errors = read_files(paths)
@@ -220,7 +240,12 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
     facts = replace(facts, max_connections=limit.max_connections or in_files)
     checked = [checked_file(file, facts, settings) for file in files]
     together = count_pools(checked, service, replace(limit, surge=surge), in_files)
-    click.echo((pool_checks_json if asked.as_json else pool_checks_text)(checked, together))
+    if asked.form in ("github", "gitlab"):
+        annotated = github_annotations if asked.form == "github" else gitlab_report
+        text = annotated(problems_of(checked, together))
+        click.echo(text, nl=bool(text))
+    else:
+        click.echo((pool_checks_json if asked.as_json else pool_checks_text)(checked, together))
     if together.finding or any(file.has_warning for file in checked):
         sys.exit(FOUND_WRONG)
 

@@ -64,7 +64,7 @@ def test_a_command_that_the_help_shows_works(poolsize_here: Command, tmp_path: P
 def test_the_options_of_a_command_are_in_groups_that_end_with_the_output(poolsize_here: Command, name: str) -> None:
     command = command_of(name)
     of_output = {parameter.name for parameter in command.in_groups(command.params)[OUTPUT]}
-    assert of_output <= {"why", "as_json", "plot", "help_all", *ARGUMENTS}
+    assert of_output <= {"why", "as_json", "form", "plot", "help_all", *ARGUMENTS}
     text = poolsize_here(name, "--help").stdout
     headings = [line.removesuffix(":") for line in text.splitlines() if line.endswith(":") and line[0] != " "]
     assert headings == [*command.groups, OUTPUT, "Examples"]
