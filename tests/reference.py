@@ -22,6 +22,8 @@ from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
+from poolsize.pool_config.libraries import LIBRARIES
+from poolsize.pool_config.pool import Library
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MOST_STEPS, MeasuredApplication, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, CheckResult, Latencies, Setting, Step, Stopped, Worker
@@ -119,6 +121,15 @@ is gone, and 143 after SIGTERM.
 A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
 
 """
+LIBRARIES_INTRODUCTION = """
+# Pools that the check reads
+
+`poolsize config --check` knows these libraries, and the server. It
+[checks](../how-to/configure.md#check-a-configuration) these settings, here with their defaults in the library's own
+unit. A setting without a default here has none, or another setting decides. The name of a stack is that of
+`poolsize config --for`.
+
+"""
 JSON_TYPES = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null"}
 
 
@@ -172,6 +183,21 @@ def run_format_page() -> str:
     )
     sections.append(COUNTERS_INTRODUCTION + table(("Counter", "Kind", "Meaning"), counters))
     return GENERATED.format(source="poolsize/runs and poolsize/facts") + RUN_FORMAT_INTRODUCTION + "\n".join(sections)
+
+
+def libraries_page() -> str:
+    """Return the page of the libraries that `poolsize config --check` knows: a table with a row for each."""
+    rows = (
+        (library.title, f"`{library.stack}`" if library.stack else "", _defaults(library))
+        for library in sorted(LIBRARIES.values(), key=lambda library: library.title.lower())
+    )
+    header = GENERATED.format(source="poolsize/pool_config/libraries")
+    return header + LIBRARIES_INTRODUCTION + table(("Library", "Stack", "Settings and defaults"), rows)
+
+
+def _defaults(library: Library) -> str:
+    texts = {name: str(value).lower() if isinstance(value, bool) else value for name, value in library.defaults.items()}
+    return ", ".join(f"`{name}`" + ("" if value is None else f" {value}") for name, value in texts.items())
 
 
 def unexplained_fields(record: type) -> set[str]:
@@ -275,6 +301,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "options.md": options_page,
     "run-format.md": run_format_page,
     "checks.md": checks_page,
+    "libraries.md": libraries_page,
 }
 """File in docs/reference -> function that returns its text."""
 

@@ -31,9 +31,13 @@ WORDS = (
     b"mysql", b"maria", b"pool", b"sql.open", b"sqlalchemy", b"createengine", b"jdbc", b"hikari", b"druid", b"dbcp",
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
-    b"tomcat", b"evict", b"removeabandoned", b"maxchildren",
+    b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
+    b"unicorn",
 )  # fmt: skip
-"""A file with a pool contains a word of these, if hyphens, underscores and capitals make no difference."""
+"""A file with a pool, or with a number of instances, contains a word of these.
+
+Hyphens, underscores and capitals make no difference.
+"""
 READERS = {
     ".yml": yaml_pools,
     ".yaml": yaml_pools,
