@@ -121,7 +121,9 @@ def test_a_program_works_as_shown(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "block", [block for block in all_blocks("yaml") if not block.file], ids=lambda block: block.name
+    "block",
+    [block for block in all_blocks("yaml") if not block.file and block.page != "docs/how-to/pipelines.md"],
+    ids=lambda block: block.name,
 )
 def test_the_yaml_is_valid_and_its_commands_exist(block: Block) -> None:
     documents = list(yaml.safe_load_all(block.text))

@@ -17,7 +17,10 @@ from poolsize.pool_config.annotations import github_annotations, gitlab_report
 from poolsize.pool_config.check_text import Problem
 from poolsize.pool_config.files.reading import ENDINGS
 from tests.conftest import ROOT, Command
+from tests.pages import blocks
 
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
+(HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
 TOO_MANY = "spring.datasource.hikari.maximum-pool-size=200\n"
 SHRINKS = "spring.datasource.hikari.maximum-pool-size=9\nspring.datasource.hikari.minimum-idle=5\n"
 
@@ -109,17 +112,13 @@ def test_a_format_that_does_not_apply_is_refused(poolsize_here: Command, words: 
 
 
 def test_the_hook_checks_the_whole_repository(poolsize_here: Command, tmp_path: Path) -> None:
-    (hook,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text("utf-8"))
-    assert all(re.search(hook["files"], f"src/a{ending}") for ending in ENDINGS)
-    assert not hook["pass_filenames"]
+    assert all(re.search(HOOK["files"], f"src/a{ending}") for ending in ENDINGS)
+    assert not HOOK["pass_filenames"]
     (tmp_path / "a.properties").write_text(TOO_MANY)
     (tmp_path / "b.py").write_text("x = 1\n")
-    program, *words = shlex.split(hook["entry"]) + hook["args"]
+    program, *words = shlex.split(HOOK["entry"]) + HOOK["args"]
     assert program == "poolsize"
     assert poolsize_here(*words).returncode == 3
-
-
-ACTION = yaml.safe_load((ROOT / "action.yml").read_text("utf-8"))
 
 
 def test_no_input_of_the_action_is_part_of_a_script() -> None:
@@ -158,3 +157,17 @@ def test_the_last_step_of_the_action(tmp_path: Path, inputs: dict[str, str], cod
     assert (done.returncode, (tmp_path / "x").exists()) == (code, False), done.stderr
     assert output in done.stdout + done.stderr
     assert output or not done.stdout
+
+
+def test_the_page_names_the_action_the_hook_and_options_that_exist(poolsize_here: Command, tmp_path: Path) -> None:
+    workflow, job, hooks = (
+        yaml.safe_load(block.text) for block in blocks("docs/how-to/pipelines.md") if block.language == "yaml"
+    )
+    assert workflow["jobs"]["pools"]["steps"][-1]["with"].keys() == ACTION["inputs"].keys()
+    (hook,) = hooks["repos"][0]["hooks"]
+    assert hook["id"] == HOOK["id"]
+    (tmp_path / "a.properties").write_text(TOO_MANY)
+    of_job = shlex.split(job["pools"]["script"][-1])
+    for program, *words in (of_job[: of_job.index(">")], shlex.split(HOOK["entry"]) + hook["args"]):
+        assert program == "poolsize"
+        assert poolsize_here(*words).returncode == 3
