@@ -412,10 +412,10 @@ def test_durations_of_hikaricp_have_units(tmp_path: Path) -> None:
 GO_VALUES = {
     "db.SetConnMaxLifetime(2 * time.Hour)": 7200, "db.SetConnMaxLifetime(time.Minute)": 60,
     "db.SetConnMaxLifetime(time.Duration(90) * time.Second)": 90, "db.SetConnMaxLifetime(180000000000)": 180,
-    "db.SetConnMaxLifetime(time.Duration(cfg.Life) * time.Second)": None, "db.SetConnMaxLifetime(time.Hour / 2)": None,
-    "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": None, "db.SetConnMaxLifetime(life)": None,
+    "db.SetConnMaxLifetime(time.Duration(cfg.Life) * time.Second)": None, "db.SetConnMaxLifetime(time.Hour / 2)": 1800,
+    "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": 330, "db.SetConnMaxLifetime(life)": None,
     "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
-    "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": None,
+    "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": 15,
     "db.SetMaxOpenConns(runtime.NumCPU() * 2)": None, 'db.SetMaxOpenConns(env.Int("POOL", 12))': 12,
 }  # fmt: skip
 
@@ -435,6 +435,72 @@ def test_pools_in_go_are_told_apart_by_what_their_limits_are_set_of(tmp_path: Pa
     """
     pools = found_in(tmp_path, "a.go", text)
     assert pools == [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}, {"SetMaxOpenConns": 7, "SetMaxIdleConns": 7}]
+
+
+GO_NAMES = {
+    "const most = 500\nfunc f() { db.SetMaxOpenConns(most) }": 500,
+    "var ( a = 4; most = a * 5 )\nfunc f() { db.SetMaxOpenConns(most) }": 20,
+    "const most = 500\nfunc f(most int) { db.SetMaxOpenConns(most) }": None,
+    "const most = 9\nfunc f() { n := getEnvAsInt(KEY, most); db.SetMaxOpenConns(n) }": 9,
+    "func f() { n := 9; if v > 0 { n = v }; db.SetMaxOpenConns(n) }": 9,
+    "func f() { n := c.N; if n == 0 { n = 9 }; db.SetMaxOpenConns(n) }": 9,
+    "func f() { n := c.N; if n > 9 { n = 9 }; db.SetMaxOpenConns(n) }": None,
+    "func f() { n := 0; if v > 0 { n = v }; db.SetMaxOpenConns(n) }": None,
+    "func f() { n := 9; if prod { n = 50 }; db.SetMaxOpenConns(n) }": None,
+    "var c = Config{MaxOpen: 50}\nfunc f() { db.SetMaxOpenConns(c.MaxOpen) }": 50,
+    "var c, d = Config{MaxOpen: 50}, Config{MaxOpen: 5}\nfunc f() { db.SetMaxOpenConns(c.MaxOpen) }": None,
+    'type C struct { MaxOpen int `env:"X" envDefault:"12"` }\nfunc f(c C) { db.SetMaxOpenConns(c.MaxOpen) }': 12,
+    'var n = flag.Int("n", 7, "help")\nfunc f() { db.SetMaxOpenConns(*n) }': 7,
+    'var n int\nfunc f() { flag.IntVar(&n, "n", 7, "help"); db.SetMaxOpenConns(n) }': 7,
+    'func f() { viper.SetDefault("db.max", 8); db.SetMaxOpenConns(viper.GetInt("db.max")) }': 8,
+    "func f() { db.SetMaxOpenConns(most()) }\nfunc most() int { if x { return n }; return 25 }": 25,
+    "func f() { orm.SetMaxOpenConns(\"default\", 30) }": 30,
+    "const n = n2\nconst n2 = n\nfunc f() { db.SetMaxOpenConns(n) }": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", GO_NAMES)
+def test_names_in_go(tmp_path: Path, text: str) -> None:
+    assert found_in(tmp_path, "a.go", f"package a\n{text}") == [{"SetMaxOpenConns": GO_NAMES[text]}]
+
+
+def test_durations_of_go_by_name(tmp_path: Path) -> None:
+    text = """package a
+    const life = 2 * time.Minute
+    func f() {
+        minutes := getEnv("IDLE", 5)
+        idle, err := time.ParseDuration("90s")
+        db.SetConnMaxLifetime(life); db.SetConnMaxIdleTime(time.Duration(minutes) * time.Minute)
+        other.SetConnMaxIdleTime(idle)
+    }"""
+    assert found_in(tmp_path, "a.go", text) == [
+        {"SetConnMaxLifetime": 120, "SetConnMaxIdleTime": 300}, {"SetConnMaxIdleTime": 90}
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "pools"),
+    [
+        ('db, _ := sql.Open("postgres", u); db.SetMaxOpenConns(5)', 0),
+        (
+            'p, _ := sql.Open("postgres", u); p.SetMaxOpenConns(5); m, _ := sql.Open("mysql", u); m.SetMaxOpenConns(6)',
+            1,
+        ),
+        ("db, _ := gorm.Open(sqlite.Open(p), c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 0),
+        ("db, _ := gorm.Open(mysql.Open(p), c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 1),
+        ("db, _ := gorm.Open(mysql.Open(p), c)", 1),
+        ('const driver = "mysql"; db := sqlx.MustConnect(driver, u)', 1),
+        ("db, _ := sql.Open(driver, u); db.SetMaxOpenConns(5)", 1),
+        ("db.Use(dbresolver.Register(c).SetMaxIdleConns(10).SetMaxOpenConns(100))", 1),
+    ],
+)
+def test_only_pools_that_may_be_mysql_s_are_read_in_go(tmp_path: Path, lines: str, pools: int) -> None:
+    (tmp_path / "a.go").write_text(f"package a\nfunc f() {{ {lines} }}")
+    if pools:
+        assert len(read_pools(tmp_path / "a.go").pools) == pools
+    else:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            read_pools(tmp_path / "a.go")
 
 
 JAVASCRIPT_VALUES = {

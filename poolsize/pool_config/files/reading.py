@@ -11,9 +11,10 @@ from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
 from poolsize.pool_config.files.documents import properties_pools, yaml_pools
+from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
-from poolsize.pool_config.files.source_tokens import go_pools, javascript_pools
+from poolsize.pool_config.files.source_tokens import javascript_pools
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 

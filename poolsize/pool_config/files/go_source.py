@@ -1,0 +1,225 @@
+"""Go source -> pools: the limits of database/sql, also through sqlx, gorm and ent."""
+
+import re
+from typing import ClassVar
+
+import tree_sitter_go
+from tree_sitter import Language, Node
+
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
+from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
+
+GRAMMAR = Grammar(
+    Language(tree_sitter_go.language()),
+    {
+        "const_spec": ("name", "value"), "var_spec": ("name", "value"), "short_var_declaration": ("left", "right"),
+        "assignment_statement": ("left", "right"), "parameter_declaration": ("name", ""),
+    },
+    frozenset({"function_declaration", "method_declaration", "func_literal"}),
+)  # fmt: skip
+UNITS = {
+    "time.Nanosecond": 1e-9, "time.Microsecond": 1e-6, "time.Millisecond": 1e-3, "time.Second": 1.0,
+    "time.Minute": 60.0, "time.Hour": 3600.0,
+}  # fmt: skip
+"""In seconds. A duration is a float here; an integer is a number of nanoseconds."""
+DURATIONS = {"SetConnMaxLifetime", "SetConnMaxIdleTime"}
+DURATION = re.compile(r"(\d{1,9})(ms|s|m|h)")
+IN_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+CONVERSIONS = {
+    "int", "int32", "int64", "uint", "time.Duration", "time.ParseDuration", "strconv.Atoi", "cmp.Or",
+}  # fmt: skip
+"""Functions with the value of their last argument."""
+ASKS = re.compile("env|default", re.IGNORECASE)
+"""In the names of functions whose last argument is a default."""
+FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
+"""Of the packages flag and pflag: the value is the last argument but one."""
+DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
+"""A tag of a field, which libraries for the environment read."""
+OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext"}
+MYSQL = re.compile("mysql|mariadb|tidb", re.IGNORECASE)
+OTHER_DATABASE = re.compile(
+    r"postgres|pgx|/pq\b|sqlite|sqlserver|mssql|oracle|godror|clickhouse|snowflake|duckdb|firebird|spanner|^pq$",
+    re.IGNORECASE,
+)
+
+
+class GoTree(SourceTree):
+    """A source of Go. A field of a struct has the value that the file gives to fields of its name."""
+
+    types: ClassVar[frozenset[str]] = frozenset({
+        "call_expression", "field_declaration", "import_spec", "keyed_element", "return_statement",
+    })  # fmt: skip
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, GRAMMAR)
+        self._fields: dict[str, list[Value | Node]] = {}
+        """Name of a field, key of viper in quotes, or function with "()" -> its values."""
+        for element in self.nodes("keyed_element"):
+            key, value = element.child_by_field_name("key"), element.child_by_field_name("value")
+            if value is not None:
+                self._fields.setdefault(self.text(key), []).append(value)
+        for field in self.nodes("field_declaration"):
+            if tag := DEFAULT_TAG.search(self.text(field.child_by_field_name("tag"))):
+                self._fields.setdefault(self.text(field.child_by_field_name("name")), []).append(_of_text(tag[1]))
+        for call in self.nodes("call_expression"):
+            self._note_default(call)
+        names = {
+            node.start_byte: self.text(node.child_by_field_name("name")) for node in self.nodes("function_declaration")
+        }
+        for node in self.nodes("return_statement"):
+            name = names.get(self.function_start(node))
+            if name and children(node):
+                self._fields[f"{name}()"] = [children(node)[0]]  # the last one: those before have conditions
+
+    def _note_default(self, call: Node) -> None:
+        """Note the default that viper.SetDefault or flag.IntVar gives."""
+        name, arguments = self.text(call.child_by_field_name("function")), self.arguments(call)
+        flag = FLAG.fullmatch(name)
+        if name.endswith(".SetDefault") and len(arguments) == 2:
+            self._fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
+        elif flag and flag["sets"] and len(arguments) > 3:
+            self._fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
+
+    def arguments(self, call: Node) -> list[Node]:
+        """Return the arguments of a call."""
+        arguments = call.child_by_field_name("arguments")
+        return children(arguments) if arguments else []
+
+    def method(self, call: Node) -> tuple[Node | None, str]:
+        """Return what a method is called on, and its name; None and the name for a function."""
+        function = call.child_by_field_name("function")
+        if function is None or function.type != "selector_expression":
+            return None, self.text(function)
+        return function.child_by_field_name("operand"), self.text(function.child_by_field_name("field"))
+
+    def other(self, node: Node, depth: int) -> Value:
+        """Return the value of a name, a field, a unit of time, a text, or a call that has a default."""
+        text = self.text(node)
+        if node.type == "selector_expression":
+            if text in UNITS or self.named(text, node):
+                return UNITS.get(text) or self.value_of_name(text, node, depth)
+            return self._of_field(self.text(node.child_by_field_name("field")), depth)
+        if node.type == "call_expression":
+            return self._of_call(node, depth)
+        if node.type.endswith("string_literal"):
+            return text.strip('"`')
+        return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
+
+    def _of_field(self, name: str, depth: int) -> Value:
+        values = self._fields.get(name, [])
+        return agreed(self.value(value, depth + 1) if isinstance(value, Node) else value for value in values)
+
+    def _of_call(self, call: Node, depth: int) -> Value:
+        """Return the value of a conversion, or the default of a function that asks the environment by name."""
+        name, arguments = self.text(call.child_by_field_name("function")), self.arguments(call)
+        if not arguments:
+            return self._of_field(f"{name}()", depth)
+        last = self.value(arguments[-1], depth)
+        if name in CONVERSIONS:
+            return _of_text(last) if isinstance(last, str) else last
+        if FLAG.fullmatch(name) and len(arguments) > 2:
+            return self.value(arguments[-2], depth)
+        if len(arguments) > 1 and (ASKS.search(name) or isinstance(self.value(arguments[-2], depth), str)):
+            return _of_text(last) if isinstance(last, str) else last
+        return self._of_field(self.text(arguments[0]).lower(), depth) if len(arguments) == 1 else None
+
+    def database(self, node: Node | None, depth: int = 0) -> bool | None:
+        """Return whether a variable is opened with a driver for MySQL; None where the file does not show it."""
+        if node is None or depth > 5:
+            return None
+        if node.type == "expression_list":
+            return self.database(children(node)[0], depth + 1)
+        if node.type != "call_expression":
+            known = {self.database(each, depth + 1) for each in self.named(self.text(node), node)} - {None}
+            return known.pop() if len(known) == 1 else None
+        operand, name = self.method(node)
+        if name not in OPENING:
+            return self.database(operand, depth + 1)  # as in gormDB.DB()
+        for argument in self.arguments(node):
+            written = argument.child_by_field_name("function") if argument.type == "call_expression" else None
+            driver = self.text(written) if written else self.value(argument)
+            if isinstance(driver, str) and (MYSQL.search(driver) or OTHER_DATABASE.search(driver)):
+                return bool(MYSQL.search(driver))
+        return None
+
+
+def go_pools(text: str) -> list[FilePool]:
+    """Return the pools of Go source that may be MySQL's.
+
+    A pool is what the limits are set of, by its name in the source. Limits that a further function sets again are those
+    of another pool; of two in one function, the larger counts: in the branches of an `if`, SQLite has the smaller one.
+    """
+    tree = GoTree(text)
+    imports = " ".join(tree.text(node) for node in tree.nodes("import_spec"))
+    opened = [(call, tree.database(call)) for call in tree.nodes("call_expression") if tree.method(call)[1] in OPENING]
+    of_mysql = [call for call, is_mysql in opened if is_mysql]
+    if (
+        not of_mysql
+        and not MYSQL.search(imports)
+        and (OTHER_DATABASE.search(imports) or False in dict(opened).values())
+    ):
+        return []
+    pools = _with_limits(tree)
+    return pools or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
+
+
+def _with_limits(tree: GoTree) -> list[FilePool]:
+    pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
+    for call in tree.nodes("call_expression"):
+        receiver, name = tree.method(call)
+        if receiver is None or GO.setting(name) is None or tree.database(receiver) is False:
+            continue
+        function = tree.function(call)
+        of_name = pools.setdefault(_name(tree, receiver), [])
+        if not of_name or (name in of_name[-1][1] and of_name[-1][0] != function):
+            of_name.append((function, {}))
+        group = of_name[-1][1]
+        group[name] = _larger(group.get(name), _setting(tree, call, name))
+    return [
+        FilePool(GO, f"{name}, line {min(each.line for each in group.values())}", group)
+        for name, groups in pools.items()
+        for _, group in groups
+    ]
+
+
+def _setting(tree: GoTree, call: Node, name: str) -> FileSetting:
+    arguments = tree.arguments(call)
+    value = tree.value(arguments[-1]) if arguments else None
+    if isinstance(value, str) or name not in DURATIONS:
+        value = value if isinstance(value, int) else None
+    elif isinstance(value, int):
+        value *= UNITS["time.Nanosecond"]
+    field = call.child_by_field_name("function")
+    text = ", ".join(tree.text(argument) for argument in arguments)
+    return FileSetting(name, text, value, line(field.child_by_field_name("field") or call) if field else line(call))
+
+
+def _name(tree: GoTree, node: Node | None) -> str:
+    """Return the name of an expression, e.g. db, s.pool or db.DB(): without arguments, which may hold a password."""
+    if node is None:
+        return ""
+    if node.type == "call_expression":
+        operand, name = tree.method(node)
+        if GO.setting(name):  # as in register().SetMaxIdleConns(10).SetMaxOpenConns(100)
+            return _name(tree, operand)
+        return f"{_name(tree, operand)}.{name}()" if operand else f"{name}()"
+    if node.type == "selector_expression":
+        operand, field = node.child_by_field_name("operand"), node.child_by_field_name("field")
+        return f"{_name(tree, operand)}.{tree.text(field)}"
+    return tree.text(node) if node.type == "identifier" else ""
+
+
+def _larger(present: FileSetting | None, further: FileSetting) -> FileSetting:
+    """Return the setting with the larger value; a known value before an unknown one."""
+    if present is None or not isinstance(present.value, int | float):
+        return further
+    smaller = isinstance(further.value, int | float) and further.value < present.value
+    return present if smaller else further
+
+
+def _of_text(text: str) -> Value:
+    """Return the number or the duration of a text; None for another."""
+    if match := DURATION.fullmatch(text):
+        return int(match[1]) * IN_SECONDS[match[2]]
+    return integer(text)
