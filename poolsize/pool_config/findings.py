@@ -135,11 +135,44 @@ class Unlimited(NoLimit, Caution, code="pool_unlimited"):
 
 
 class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
-    """The queueLimit of mysql2 lets any number of requests wait, for ever."""
+    """The queueLimit of a driver of Node.js lets any number of requests wait, for ever."""
 
     words = (
-        "queueLimit {0.value:.0f}{0.default} lets any number of requests wait, and mysql2 has no limit for the time "
-        "that they wait. Source: mysql2's documentation, createPool."
+        "queueLimit {0.value:.0f}{0.default} lets any number of requests wait, and the driver has no limit for the "
+        f"time that they wait. {DOCUMENTED}"
+    )
+
+
+class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
+    """A pool of Node.js whose min is more than its max. default: the setting of these that is not in the file."""
+
+    least: int
+    most: int
+    default: str
+    about = "min"
+    words = "min {0.least:,} is more than max {0.most:,}{0.by_default}: the library does not start with such a pool."
+    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
+
+
+class KeepsForEver(OfSetting, Reason, code="pool_keeps_for_ever"):
+    """Knex keeps idle connections for ever."""
+
+    kept: int
+    words = (
+        "Knex never closes {0.kept:,} idle connections ({0.setting}{0.default_at_end}), and the server or the network "
+        "may end them. Knex advises min 0. Source: Knex's documentation, pool."
+    )
+
+
+class IdleOverServer(Worded, Reason, code="pool_idle_over_server"):
+    """The MariaDB connector keeps idle connections for as long as the server, or longer. value: in seconds."""
+
+    value: float
+    wait_timeout_seconds: int
+    about = "idleTimeout"
+    words = (
+        "idleTimeout is {0.value:,.0f} s, not ms, and must be less than the server's wait_timeout, "
+        "{0.wait_timeout_seconds:,} s. Source: the documentation of MariaDB Connector/Node.js, idleTimeout."
     )
 
 

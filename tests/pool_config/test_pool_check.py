@@ -16,6 +16,9 @@ from tests.unit.test_sentences import records_of
 
 PROPERTIES = "hikari.properties"
 MYSQL2 = "const mysql = require('mysql2');\n"
+SEQUELIZE = "new Sequelize('s', 'u', 'p', {dialect: 'mysql', "
+KNEX = "require('knex')({client: 'mysql2', connection: url, "
+MARIADB = "import { createPool } from 'mariadb'; "
 BORDERS = [
     (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
     (PROPERTIES, "maximumPoolSize=${SIZE}", "maximumPoolSize=${SIZE:9}", "pool_not_followed"),
@@ -83,6 +86,11 @@ BORDERS = [
      "pool_queue_unlimited"),
     ("a.js", f"{MYSQL2}createPool({{connectionLimit: 0}})", f"{MYSQL2}createPool({{connectionLimit: 1}})",
      "pool_unlimited"),
+    ("a.js", f"{SEQUELIZE}pool: {{min: 6}}}})", f"{SEQUELIZE}pool: {{min: 5}}}})", "pool_least_above_most"),
+    ("a.js", f"{KNEX}pool: {{max: 1}}}})", f"{KNEX}pool: {{max: 2}}}})", "pool_least_above_most"),
+    ("a.js", f"{MARIADB}createPool({{idleTimeout: 28800}})", f"{MARIADB}createPool({{idleTimeout: 28799}})",
+     "pool_idle_over_server"),
+    ("a.js", f"{KNEX}pool: {{max: 9}}}})", f"{KNEX}pool: {{min: 0}}}})", "pool_keeps_for_ever"),
     ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
      "server_thread_cache"),
     ("my.cnf", "[mysqld]\nwait_timeout=1799", "[mysqld]\nwait_timeout=1800", "server_wait_timeout"),
@@ -161,7 +169,7 @@ def test_a_file_of_asgi_is_not_compared_with_what_wsgi_needs(poolsize_here: Comm
 def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
     texts = {
         "a.py": "create_engine(u, **options)", "b.js": f"{MYSQL2}createPool(options)",
-        "c.js": f"{MYSQL2}createPool({{...options}})", "d.js": f"{MYSQL2}createPool('mysql://u@h/s')",
+        "c.js": f"{MYSQL2}createPool({{...options}})", "d.js": f"{MYSQL2}createPool(process.env.URL)",
     }  # fmt: skip
     for name, text in texts.items():
         (tmp_path / name).write_text(text)

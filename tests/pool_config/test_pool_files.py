@@ -10,7 +10,7 @@ import pytest
 from poolsize.answer.finding import Severity
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import check_pools
-from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.files.reading import read_files, read_pools
 from poolsize.pool_config.pool import Value
 from tests.conftest import ROOT, Command
 
@@ -301,6 +301,166 @@ REAL_FILES = (
         set(),
         set(),
     ),
+    RealFile(
+        "go-hours.go",
+        "github.com/zalopay-oss/go-advanced: examples/ch4/ch4.5/4-connection-pool/main.go",
+        1,
+        {"SetMaxOpenConns": 10, "SetMaxIdleConns": 10, "SetConnMaxLifetime": 36000},
+        {"go_lifetime"},
+        set(),
+    ),
+    RealFile(
+        "go-gorm1-handle.go",
+        "github.com/shirdonl/goWebActualCombat: chapter4/gorm2.go",
+        1,
+        {"SetMaxIdleConns": 10, "SetMaxOpenConns": 100},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-driver-variable.go",
+        "github.com/cotcac/gin-gorm: models/connect.go",
+        1,
+        {"SetMaxIdleConns": 10, "SetMaxOpenConns": 100, "SetConnMaxLifetime": 3600},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-gorm1-check-last.go",
+        "github.com/mYahagi/go-api-sample: main.go",
+        1,
+        {"SetMaxIdleConns": 10, "SetMaxOpenConns": 100, "SetConnMaxLifetime": 300},
+        {"pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-sqlx-open-only.go",
+        "github.com/wenhao26/go: go_orm/sqlx_example.go",
+        1,
+        {"SetMaxOpenConns": 20},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-no-idle.go",
+        "github.com/krionle/testgolang: tdb.go",
+        1,
+        {"SetMaxIdleConns": 0, "SetMaxOpenConns": 30},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-xorm-engine.go",
+        "github.com/wr4javaee/GoColly-Demo: orm/mysql.go",
+        1,
+        {"SetMaxOpenConns": 2000, "SetMaxIdleConns": 100},
+        {"go_lifetime", "pool_above_server", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-xorm-open-only.go",
+        "github.com/YanJieMao/Iris-learn: database/orm/xorm/mysql/simple/datasource/datasource.go",
+        1,
+        {"SetMaxOpenConns": 10},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-gorm2-handle.go",
+        "github.com/Ericliu68/golang-notes: gorm_mysql.go",
+        1,
+        {"SetMaxIdleConns": 10, "SetMaxOpenConns": 100, "SetConnMaxLifetime": 3600},
+        {"go_lifetime", "pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "go-exported-constants.go",
+        "github.com/biqiangwu/flowerSalesSystem: internal/database/database.go",
+        1,
+        {"SetMaxOpenConns": 25, "SetMaxIdleConns": 10, "SetConnMaxLifetime": 300},
+        {"pool_closes_idle"},
+        set(),
+    ),
+    RealFile(
+        "node-typeorm-module.ts",
+        "github.com/One-Smart-Mate/service-m2: src/config/type.orm.config.ts",
+        1,
+        {"connectionLimit": 1000},
+        {"pool_above_server", "pool_queue_unlimited"},
+        set(),
+    ),
+    RealFile(
+        "node-typeorm-single.ts",
+        "github.com/kainesv86/console-world-be: src/module.config.ts",
+        1,
+        {"connectionLimit": 1},
+        {"pool_queue_unlimited"},
+        set(),
+    ),
+    RealFile(
+        "node-mariadb-import.ts",
+        "github.com/lyndonbuckley/galera-health-check: src/server.ts",
+        1,
+        {"connectionLimit": 5, "acquireTimeout": 1000},
+        set(),
+        set(),
+    ),
+    RealFile(
+        "node-mariadb-commented.js",
+        "github.com/theoyoth/rotoServer: roto-server/server/db.js",
+        1,
+        {"acquireTimeout": 300000},
+        set(),
+        {"pool_defaults"},
+    ),
+    RealFile(
+        "node-knex-called.js",
+        "github.com/NguyenMinhTam-max/testCircleCi: utils/dbUtils.js",
+        1,
+        {"min": 0, "max": 500},
+        {"pool_above_server"},
+        set(),
+    ),
+    RealFile(
+        "node-knexfile.js",
+        "github.com/lucastgama/crud-nodejs: knexfile.js",
+        1,
+        {"min": 2, "max": 10},
+        set(),
+        {"pool_keeps_for_ever"},
+    ),
+    RealFile(
+        "node-sequelize-environment.js",
+        "github.com/if414029/Backend_API: config/config.js",
+        1,
+        {"idle": 10000, "min": 20, "max": 30},
+        set(),
+        set(),
+    ),
+    RealFile(
+        "node-sequelize-misspelled.js",
+        "github.com/mathangetch/ORM-SEQ: config/dbconfig.js",
+        1,
+        {"max": 5, "min": 0, "idle": 10000},
+        {"pool_not_read"},
+        set(),
+    ),
+    RealFile(
+        "node-strapi3.js",
+        "github.com/acronhub/sls-strapi: app/config/database.js",
+        1,
+        {"min": 0, "max": 10, "idleTimeoutMillis": 30000, "createTimeoutMillis": 30000, "acquireTimeoutMillis": 30000},
+        set(),
+        set(),
+    ),
+    RealFile(
+        "node-drizzle-uri.ts",
+        "github.com/earthbucks/earthbucks: ts/earthbucks-db/src/index.ts",
+        1,
+        {"connectionLimit": 10},
+        set(),
+        set(),
+    ),
 )
 
 
@@ -455,6 +615,8 @@ GO_NAMES = {
     'func f() { viper.SetDefault("db.max", 8); db.SetMaxOpenConns(viper.GetInt("db.max")) }': 8,
     "func f() { db.SetMaxOpenConns(most()) }\nfunc most() int { if x { return n }; return 25 }": 25,
     "func f() { orm.SetMaxOpenConns(\"default\", 30) }": 30,
+    "func d(c *C) { if c.Most == 0 { c.Most = 9 } }\nfunc f(c *C) { db.SetMaxOpenConns(c.Most) }": 9,
+    "func f(c *C) { if c.Most > 9 { c.Most = 9 }; db.SetMaxOpenConns(c.Most) }": None,
     "const n = n2\nconst n2 = n\nfunc f() { db.SetMaxOpenConns(n) }": None,
 }  # fmt: skip
 
@@ -488,6 +650,11 @@ def test_durations_of_go_by_name(tmp_path: Path) -> None:
         ),
         ("db, _ := gorm.Open(sqlite.Open(p), c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 0),
         ("db, _ := gorm.Open(mysql.Open(p), c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 1),
+        (
+            "d := mysql.Open(p); d = postgres.Open(p); db, _ := gorm.Open(d, c); s, _ := db.DB(); s.SetMaxOpenConns(5)",
+            1,
+        ),
+        ("d := postgres.Open(p); db, _ := gorm.Open(d, c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 0),
         ("db, _ := gorm.Open(mysql.Open(p), c)", 1),
         ('const driver = "mysql"; db := sqlx.MustConnect(driver, u)', 1),
         ("db, _ := sql.Open(driver, u); db.SetMaxOpenConns(5)", 1),
@@ -516,13 +683,106 @@ def test_values_in_javascript(tmp_path: Path, value: str) -> None:
     assert found_in(tmp_path, "a.ts", text) == [{"connectionLimit": JAVASCRIPT_VALUES[value]}]
 
 
-@pytest.mark.parametrize(
-    "text", ["require('mysql'); createPool({connectionLimit: 5})", "require('mysql2'); function createPool(a) {}"]
-)
-def test_other_libraries_in_javascript_are_none_of_mysql2(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.js").write_text(text)
-    with pytest.raises(BadInput, match="no settings of a pool"):
-        read_pools(tmp_path / "a.js")
+MYSQL2 = "const mysql = require('mysql2/promise');\n"
+CREATE_POOL = {
+    "const c = {queueLimit: 1};\nmysql.createPool({...c, connectionLimit: 9})": {"queueLimit": 1, "connectionLimit": 9},
+    "const c = {db: {connectionLimit: 9}};\nmysql.createPool(c.db)": {"connectionLimit": 9},
+    "const c = {prod: {connectionLimit: 9}};\nmysql.createPool(c['prod'])": {"connectionLimit": 9},
+    "const c = Object.freeze({connectionLimit: 9});\nmysql.createPool(Object.assign({}, c))": {"connectionLimit": 9},
+    "const c = {};\nc.connectionLimit = 9;\nmysql.createPool(c)": {"connectionLimit": 9},
+    "const connectionLimit = 9;\nmysql.createPool({connectionLimit})": {"connectionLimit": 9},
+    "const f = (connectionLimit) => mysql.createPool({connectionLimit})": {"connectionLimit": None},
+    "mysql.createPool(`mysql://${u}@h/s?connectionLimit=9&queueLimit=${n}`)": {"connectionLimit": 9},
+    "mysql.createPool({uri: 'mysql://u:p@h/s?connectionLimit=9'})": {"connectionLimit": 9},
+    "const c = mysql.createPoolCluster();\nc.add('MASTER', {connectionLimit: 9})": {"connectionLimit": 9},
+    "const c = c2, c2 = {...c};\nmysql.createPool(c)": {},
+}
+
+
+@pytest.mark.parametrize("text", CREATE_POOL)
+def test_options_of_create_pool_in_every_form(tmp_path: Path, text: str) -> None:
+    assert found_in(tmp_path, "a.cjs", MYSQL2 + text) == [CREATE_POOL[text]]
+
+
+DRIVERS = {
+    "import { createPool } from 'mysql2/promise'; createPool({connectionLimit: 5})": ["mysql2"],
+    "import * as m from 'promise-mysql'; await m.createPool({connectionLimit: 5})": ["mysqljs"],
+    "import m = require('mysql'); m.createPool({connectionLimit: 5})": ["mysqljs"],
+    "const m = (await import('mariadb')).default; m.createPool({connectionLimit: 5})": ["MariaDB Connector/Node.js"],
+    "require('mysql'); createPool({connectionLimit: 5})": ["mysqljs"],
+    "const a = require('mysql'), b = require('mysql2'); b.createPool({}); a.createPool({})": ["mysql2", "mysqljs"],
+    "const a = require('mysql2'), b = require('oracledb'); a.createPool({}); b.createPool({})": ["mysql2"],
+    "import { drizzle } from 'drizzle-orm/mysql2'; drizzle(process.env.URL)": ["mysql2"],
+    "require('mysql2'); function createPool(a) {}": [],
+    "import { createPool } from './db'; import 'mysql2'; createPool({})": [],
+}
+
+
+@pytest.mark.parametrize("text", DRIVERS)
+def test_the_driver_of_a_pool_is_the_module_that_creates_it(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.ts").write_text(text)
+    if DRIVERS[text]:
+        assert [pool.library.title for pool in read_pools(tmp_path / "a.ts").pools] == DRIVERS[text]
+    else:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            read_pools(tmp_path / "a.ts")
+
+
+MAPPERS = {
+    "new Sequelize('s', 'u', 'p', {dialect: 'mysql', pool: {max: 9}})": [{"max": 9}],
+    "new Sequelize('mariadb://u:p@h/s', {pool: {max: 9}})": [{"max": 9}],
+    "new Sequelize(process.env.URL, {dialect: MySqlDialect, pool})": [{}],
+    "const o = {dialect: 'mysql', pool: {max: 9}};\nnew Sequelize('s', 'u', 'p', o)": [{"max": 9}],
+    "const b = {dialect: 'mysql', host: 'h'};\nmodule.exports = {test: {...b, pool: {max: 9}}}": [{"max": 9}],
+    "new Sequelize({dialect: 'mysql', replication: {read: [], write: {}}, pool: {max: 9}})": [{"max": 9}, {"max": 9}],
+    "new Sequelize('postgres://h/s', {pool: {max: 9}})": [],
+    "new Sequelize(url, {dialect: 'sqlite', pool: {max: 9}})": [],
+    "export default {dialect: 'mysql', schema: './s.ts', dbCredentials: {url}}": [],
+    "knex({client: 'mysql2', connection: url, pool: {min: 0, max: 9}})": [{"min": 0, "max": 9}],
+    "knex({client: 'pg', connection: url, pool: {min: 0, max: 9}})": [],
+    "const client = env('C', 'mysql'), k = {mysql: {connection: {}, pool: {max: env.int('M', 9)}}};\n"
+    "({connection: {client, ...k[client], acquireConnectionTimeout: 5}})": [{"max": 9, "acquireConnectionTimeout": 5}],
+    "new DataSource({type: 'mysql', entities: [], extra: {connectionLimit: 9}})": [{"connectionLimit": 9}],
+    "forRoot({...config.get('db'), autoLoadEntities: true, extra: {connectionLimit: 9}})": [{"connectionLimit": 9}],
+    "new DataSource({type: 'mariadb', entities: [], poolSize: 9})": [{"connectionLimit": 9}],
+    "new DataSource({type: 'postgres', entities: [], poolSize: 9})": [],
+    "const field = {type: 'mysql', name: 'f'}": [],
+}
+
+
+@pytest.mark.parametrize("text", MAPPERS)
+def test_pools_of_sequelize_knex_and_typeorm(tmp_path: Path, text: str) -> None:
+    if MAPPERS[text]:
+        assert found_in(tmp_path, "a.js", text) == MAPPERS[text]
+    else:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            found_in(tmp_path, "a.js", text)
+
+
+def test_environments_in_json_are_alternatives(tmp_path: Path) -> None:
+    text = """{ // both use the same server
+    "development": {"dialect": "mysql", "database": "s", "pool": {"max": 5}},
+    "production": {"dialect": "mysql", "database": "s", "pool": {"max": 50}},
+    "test": {"dialect": "sqlite", "storage": ":memory:"},
+    }"""
+    assert found_in(tmp_path, "config.json", text) == [{"max": 5}, {"max": 50}]
+    (tmp_path / "data.json").write_text(text)
+    files, _ = read_files([tmp_path])
+    assert [file.path.name for file in files] == ["config.json"]
+
+
+def test_no_url_of_a_source_is_kept(poolsize_here: Command, tmp_path: Path) -> None:
+    texts = {
+        "a.js": f"{MYSQL2}mysql.createPool('mysql://u:secret@h/s?connectionLimit=9&queueLimit=secret')",
+        "b.js": f"{MYSQL2}mysql.createPool({{connectionLimit: limit('mysql://u:secret@h/s')}})",
+        "c.js": "new Sequelize('mysql://u:secret@h/s', {pool: {max: limit('mysql://u:secret@h/s')}})",
+        "a.go": 'package a\nfunc f() { r.Register(mysql.Open("u:secret@tcp(h)/s")).SetMaxOpenConns(5) }',
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        for words in ([], ["--json"]):
+            done = poolsize_here("config", "--check", name, *words)
+            assert "secret" not in done.stdout + done.stderr
 
 
 def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
@@ -647,13 +907,22 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
             json.loads(done.stdout, parse_constant=pytest.fail)
 
 
+@pytest.mark.parametrize("name", ["a.js", "a.ts", "a.go"])
+def test_a_damaged_source_that_may_have_a_pool_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("package a\n\ndb.SetMaxOpenConns(createPool(" * 10_000)
+    with pytest.raises(BadInput, match=r"this is not (Go|JavaScript or TypeScript)|can't be parsed within"):
+        read_pools(tmp_path / name)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "text", "pools"),
     [
-        ("a.js", "require('mysql2');" + "createPool(" * 50_000, 50_000),
+        ("a.js", "require('mysql2');" + "createPool({});" * 20_000, 20_000),
+        ("a.ts", "require('mysql2');" + "createPool(" * 5_000 + ")" * 5_000, 5_000),
+        ("a.json", '{"a":' * 20_000 + '{"dialect": "mysql", "host": "h"}' + "}" * 20_000, 1),
         ("a.py", "create_engine(u, pool_size=5)\n" * 10_000, 10_000),
-        ("a.go", "db.SetMaxOpenConns(" * 26_000, 1),
+        ("a.go", "func f() {" + "db.SetMaxOpenConns(5);" * 20_000 + "}", 1),
     ],
 )
 def test_a_file_of_half_a_megabyte_is_read(tmp_path: Path, name: str, text: str, pools: int) -> None:

@@ -1,4 +1,4 @@
-"""YAML and .properties -> pools: the entries of a file, and of each profile in it."""
+"""YAML, .properties and JSON -> pools: the entries of a file, and of each profile in it."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,6 +7,7 @@ import javaproperties
 import yaml
 
 from poolsize.errors import BadInput
+from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import Entry, pools_of
 from poolsize.pool_config.pool import FilePool
 
@@ -58,6 +59,11 @@ def properties_pools(text: str, file_name: str) -> list[FilePool]:
     except ValueError as error:
         raise BadInput(f"no properties file: line {line}: {error}") from None
     return pools_of(entries, file_name, relaxed=any(entry.path[0] == "spring" for entry in entries))
+
+
+def json_pools(text: str) -> list[FilePool]:
+    """Return the pools of JSON, which may have comments: the options of Sequelize, Knex or TypeORM."""
+    return javascript_pools(f"({text}\n)")
 
 
 def _entries(node: yaml.Node, path: tuple[str, ...]) -> Iterable[Entry]:

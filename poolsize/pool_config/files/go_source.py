@@ -36,7 +36,7 @@ FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 """Of the packages flag and pflag: the value is the last argument but one."""
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 """A tag of a field, which libraries for the environment read."""
-OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext"}
+OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
 MYSQL = re.compile("mysql|mariadb|tidb", re.IGNORECASE)
 OTHER_DATABASE = re.compile(
     r"postgres|pgx|/pq\b|sqlite|sqlserver|mssql|oracle|godror|clickhouse|snowflake|duckdb|firebird|spanner|^pq$",
@@ -62,6 +62,10 @@ class GoTree(SourceTree):
         for field in self.nodes("field_declaration"):
             if tag := DEFAULT_TAG.search(self.text(field.child_by_field_name("tag"))):
                 self._fields.setdefault(self.text(field.child_by_field_name("name")), []).append(_of_text(tag[1]))
+        for node in self.nodes("assignment_statement"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if left and right and "." in self.text(left) and self.is_fallback(children(right)[0]) is not False:
+                self._fields.setdefault(self.text(left).rpartition(".")[2], []).append(right)
         for call in self.nodes("call_expression"):
             self._note_default(call)
         names = {
@@ -128,31 +132,46 @@ class GoTree(SourceTree):
         """Return whether a variable is opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
-        if node.type == "expression_list":
-            return self.database(children(node)[0], depth + 1)
-        if node.type != "call_expression":
-            known = {self.database(each, depth + 1) for each in self.named(self.text(node), node)} - {None}
-            return known.pop() if len(known) == 1 else None
-        operand, name = self.method(node)
+        if node.type == "call_expression":
+            return self._opened_with(node, depth)
+        nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
+        known = {self.database(each, depth + 1) for each in nodes} - {None}
+        return known.pop() if len(known) == 1 else None
+
+    def _opened_with(self, call: Node, depth: int) -> bool | None:
+        """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
+        operand, name = self.method(call)
+        package = self.text(operand)
+        if is_driver(package):
+            return bool(MYSQL.fullmatch(package))
         if name not in OPENING:
             return self.database(operand, depth + 1)  # as in gormDB.DB()
-        for argument in self.arguments(node):
-            written = argument.child_by_field_name("function") if argument.type == "call_expression" else None
-            driver = self.text(written) if written else self.value(argument)
-            if isinstance(driver, str) and (MYSQL.search(driver) or OTHER_DATABASE.search(driver)):
-                return bool(MYSQL.search(driver))
-        return None
+        drivers = (self._driver(argument, depth + 1) for argument in self.arguments(call))
+        return next((driver for driver in drivers if driver is not None), None)
+
+    def _driver(self, argument: Node, depth: int) -> bool | None:
+        name = self.value(argument)
+        if not isinstance(name, str):
+            return self.database(argument, depth)
+        return bool(MYSQL.search(name)) if MYSQL.search(name) or OTHER_DATABASE.search(name) else None
+
+
+def is_driver(package: str) -> bool:
+    """Return whether a package is a driver, as in postgres.Open(dsn)."""
+    return bool(MYSQL.fullmatch(package) or OTHER_DATABASE.fullmatch(package))
 
 
 def go_pools(text: str) -> list[FilePool]:
-    """Return the pools of Go source that may be MySQL's.
+    """Return the pools of Go source that may be MySQL's. Raises BadInput for a damaged file that may have one.
 
     A pool is what the limits are set of, by its name in the source. Limits that a further function sets again are those
     of another pool; of two in one function, the larger counts: in the branches of an `if`, SQLite has the smaller one.
     """
     tree = GoTree(text)
     imports = " ".join(tree.text(node) for node in tree.nodes("import_spec"))
-    opened = [(call, tree.database(call)) for call in tree.nodes("call_expression") if tree.method(call)[1] in OPENING]
+    calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
+    opening = [call for call, package, name in calls if name in OPENING and not is_driver(tree.text(package))]
+    opened = [(call, tree.database(call)) for call in opening]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
     if (
         not of_mysql
@@ -160,8 +179,10 @@ def go_pools(text: str) -> list[FilePool]:
         and (OTHER_DATABASE.search(imports) or False in dict(opened).values())
     ):
         return []
-    pools = _with_limits(tree)
-    return pools or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
+    pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
+    if not pools:
+        tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
+    return pools
 
 
 def _with_limits(tree: GoTree) -> list[FilePool]:

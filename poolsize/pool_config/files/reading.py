@@ -1,6 +1,7 @@
 """Files and folders -> the pools that they configure."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,11 +11,11 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.documents import properties_pools, yaml_pools
+from poolsize.pool_config.files.documents import json_pools, properties_pools, yaml_pools
 from poolsize.pool_config.files.go_source import go_pools
+from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
-from poolsize.pool_config.files.source_tokens import javascript_pools
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
@@ -44,15 +45,17 @@ READERS = {
     ".yaml": yaml_pools,
     ".py": python_pools,
     ".go": go_pools,
-    ".js": javascript_pools,
-    ".mjs": javascript_pools,
-    ".ts": javascript_pools,
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
+    **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
+    ".json": json_pools,
     ".cnf": server_pools,
     ".ini": server_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
+JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
+"""In the names of JSON files of a folder that may have pools: others are data."""
 ENDINGS = {*READERS, ".properties"}
-KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
+KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, TypeScript, JSON, or my.cnf"
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 """The fields of a FilePool, its library by its title."""
@@ -108,11 +111,16 @@ def _files_in(folder: Path) -> list[Path]:
     files: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
-        likely = [name for name in sorted(names) if not name.endswith(GENERATED)]
-        files += [Path(parent, name) for name in likely if Path(name).suffix.lower() in ENDINGS]
+        files += [Path(parent, name) for name in sorted(names) if _is_likely(name)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files
+
+
+def _is_likely(name: str) -> bool:
+    ending = Path(name).suffix.lower()
+    is_data = ending == ".json" and not JSON_NAME.search(name)
+    return ending in ENDINGS and not is_data and not name.endswith(GENERATED)
 
 
 def may_have_pools(raw: bytes, file_name: str) -> bool:

@@ -9,8 +9,11 @@ from typing import ClassVar
 
 from tree_sitter import Language, Node, Parser
 
+from poolsize.errors import BadInput
 from poolsize.pool_config.pool import Value
 
+ERROR = "ERROR"
+"""The type of a node that the grammar can't parse."""
 LONGEST_TEXT = 1_000
 """Bytes of a node that are looked at. A bound, as nodes in nodes may have the length of the file each."""
 DEEPEST = 20
@@ -42,8 +45,9 @@ OPERATORS: Mapping[str, Callable[[float, float], float]] = {
 class Grammar:
     """What the reader of a language needs to know about its grammar.
 
-    initialisers: type of node that gives names a value -> its fields with the names and with the values; "" for names
-    without a value, such as parameters. functions: types of nodes inside which a name hides that of the file.
+    initialisers: type of node that gives names a value -> its fields with the names and with the values: "." for the
+    node itself, and "" for names without a value, such as parameters. functions: types of nodes inside which a name
+    hides that of the file.
     """
 
     language: Language
@@ -66,7 +70,7 @@ class SourceTree:
         self._by_type: dict[str, list[Node]] = {}
         self._functions: list[tuple[int, int, int]] = []
         """Start, end and place of the function around it, in order of their starts. The first one is the file."""
-        wanted = self.types | grammar.functions | set(grammar.initialisers)
+        wanted = self.types | grammar.functions | set(grammar.initialisers) | {ERROR}
         for node in _walk(self._tree.root_node, wanted):
             self._by_type.setdefault(node.type, []).append(node)
             if node.type in grammar.functions:
@@ -79,6 +83,16 @@ class SourceTree:
     def nodes(self, kind: str) -> list[Node]:
         """Return the nodes of one of the `types`, in the order of the file."""
         return self._by_type.get(kind, [])
+
+    def refuse_damage(self, language: str, names: str) -> None:
+        """Raise BadInput for a file with damage that has one of some names: a pool may be in the damaged part.
+
+        names: a regular expression of the names that make or limit a pool.
+        """
+        if self._tree.root_node.has_error and re.search(names.encode(), self.source):
+            damage = self.nodes(ERROR)
+            where = f": line {line(damage[0])}" if damage else ""
+            raise BadInput(f"this is not {language}{where}")
 
     def text(self, node: Node | None) -> str:
         """Return the text of a node, at most LONGEST_TEXT bytes of it; "" for None."""
@@ -145,25 +159,27 @@ class SourceTree:
         """
         nodes = self.named(name, at)
         values = [self.value(node, depth) if node else None for node in nodes]
-        is_default = None not in values[:1] or all(
-            self._is_fallback(node) for node, value in zip(nodes, values, strict=True) if node and value is not None
-        )
-        return agreed(values) if is_default else None
+        known = [node for node, value in zip(nodes, values, strict=True) if node and value is not None]
+        if None in values[:1] and not all(self.is_fallback(node) for node in known):
+            return None
+        if "." in name and any(self.is_fallback(node) is False for node in known):  # it has no declaration
+            return None
+        return agreed(values)
 
-    def _is_fallback(self, node: Node) -> bool:
-        """Return whether a value holds only where a condition says that there is no other."""
+    def is_fallback(self, node: Node) -> bool | None:
+        """Return whether a value holds only where there is no other; None for a value without a condition."""
         around: Node | None = node
         for _ in range(CONDITION_AROUND):
             around = around.parent if around else None
             if around is not None and around.type in {"if_statement", "if_expression"}:
                 return bool(FALLBACK.search(self.text(around.child_by_field_name("condition"))))
-        return False
+        return None
 
     def _name(self, node: Node, name_field: str, value_field: str) -> None:
         """Note which names a node gives which value."""
         names = list(_listed(node, name_field))
         values: list[Node | None] = [*_listed(node, value_field)] if value_field else []
-        if value_field and not values:
+        if value_field and not values and not node.type.endswith("parameter"):
             return  # declared only: a value follows
         if len(values) != len(names):  # as in: db, err := open()
             values = [*values[:1], *[None] * len(names)]
@@ -242,7 +258,9 @@ def _walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
 
 
 def _listed(node: Node, field: str) -> Iterator[Node]:
-    """Yield the nodes in a field, also those of a list in it."""
+    """Yield the nodes in a field, also those of a list in it. field: "." for the node itself."""
+    if field == ".":
+        yield from children(node)
     for each in node.children_by_field_name(field):
         if each.type.endswith("_list"):
             yield from children(each)

@@ -1,4 +1,8 @@
-"""The pools of Node.js: their settings, defaults and limits, and what is wrong with a pool of each."""
+"""The pools of Node.js: their settings, defaults and limits, and what is wrong with a pool of each.
+
+Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, pool-options.js of the MariaDB connector
+3, connection-manager.js of Sequelize 6, client.js of Knex 3, Pool.js of tarn 3, and MysqlDriver.js of TypeORM 1.
+"""
 
 from collections.abc import Iterator
 
@@ -7,16 +11,35 @@ from poolsize.pool_config.libraries.rules import no_limit
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _mysql2(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _driver(pool: FilePool, _: int) -> Iterator[findings.Worded]:
     yield from no_limit(pool, "connectionLimit", findings.Unlimited)
     if pool.value("waitForConnections") is not False:
         yield from no_limit(pool, "queueLimit", findings.QueueUnlimited)
 
 
+def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    if (idle := pool.number("idleTimeout")) >= wait_timeout:
+        yield findings.IdleOverServer(idle, wait_timeout)
+
+
+def _sequelize(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    least, most = pool.number("min"), pool.number("max")
+    if least > most:
+        yield findings.LeastAboveMost(
+            int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), "")
+        )
+
+
+def _knex(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from _sequelize(pool, wait_timeout)
+    if pool.number("min") > 0 and not pool.has("maxConnectionLifetimeMillis"):
+        yield findings.KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
+
+
 NODE_MYSQL2 = Library(
     "mysql2",
     "node-mysql2",
-    _mysql2,
+    _driver,
     {
         "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
         "enableKeepAlive": True, "keepAliveInitialDelay": None,
@@ -25,3 +48,56 @@ NODE_MYSQL2 = Library(
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
 )  # fmt: skip
+NODE_MYSQL = Library(
+    "mysqljs",
+    "",
+    _driver,
+    {"connectionLimit": 10, "acquireTimeout": 10_000, "queueLimit": 0, "waitForConnections": True},
+    sizes=("connectionLimit",),
+    ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
+)
+NODE_MARIADB = Library(
+    "MariaDB Connector/Node.js",
+    "",
+    _mariadb,
+    {
+        "connectionLimit": 10, "acquireTimeout": 10_000, "idleTimeout": 1_800, "minimumIdle": None,
+        "minDelayValidation": 500, "leakDetectionTimeout": 0, "initializationTimeout": None, "pingTimeout": 250,
+        "noControlAfterUse": False, "resetAfterUse": False,
+    },
+    same_as={"minimumIdle": "connectionLimit"},
+    sizes=("connectionLimit",),
+    ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
+)  # fmt: skip
+SEQUELIZE = Library(
+    "Sequelize",
+    "",
+    _sequelize,
+    {"max": 5, "min": 0, "idle": 10_000, "acquire": 60_000, "evict": 1_000, "maxUses": None},
+    sizes=("max",),
+    ignored=frozenset({"maxConnections", "minConnections", "maxIdleTime", "connectionLimit"}),
+)
+KNEX = Library(
+    "Knex",
+    "",
+    _knex,
+    {
+        "min": 2, "max": 10, "acquireTimeoutMillis": 60_000, "acquireConnectionTimeout": 60_000,
+        "createTimeoutMillis": 30_000, "destroyTimeoutMillis": 5_000, "idleTimeoutMillis": 30_000,
+        "reapIntervalMillis": 1_000, "createRetryIntervalMillis": 200, "maxConnectionLifetimeMillis": None,
+    },
+    sizes=("max",),
+    ignored=frozenset({
+        "maxWaitingClients", "testOnBorrow", "fifo", "autostart", "evictionRunIntervalMillis", "numTestsPerRun",
+        "softIdleTimeoutMillis", "requestTimeout", "acquireTimeout", "idleTimeout", "connectionLimit",
+    }),
+)  # fmt: skip
+TYPEORM = Library(
+    "TypeORM",
+    "",
+    _driver,
+    NODE_MYSQL2.defaults,
+    same_as=NODE_MYSQL2.same_as,
+    sizes=("connectionLimit",),
+    ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),
+)

@@ -1,0 +1,217 @@
+"""JavaScript, TypeScript and JSON -> pools of mysql2, mysqljs, the MariaDB connector, Sequelize, Knex and TypeORM."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from poolsize.pool_config.files.javascript_tree import (
+    TSX,
+    TYPESCRIPT,
+    JavascriptTree,
+    Pair,
+    modules_of,
+)
+from poolsize.pool_config.files.source_tree import Grammar, line
+from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
+from poolsize.pool_config.pool import FilePool, FileSetting, Library
+
+DRIVERS = {
+    "mysql2": NODE_MYSQL2, "mysql2-promise": NODE_MYSQL2, "drizzle-orm": NODE_MYSQL2, "mysql": NODE_MYSQL,
+    "promise-mysql": NODE_MYSQL, "mariadb": NODE_MARIADB,
+}  # fmt: skip
+"""First part of a module's name -> the driver whose pool it makes."""
+CREATES = {"createPool", "createPoolPromise"}
+CLUSTER = "createPoolCluster"
+SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "replication", "define", "logging"}
+SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
+"""Keys that show whose options an object with a dialect or a type has."""
+MYSQL = re.compile("mysql|maria", re.IGNORECASE)
+OTHER_DATABASES = {
+    "postgres", "postgresql", "pg", "sqlite", "sqlite3", "better-sqlite3", "mssql", "oracle", "oracledb", "cockroachdb",
+    "mongodb", "mongo",
+}  # fmt: skip
+OWN_OBJECT = {
+    SEQUELIZE.title: {"validate", "afterRelease", "name"},
+    KNEX.title: {
+        "afterCreate",
+        "validate",
+        "propagateCreateError",
+        "log",
+        "maxConnectionLifetimeJitterMillis",
+        "Promise",
+    },
+}
+"""Library whose pool has an object of its own -> what may be in the object besides the settings."""
+URL_OPTION = re.compile(r"[?&](\w{1,40})=(\w{0,20})(?=[&#]|$)")
+ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
+"""Keys of an object whose values are the same settings for different environments."""
+
+
+def typescript_pools(text: str) -> list[FilePool]:
+    """Return the pools of TypeScript."""
+    return javascript_pools(text, TYPESCRIPT)
+
+
+def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
+    """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for a damaged file that may have one."""
+    tree = JavascriptTree(text, grammar)
+    names, modules = modules_of(tree)
+    pools = [*_driver_pools(tree, names, modules), *_mapper_pools(tree, modules)]
+    if not pools:
+        tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
+    return pools
+
+
+def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
+    """Yield the pools of createPool, and of each server that is added to a cluster."""
+    drivers = [driver for module in sorted(modules) if (driver := _driver(module)) and not module.startswith("drizzle")]
+    for call in tree.nodes("call_expression"):
+        function = call.child_by_field_name("function")
+        name, arguments = tree.key(function), tree.arguments(call)
+        root = tree.text(function).partition(".")[0].partition("(")[0]
+        if name == "add" and function and arguments:
+            created = tree.resolved(function.child_by_field_name("object"))
+            made_by = created.child_by_field_name("function") if created else None
+            if made_by is None or tree.key(made_by) != CLUSTER:
+                continue
+            root = tree.text(made_by).partition(".")[0]
+        elif name == "drizzle" and names.get(name) == "drizzle-orm/mysql2" and arguments:
+            options = tree.resolved(arguments[0])
+            if options is not None and options.type in {"call_expression", "new_expression"}:
+                continue  # a pool that is created elsewhere
+            pairs, complete = tree.pairs(arguments[0])
+            if complete and "connection" not in pairs:
+                continue
+            arguments = [pairs["connection"].value] if "connection" in pairs else arguments[:1]
+        elif name not in CREATES:
+            continue
+        module = names.get(root) or names.get(name)
+        library = _driver(module) if module else next(iter(drivers), None)
+        if library is not None:
+            of = f"{CLUSTER}, add" if name == "add" else name
+            yield _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
+
+
+def _driver(module: str) -> Library | None:
+    return DRIVERS.get(module.partition("/")[0])
+
+
+def _driver_pool(tree: JavascriptTree, library: Library, place: str, options: Node | None) -> FilePool:
+    """Return the pool of the options of createPool: an object, or a URL with options."""
+    target = tree.resolved(options)
+    if target is not None and target.type in {"string", "template_string"}:
+        return _of_url(tree, library, place, target)
+    pairs, complete = tree.pairs(options)
+    pool = _pool(tree, library, place, pairs, complete=complete)
+    if "uri" in pairs:
+        of_url = _of_url(tree, library, place, pairs["uri"].value)
+        pool = replace(pool, settings={**of_url.settings, **pool.settings}, complete=complete and of_url.complete)
+    return pool
+
+
+def _of_url(tree: JavascriptTree, library: Library, place: str, node: Node) -> FilePool:
+    """Return the pool of a URL. No text of it is kept: it may have a password."""
+    target = tree.resolved(node)
+    is_text = target is not None and target.type in {"string", "template_string"}
+    url = tree.text(target)[1:-1] if is_text else "${"
+    settings = {}
+    for name, value in URL_OPTION.findall(url):
+        if library.setting(name) and target is not None:
+            number = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value)
+            text = value if number is not None else "in the URL"
+            settings[name] = FileSetting(name, text, number, line(target))
+    return FilePool(library, place, settings, complete="${" not in url)
+
+
+def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
+    """Return the pool of the pairs of an object."""
+    settings, unread = {}, []
+    for name, pair in pairs.items():
+        text = tree.text(pair.value)
+        setting = FileSetting(name, text if "://" not in text else "a URL", tree.value(pair.value), line(pair.key))
+        if known := library.setting(name):
+            settings[known] = setting
+        elif name in library.ignored or name not in OWN_OBJECT.get(library.title, name):
+            unread.append(setting)
+    return FilePool(library, place, settings, tuple(unread), complete)
+
+
+def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]:
+    """Yield the pools of objects with the options of Sequelize, Knex or TypeORM."""
+    of_sequelize = {}
+    for node in tree.nodes("new_expression"):
+        arguments = tree.arguments(node)
+        options = tree.resolved(arguments[-1]) if arguments else None
+        if options is not None and tree.key(node.child_by_field_name("constructor")) == "Sequelize":
+            of_sequelize[options.start_byte] = arguments[0]
+    others = any(tree.key(node).lower() in OTHER_DATABASES for node in tree.nodes("string"))
+    known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
+    for node, pool, is_mysql in known:
+        has_size = any(pool.has(name) for name in pool.library.sizes)
+        if node.start_byte not in tree.spread and (is_mysql or (is_mysql is None and has_size and not others)):
+            yield pool
+
+
+def _of_mapper(
+    tree: JavascriptTree, node: Node, modules: set[str], of_sequelize: Mapping[int, Node]
+) -> Iterator[tuple[FilePool, bool | None]]:
+    """Yield the pools of an object, each with whether its database is MySQL or MariaDB; None if that is not known."""
+    pairs, complete = tree.pairs(node)
+    keys = pairs.keys()
+    is_sequelize = node.start_byte in of_sequelize
+    if is_sequelize or ("dialect" in keys and ("sequelize" in modules or SHOWS_SEQUELIZE & keys)):
+        database = pairs["dialect"].value if "dialect" in pairs else of_sequelize.get(node.start_byte)
+        own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
+        pool = _pool(tree, SEQUELIZE, _place(tree, node), own, complete=complete and all_own)
+        servers = [", read", ", write"] if "replication" in keys else [""]
+        for server in servers:
+            yield replace(pool, place=pool.place + server), _is_mysql(tree, database)
+    elif "settings" in keys and "client" in (settings := tree.pairs(pairs["settings"].value)[0]):  # Strapi 3
+        options, all_own = tree.pairs(pairs["options"].value) if "options" in pairs else ({}, True)
+        own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
+        pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
+        yield pool, _is_mysql(tree, settings["client"].value)
+    elif "client" in keys and {"connection", "pool"} & keys:
+        own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
+        own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
+        pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
+        yield pool, _is_mysql(tree, pairs["client"].value)
+    elif SHOWS_TYPEORM & keys and ("type" in keys or not complete):
+        database = pairs["type"].value if "type" in pairs else None
+        yield _of_typeorm(tree, node, pairs, complete=complete), _is_mysql(tree, database)
+
+
+def _of_typeorm(tree: JavascriptTree, node: Node, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
+    """Return the pool of TypeORM's options: those in `extra` are the driver's, and replace poolSize."""
+    own, all_own = tree.pairs(pairs["extra"].value) if "extra" in pairs else ({}, True)
+    pool = _pool(tree, TYPEORM, _place(tree, node), own, complete=complete and all_own)
+    if "poolSize" in pairs and "connectionLimit" not in own:
+        (size,) = _pool(tree, TYPEORM, "", {"connectionLimit": pairs["poolSize"]}, complete=True).settings.values()
+        pool = replace(pool, settings={**pool.settings, "connectionLimit": replace(size, name="poolSize")})
+    return pool
+
+
+def _is_mysql(tree: JavascriptTree, node: Node | None) -> bool | None:
+    """Return whether a dialect or a URL is MySQL's or MariaDB's; None where the file does not contain it."""
+    value = tree.value(node)
+    text = value.partition(":")[0] if isinstance(value, str) else tree.text(node).partition("://")[0]
+    if MYSQL.search(text):
+        return True
+    return False if isinstance(value, str) else None
+
+
+def _place(tree: JavascriptTree, node: Node) -> str:
+    """Return where an object is: the key or the name that it is the value of, and its line."""
+    parent = node.parent
+    while parent is not None and parent.type in {"parenthesized_expression", "as_expression", "satisfies_expression"}:
+        parent = parent.parent
+    if parent is not None and parent.type == "arguments":
+        parent = parent.parent
+    fields = ("key", "name", "constructor", "function")
+    name = next((name for field in fields if parent and (name := parent.child_by_field_name(field))), None)
+    if name and ENVIRONMENT.fullmatch(tree.key(name)):
+        return f"environments, profile {tree.key(name)}"
+    is_name = name and name.type in {"identifier", "property_identifier", "member_expression", "string"}
+    return f"{tree.key(name)}, line {line(node)}" if is_name else f"line {line(node)}"

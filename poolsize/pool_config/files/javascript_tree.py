@@ -1,0 +1,235 @@
+"""JavaScript and TypeScript: the objects and values of a source, also of JSON, which is an object of JavaScript."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar
+
+import tree_sitter_typescript
+from tree_sitter import Language, Node
+
+from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children
+from poolsize.pool_config.pool import Value
+
+INITIALISERS = {
+    "variable_declarator": ("name", "value"), "assignment_expression": ("left", "right"),
+    "assignment_pattern": ("left", "right"), "required_parameter": ("pattern", "value"),
+    "optional_parameter": ("pattern", "value"), "formal_parameters": (".", ""),
+}  # fmt: skip
+FUNCTIONS = frozenset({
+    "function_declaration", "function_expression", "arrow_function", "method_definition", "generator_function",
+    "generator_function_declaration",
+})  # fmt: skip
+TYPESCRIPT = Grammar(Language(tree_sitter_typescript.language_typescript()), INITIALISERS, FUNCTIONS)
+TSX = Grammar(Language(tree_sitter_typescript.language_tsx()), INITIALISERS, FUNCTIONS)
+"""Also of JavaScript, which people mix with types."""
+CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
+"""Functions with the value of their first argument."""
+ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
+"""In the names of functions of a name and a default."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A key and a value of an object."""
+
+    key: Node
+    value: Node
+
+
+class JavascriptTree(SourceTree):
+    """A source of JavaScript or TypeScript. spread: first bytes of the objects that are part of another object."""
+
+    types: ClassVar[frozenset[str]] = frozenset({
+        "call_expression", "new_expression", "object", "import_statement", "string", "assignment_expression",
+        "variable_declarator",
+    })  # fmt: skip
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        super().__init__(text, grammar)
+        self.spread: set[int] = set()
+        self._members: dict[str, list[Pair]] = {}
+        """Name of an object -> what is assigned to its members."""
+        for node in self.nodes("assignment_expression"):
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            key = left.child_by_field_name("property") if left and left.type == "member_expression" else None
+            if left and key and right:
+                self._members.setdefault(self.text(left.child_by_field_name("object")), []).append(Pair(key, right))
+
+    def arguments(self, call: Node) -> list[Node]:
+        """Return the arguments of a call."""
+        arguments = call.child_by_field_name("arguments")
+        return children(arguments) if arguments and arguments.type == "arguments" else []
+
+    def key(self, node: Node | None) -> str:
+        """Return the key of an object without quotes, or the last part of a dotted name."""
+        if node is not None and node.type == "member_expression":
+            node = node.child_by_field_name("property")
+        return self.text(node).strip("'\"`")
+
+    def resolved(self, node: Node | None, depth: int = 0) -> Node | None:
+        """Return what a name, a member or a wrapped expression stands for; None where the file does not contain it."""
+        if node is None or depth > DEEPEST:
+            return None
+        if node.type in WRAPPERS or node.type == "await_expression" or self._is_freeze(node):
+            inner = self.arguments(node) if node.type == "call_expression" else children(node)
+            return self.resolved(inner[0], depth + 1) if inner else None
+        if node.type not in {
+            "identifier",
+            "shorthand_property_identifier",
+            "member_expression",
+            "subscript_expression",
+        }:
+            return node
+        known = self.named(self.text(node), node)
+        if known:
+            return self.resolved(known[0], depth + 1) if len(known) == 1 else None
+        container = node.child_by_field_name("object")
+        if container is None:
+            return None
+        index = node.child_by_field_name("index")
+        name = self.value(index, depth + 1) if index else self.key(node)
+        pair = self.pairs(container, depth + 1)[0].get(name) if isinstance(name, str) else None
+        return self.resolved(pair.value, depth + 1) if pair else None
+
+    def pairs(self, node: Node | None, depth: int = 0) -> tuple[dict[str, Pair], bool]:
+        """Return the pairs of an object by their keys, and whether these are all."""
+        target = self.resolved(node, depth)
+        pairs: dict[str, Pair] = {}
+        complete = target is not None and target.type == "object"
+        if target is not None and target.type == "object":
+            for child in children(target):
+                complete &= self._add(pairs, child, depth)
+        elif target is not None and self.text(target.child_by_field_name("function")) == "Object.assign":
+            merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
+            complete = all(merged)
+        if node is not None and node.type in {"identifier", "shorthand_property_identifier", "member_expression"}:
+            pairs |= {self.key(pair.key): pair for pair in self._members.get(self.text(node), ())}
+        return pairs, complete
+
+    def _add(self, pairs: dict[str, Pair], child: Node, depth: int) -> bool:
+        """Add a part of an object. Return whether all of it is known."""
+        key, value = child.child_by_field_name("key"), child.child_by_field_name("value")
+        if child.type == "spread_element":
+            return self._merge(pairs, children(child)[0], depth) if children(child) else False
+        if child.type == "shorthand_property_identifier":
+            pairs[self.text(child)] = Pair(child, child)
+        elif key is not None and value is not None:
+            pairs[self.key(key)] = Pair(key, value)
+        return True
+
+    def _merge(self, pairs: dict[str, Pair], node: Node, depth: int) -> bool:
+        """Add the pairs of an object in an object. Return whether all of them are known."""
+        target = self.resolved(node, depth + 1)
+        if target is not None:
+            self.spread.add(target.start_byte)
+        further, complete = self.pairs(node, depth + 1)
+        pairs |= further
+        return complete
+
+    def _is_freeze(self, node: Node) -> bool:
+        return node.type == "call_expression" and self.text(node.child_by_field_name("function")) == "Object.freeze"
+
+    def other(self, node: Node, depth: int) -> Value:
+        """Return the value of a text, an alternative, a conversion, a function's default, or a name."""
+        if node.type in {"string", "template_string"}:
+            return self._of_text(self.text(node)[1:-1])
+        if node.type == "null":
+            return 0  # mysql2 takes a limit of null as 0
+        compute = {
+            "ternary_expression": self._of_ternary,
+            "binary_expression": self._of_alternatives,
+            "call_expression": self._of_call,
+        }.get(node.type, self._of_name)
+        return compute(node, depth)
+
+    def _of_text(self, text: str) -> Value:
+        is_number = text.isdecimal() and text.isascii() and len(text) < 16
+        return int(text) if is_number else text if "${" not in text else None
+
+    def _of_name(self, node: Node, depth: int) -> Value:
+        if self.named(self.text(node), node):
+            return self.value_of_name(self.text(node), node, depth)
+        target = self.resolved(node, depth)
+        return self.value(target, depth) if target is not None and target != node else None
+
+    def _of_ternary(self, node: Node, depth: int) -> Value:
+        """Return the value of both alternatives, or of the default beside an unknown alternative."""
+        chosen = self.value(node.child_by_field_name("consequence"), depth)
+        otherwise = self.value(node.child_by_field_name("alternative"), depth)
+        if chosen is None:
+            return otherwise or None
+        is_default = otherwise is None and FALLBACK.search(self.text(node.child_by_field_name("condition")))
+        return chosen if chosen == otherwise or is_default else None
+
+    def _of_alternatives(self, node: Node, depth: int) -> Value:
+        """Return the value of the first alternative of || or ?? that is known, and not 0 for ||."""
+        operator = self.text(node.child_by_field_name("operator"))
+        if operator not in {"||", "??"}:
+            return None
+        left = self.value(node.child_by_field_name("left"), depth)
+        return (
+            left if left or (left == 0 and operator == "??") else self.value(node.child_by_field_name("right"), depth)
+        )
+
+    def _of_call(self, call: Node, depth: int) -> Value:
+        """Return the value of Number(x), and the default of env.int("POOL", 10)."""
+        function, arguments = call.child_by_field_name("function"), self.arguments(call)
+        if not arguments:
+            return None
+        if self.text(function) in CONVERSIONS:
+            return self.value(arguments[0], depth)
+        if (
+            len(arguments) > 1
+            and ASKS.search(self.text(function))
+            and isinstance(self.value(arguments[-2], depth), str)
+        ):
+            return self.value(arguments[-1], depth)
+        return None
+
+
+def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:
+    """Return the names that a source gives to modules or parts of them, each with its module; and all modules."""
+    names: dict[str, str] = {}
+    modules: set[str] = set()
+    for call in tree.nodes("call_expression"):
+        if tree.text(call.child_by_field_name("function")) in {"require", "import"} and tree.arguments(call):
+            modules.add(tree.key(tree.arguments(call)[0]))
+    for node in tree.nodes("variable_declarator"):
+        if module := _required(tree, node.child_by_field_name("value")):
+            names |= dict.fromkeys(_identifiers(tree, node.child_by_field_name("name")), module)
+    for node in tree.nodes("import_statement"):
+        sources = [each for each in _inside(node) if each.type == "string"]
+        if sources:
+            modules.add(tree.key(sources[0]))
+            names |= dict.fromkeys(_identifiers(tree, node), tree.key(sources[0]))
+    return names, modules
+
+
+def _required(tree: JavascriptTree, node: Node | None) -> str:
+    """Return the module of require("x"), also in (await import("x")).default or require("x").promise(); "" for none."""
+    for _ in range(5):
+        if node is None:
+            return ""
+        function = node.child_by_field_name("function")
+        if function is not None and tree.text(function) in {"require", "import"}:
+            return tree.key(tree.arguments(node)[0]) if tree.arguments(node) else ""
+        inner = node.child_by_field_name("object") or function
+        if inner is None and (node.type in WRAPPERS or node.type == "await_expression"):
+            inner = next(iter(children(node)), None)
+        node = inner
+    return ""
+
+
+def _identifiers(tree: JavascriptTree, node: Node | None) -> Iterator[str]:
+    """Yield the names in a pattern or an import."""
+    for each in _inside(node) if node else ():
+        if each.type in {"identifier", "shorthand_property_identifier_pattern"}:
+            yield tree.text(each)
+
+
+def _inside(node: Node, depth: int = 0) -> Iterator[Node]:
+    """Yield a node and the nodes in it, to a depth that imports have."""
+    yield node
+    for child in children(node) if depth < 5 else ():
+        yield from _inside(child, depth + 1)
