@@ -617,6 +617,7 @@ GO_NAMES = {
     "func f() { orm.SetMaxOpenConns(\"default\", 30) }": 30,
     "func d(c *C) { if c.Most == 0 { c.Most = 9 } }\nfunc f(c *C) { db.SetMaxOpenConns(c.Most) }": 9,
     "func f(c *C) { if c.Most > 9 { c.Most = 9 }; db.SetMaxOpenConns(c.Most) }": None,
+    "func f() { n, err := strconv.Atoi(os.Getenv(KEY)); if err != nil { n = 9 }; db.SetMaxOpenConns(n) }": 9,
     "const n = n2\nconst n2 = n\nfunc f() { db.SetMaxOpenConns(n) }": None,
 }  # fmt: skip
 
@@ -657,6 +658,7 @@ def test_durations_of_go_by_name(tmp_path: Path) -> None:
         ("d := postgres.Open(p); db, _ := gorm.Open(d, c); s, _ := db.DB(); s.SetMaxOpenConns(5)", 0),
         ("db, _ := gorm.Open(mysql.Open(p), c)", 1),
         ('const driver = "mysql"; db := sqlx.MustConnect(driver, u)', 1),
+        ("c, _ := mysql.NewConnector(&cfg); db := sql.OpenDB(c)", 1),
         ("db, _ := sql.Open(driver, u); db.SetMaxOpenConns(5)", 1),
         ("db.Use(dbresolver.Register(c).SetMaxIdleConns(10).SetMaxOpenConns(100))", 1),
     ],
@@ -695,6 +697,18 @@ CREATE_POOL = {
     "mysql.createPool(`mysql://${u}@h/s?connectionLimit=9&queueLimit=${n}`)": {"connectionLimit": 9},
     "mysql.createPool({uri: 'mysql://u:p@h/s?connectionLimit=9'})": {"connectionLimit": 9},
     "const c = mysql.createPoolCluster();\nc.add('MASTER', {connectionLimit: 9})": {"connectionLimit": 9},
+    "const { LIMIT: n = 9 } = process.env;\nmysql.createPool({connectionLimit: n})": {"connectionLimit": 9},
+    "const { LIMIT = 9 } = process.env;\nmysql.createPool({connectionLimit: LIMIT})": {"connectionLimit": 9},
+    "function c() { return {connectionLimit: 9}; }\nmysql.createPool(c())": {"connectionLimit": 9},
+    "const c = (a) => ({connectionLimit: 9});\nmysql.createPool({...c(1)})": {"connectionLimit": 9},
+    "class A { c = {connectionLimit: 9}; f() { mysql.createPool(this.c) } }": {"connectionLimit": 9},
+    "class A { constructor() { this.c = {connectionLimit: 9} } f() { mysql.createPool(this.c) } }": {
+        "connectionLimit": 9
+    },
+    "mysql.createPool({connectionLimit: toInt(process.env.POOL, 9)})": {"connectionLimit": 9},
+    "let n = parseInt(process.env.N); if (isNaN(n)) n = 9;\nmysql.createPool({connectionLimit: n})": {
+        "connectionLimit": 9
+    },
     "const c = c2, c2 = {...c};\nmysql.createPool(c)": {},
 }
 

@@ -55,7 +55,7 @@ def typescript_pools(text: str) -> list[FilePool]:
 
 
 def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
-    """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for a damaged file that may have one."""
+    """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_mapper_pools(tree, modules)]

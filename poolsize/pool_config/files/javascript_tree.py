@@ -13,7 +13,8 @@ from poolsize.pool_config.pool import Value
 
 INITIALISERS = {
     "variable_declarator": ("name", "value"), "assignment_expression": ("left", "right"),
-    "assignment_pattern": ("left", "right"), "required_parameter": ("pattern", "value"),
+    "assignment_pattern": ("left", "right"), "object_assignment_pattern": ("left", "right"),
+    "required_parameter": ("pattern", "value"),
     "optional_parameter": ("pattern", "value"), "formal_parameters": (".", ""),
 }  # fmt: skip
 FUNCTIONS = frozenset({
@@ -25,6 +26,7 @@ TSX = Grammar(Language(tree_sitter_typescript.language_tsx()), INITIALISERS, FUN
 """Also of JavaScript, which people mix with types."""
 CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
 """Functions with the value of their first argument."""
+NAMES = {"identifier", "shorthand_property_identifier", "member_expression", "subscript_expression"}
 ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
 """In the names of functions of a name and a default."""
 
@@ -42,7 +44,7 @@ class JavascriptTree(SourceTree):
 
     types: ClassVar[frozenset[str]] = frozenset({
         "call_expression", "new_expression", "object", "import_statement", "string", "assignment_expression",
-        "variable_declarator",
+        "variable_declarator", "public_field_definition",
     })  # fmt: skip
 
     def __init__(self, text: str, grammar: Grammar) -> None:
@@ -55,6 +57,13 @@ class JavascriptTree(SourceTree):
             key = left.child_by_field_name("property") if left and left.type == "member_expression" else None
             if left and key and right:
                 self._members.setdefault(self.text(left.child_by_field_name("object")), []).append(Pair(key, right))
+        for node in self.nodes("public_field_definition"):
+            key, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+            if key and value:
+                self._members.setdefault("this", []).append(Pair(key, value))
+        self._declared = {
+            self.text(node.child_by_field_name("name")): node for node in self.nodes("function_declaration")
+        }
 
     def arguments(self, call: Node) -> list[Node]:
         """Return the arguments of a call."""
@@ -74,23 +83,33 @@ class JavascriptTree(SourceTree):
         if node.type in WRAPPERS or node.type == "await_expression" or self._is_freeze(node):
             inner = self.arguments(node) if node.type == "call_expression" else children(node)
             return self.resolved(inner[0], depth + 1) if inner else None
-        if node.type not in {
-            "identifier",
-            "shorthand_property_identifier",
-            "member_expression",
-            "subscript_expression",
-        }:
+        if node.type == "call_expression":
+            return self._returned(node, depth + 1) or node
+        if node.type not in NAMES:
             return node
         known = self.named(self.text(node), node)
         if known:
             return self.resolved(known[0], depth + 1) if len(known) == 1 else None
-        container = node.child_by_field_name("object")
-        if container is None:
-            return None
+        return self._of_member(node, depth + 1)
+
+    def _of_member(self, node: Node, depth: int) -> Node | None:
+        """Return the value of a key of an object: o.key or o["key"]."""
         index = node.child_by_field_name("index")
-        name = self.value(index, depth + 1) if index else self.key(node)
-        pair = self.pairs(container, depth + 1)[0].get(name) if isinstance(name, str) else None
-        return self.resolved(pair.value, depth + 1) if pair else None
+        name = self.value(index, depth) if index else self.key(node)
+        pair = self.pairs(node.child_by_field_name("object"), depth)[0].get(name) if isinstance(name, str) else None
+        return self.resolved(pair.value, depth) if pair else None
+
+    def _returned(self, call: Node, depth: int) -> Node | None:
+        """Return what a function of the file returns at its end; None for other functions."""
+        name = call.child_by_field_name("function")
+        function = self._declared.get(self.text(name)) or (
+            self.resolved(name, depth) if name is not None and name.type == "identifier" else None
+        )
+        body = function.child_by_field_name("body") if function is not None and function.type in FUNCTIONS else None
+        if body is not None and body.type == "statement_block":
+            last = next(iter(reversed(children(body))), None)
+            body = next(iter(children(last)), None) if last is not None and last.type == "return_statement" else None
+        return self.resolved(body, depth)
 
     def pairs(self, node: Node | None, depth: int = 0) -> tuple[dict[str, Pair], bool]:
         """Return the pairs of an object by their keys, and whether these are all."""
@@ -103,7 +122,7 @@ class JavascriptTree(SourceTree):
         elif target is not None and self.text(target.child_by_field_name("function")) == "Object.assign":
             merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
             complete = all(merged)
-        if node is not None and node.type in {"identifier", "shorthand_property_identifier", "member_expression"}:
+        if node is not None and node.type in {*NAMES, "this"}:
             pairs |= {self.key(pair.key): pair for pair in self._members.get(self.text(node), ())}
         return pairs, complete
 
@@ -168,9 +187,8 @@ class JavascriptTree(SourceTree):
         if operator not in {"||", "??"}:
             return None
         left = self.value(node.child_by_field_name("left"), depth)
-        return (
-            left if left or (left == 0 and operator == "??") else self.value(node.child_by_field_name("right"), depth)
-        )
+        is_left = left or (left == 0 and operator == "??")
+        return left if is_left else self.value(node.child_by_field_name("right"), depth)
 
     def _of_call(self, call: Node, depth: int) -> Value:
         """Return the value of Number(x), and the default of env.int("POOL", 10)."""
@@ -179,11 +197,8 @@ class JavascriptTree(SourceTree):
             return None
         if self.text(function) in CONVERSIONS:
             return self.value(arguments[0], depth)
-        if (
-            len(arguments) > 1
-            and ASKS.search(self.text(function))
-            and isinstance(self.value(arguments[-2], depth), str)
-        ):
+        asked = arguments[-2] if len(arguments) > 1 and ASKS.search(self.text(function)) else None
+        if asked and (self.text(asked).startswith("process.env") or isinstance(self.value(asked, depth), str)):
             return self.value(arguments[-1], depth)
         return None
 
