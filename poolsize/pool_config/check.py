@@ -21,6 +21,7 @@ from poolsize.pool_config.findings import (
     Unlimited,
     Worded,
 )
+from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.settings import (
@@ -118,7 +119,8 @@ def check_pools(
     for pool in pools:
         numbers = [pool.number(name) for name in pool.library.sizes]
         is_limited = numbers and numbers[0] > 0 and all(number >= 0 for number in numbers)
-        most = int(sum(numbers)) if is_limited else None
+        floors = [known(pool.number(name)) or 0 for name in pool.library.floors]
+        most = int(max(sum(numbers), *floors, 0)) if is_limited else None
         findings = tuple(_findings(pool, most, server or ServerFacts(), settings))
         checked.append(CheckedPool(pool, most, findings, _differences(pool, settings)))
     return tuple(checked)

@@ -17,7 +17,7 @@ class Library:
     find: a pool and the server's wait_timeout in seconds -> what is wrong.
     defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     same_as: setting -> the setting whose value is its default.
-    sizes: the settings whose sum is the most connections that a pool opens.
+    sizes: the settings whose sum is the most connections that a pool opens. floors: settings that raise a smaller sum.
     least, largest: setting -> the least and the largest value that the library uses, or its authors advise.
     in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
     not read.
@@ -29,6 +29,7 @@ class Library:
     defaults: Mapping[str, Value]
     same_as: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
+    floors: tuple[str, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
     largest: Mapping[str, int] = field(default_factory=dict)
     in_spring: Mapping[str, str] = field(default_factory=dict)

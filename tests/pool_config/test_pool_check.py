@@ -1,6 +1,7 @@
 """The rules for the settings of pools, each at its border: one file that it warns of, and one that it does not."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ BORDERS = [
     ("db.py", "create_engine(u, max_overflow=-1)", "create_engine(u, max_overflow=0)", "pool_unlimited"),
     ("db.py", "create_engine(u, pool_size=0)", "create_engine(u, pool_size=1)", "pool_unlimited"),
     ("db.py", "MySQLConnectionPool(pool_size=33)", "MySQLConnectionPool(pool_size=32)", "pool_too_large"),
+    ("db.py", "PooledMySQLDatabase('d', timeout=None)", "PooledMySQLDatabase('d', timeout=1)", "pool_fails_at_once"),
+    ("db.py", "PooledMySQLDatabase('d', timeout=0)", "PooledMySQLDatabase('d', timeout=1)", "pool_waits"),
+    ("db.py", "PooledDB(c, maxconnections=9)", "PooledDB(c, maxconnections=9, blocking=True)", "pool_fails_at_once"),
+    ("db.py", "PooledDB(c, maxconnections=4, maxcached=5)", "PooledDB(c, maxconnections=5, maxcached=5)",
+     "pool_size_raised"),
+    ("db.py", "PooledDB(c, maxconnections=9, maxcached=8)", "PooledDB(c, maxconnections=9)", "pool_closes_idle"),
+    ("db.py", "aiomysql.create_pool(maxsize=0)", "aiomysql.create_pool(maxsize=1)", "pool_unlimited"),
+    ("db.py", "asyncmy.create_pool()", "WAIT_LIMIT_SECONDS = 9\nasyncmy.create_pool()", "pool_no_wait_limit"),
+    ("db.py", "PersistentDB(c)", "PooledDB(c)", "pool_per_thread"),
+    ("config.py", "SQLALCHEMY_POOL_SIZE = 5", "SQLALCHEMY_ENGINE_OPTIONS = {'pool_size': 5}", "flask_old_names"),
+    ("db.py", "create_engine(u, pool_pre_ping=False)", "create_engine(u, pool_pre_ping=X)", "pool_outlives_server"),
     ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 1}", "django_connects"),
     ("settings.py", "D = {'CONN_MAX_AGE': 0}", "D = {'CONN_MAX_AGE': 0}\nASGI_APPLICATION = 'a'", "django_connects"),
     ("settings.py", "D = {'CONN_MAX_AGE': 1}\nASGI_APPLICATION = 'a'", "D = {'CONN_MAX_AGE': 1}", "django_asgi"),
@@ -200,7 +212,8 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
         ("hikaricp", "hikari.properties"), ("spring-boot", "application.yml"), ("druid", "druid.properties"),
         ("dbcp2", "dbcp2.properties"), ("c3p0", "c3p0.properties"), ("tomcat-jdbc", "tomcat-jdbc.properties"),
         ("sqlalchemy", "db.py"), ("sqlalchemy-async", "db.py"), ("flask-sqlalchemy", "config.py"),
-        ("django", "settings.py"), ("mysql-connector-python", "db.py"), ("go", "db.go"), ("node-mysql2", "db.js"),
+        ("django", "settings.py"), ("mysql-connector-python", "db.py"), ("peewee", "db.py"), ("dbutils", "db.py"),
+        ("aiomysql", "db.py"), ("asyncmy", "db.py"), ("go", "db.go"), ("node-mysql2", "db.js"),
         ("my.cnf", "my.cnf"),
     ],
 )  # fmt: skip
@@ -217,3 +230,26 @@ def test_what_poolsize_writes_passes_its_own_check(
         0
     ]
     assert stack in {"django", "my.cnf"} or other["differences"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "stack",
+    ["sqlalchemy", "sqlalchemy-async", "flask-sqlalchemy", "django", "peewee", "dbutils", "aiomysql", "asyncmy"],
+)
+def test_each_value_that_differs_from_what_poolsize_writes_is_shown(
+    poolsize_here: Command, tmp_path: Path, stack: str
+) -> None:
+    written = json.loads(poolsize_here("config", "--for", stack, "--size", "16", "--json").stdout)
+    for setting in written["settings"]:
+        name, value = setting["name"], setting["value"]
+        if name.startswith("gunicorn."):
+            continue  # of another file
+        wrong = str(not value) if isinstance(value, bool) else str(value + 1)
+        lines = written["text"].splitlines()
+        (at,) = [n for n, line in enumerate(lines) if re.match(rf'\s*"?{name}"?( =|=|:)', line)]
+        lines[at] = lines[at].replace(str(value), wrong)
+        (tmp_path / "db.py").write_text("\n".join(lines))
+        done = poolsize_here("config", "--check", "db.py", "--size", "16", "--json")
+        (pool,) = json.loads(done.stdout)["files"][0]["pools"]
+        assert name in {each["name"] for each in pool["differences"]}

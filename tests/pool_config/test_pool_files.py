@@ -330,6 +330,10 @@ REAL_FILES = (
         "github.com/mYahagi/go-api-sample: main.go",
         1,
         {"SetMaxIdleConns": 10, "SetMaxOpenConns": 100, "SetConnMaxLifetime": 300},
+        "dbutils-maxcached-below.py",
+        "github.com/tomguo2000/mysql_mongo_banch_test: mysql_pymysql/POOL_1.py",
+        1,
+        {"maxconnections": 10, "mincached": 2, "maxcached": 5, "maxshared": 3, "blocking": True, "ping": 0},
         {"pool_closes_idle"},
         set(),
     ),
@@ -378,6 +382,18 @@ REAL_FILES = (
         "github.com/biqiangwu/flowerSalesSystem: internal/database/database.go",
         1,
         {"SetMaxOpenConns": 25, "SetMaxIdleConns": 10, "SetConnMaxLifetime": 300},
+        "dbutils-no-limit.py",
+        "github.com/raoxisme/Python005-01: week03/Sample/mod3_conn_pool.py",
+        1,
+        {"maxconnections": 0, "mincached": 4, "maxcached": 0, "blocking": True},
+        {"pool_unlimited"},
+        set(),
+    ),
+    RealFile(
+        "dbutils-old-module.py",
+        "github.com/wenhao90/stock: data/dbutils.py",
+        1,
+        {"maxconnections": 10, "mincached": 2, "maxcached": 5, "blocking": True},
         {"pool_closes_idle"},
         set(),
     ),
@@ -402,6 +418,10 @@ REAL_FILES = (
         "github.com/lyndonbuckley/galera-health-check: src/server.ts",
         1,
         {"connectionLimit": 5, "acquireTimeout": 1000},
+        "connector-spread-private.py",
+        "github.com/KwokRoot/KwokPyLib: TestPyCommonLib/test3lib/db_util/db_util_mysql.py",
+        1,
+        {"pool_size": 10},
         set(),
         set(),
     ),
@@ -434,6 +454,50 @@ REAL_FILES = (
         "github.com/if414029/Backend_API: config/config.js",
         1,
         {"idle": 10000, "min": 20, "max": 30},
+        "aiomysql-keyword-defaults.py",
+        "github.com/HuanghaiCH/web_project: ocm.py",
+        1,
+        {"maxsize": 10, "minsize": 1},
+        set(),
+        {"pool_no_wait_limit"},
+    ),
+    RealFile(
+        "flask-old-class.py",
+        "github.com/git-xSPx/flask-blog-example: app/config.py",
+        1,
+        {"pool_recycle": 3600, "pool_size": 20},
+        {"flask_old_names"},
+        set(),
+    ),
+    RealFile(
+        "flask-old-and-options.py",
+        "github.com/GarryChen0402/FirstFlaskProject: app.py",
+        1,
+        {"pool_size": 20, "max_overflow": 30, "pool_timeout": 10, "pool_pre_ping": True, "pool_recycle": 3600},
+        {"flask_old_names"},
+        set(),
+    ),
+    RealFile(
+        "flask-old-thousands.py",
+        "github.com/ralphdc/blog: config/Product.py",
+        1,
+        {"pool_size": 5000, "pool_timeout": 10, "pool_recycle": 1200, "max_overflow": 2000},
+        {"flask_old_names", "pool_above_server"},
+        set(),
+    ),
+    RealFile(
+        "flask-old-f-string.py",
+        "github.com/Python000-class01/Python000-class01: Week_06/G20200389010098/layui/config.py",
+        1,
+        {"pool_recycle": 60},
+        {"flask_old_names"},
+        {"pool_defaults"},
+    ),
+    RealFile(
+        "django-environ-item.py",
+        "github.com/evis-market/web-interface-backend: src/app/conf/db.py",
+        1,
+        {"CONN_MAX_AGE": 600},
         set(),
         set(),
     ),
@@ -450,6 +514,10 @@ REAL_FILES = (
         "github.com/acronhub/sls-strapi: app/config/database.js",
         1,
         {"min": 0, "max": 10, "idleTimeoutMillis": 30000, "createTimeoutMillis": 30000, "acquireTimeoutMillis": 30000},
+        "django-dj-database-url.py",
+        "github.com/GolamRabbani20/saas-fundation: src/home/db.py",
+        1,
+        {"CONN_MAX_AGE": 300, "CONN_HEALTH_CHECKS": True},
         set(),
         set(),
     ),
@@ -460,6 +528,45 @@ REAL_FILES = (
         {"connectionLimit": 10},
         set(),
         set(),
+    ),
+        "django-environment-only.py",
+        "github.com/pssalman/django-configuration: src/conf/settings/staging.py",
+        1,
+        {"CONN_MAX_AGE": None},
+        set(),
+        {"pool_not_followed"},
+    ),
+    RealFile(
+        "tortoise-credentials.py",
+        "github.com/maxlongwang/crawl: fundinfo/test/fastapitest/setting.py",
+        1,
+        {"minsize": 1, "maxsize": 5},
+        set(),
+        {"pool_no_wait_limit"},
+    ),
+    RealFile(
+        "sqlalchemy-constant-url.py",
+        "github.com/Gabrielfernandes7/fastapi-learning: database.py",
+        1,
+        {"pool_size": 10, "max_overflow": 30},
+        {"pool_outlives_server"},
+        set(),
+    ),
+    RealFile(
+        "sqlalchemy-url-create.py",
+        "github.com/mickaelyoshua7674/laos-finances: app/database.py",
+        1,
+        {"pool_size": 100, "max_overflow": 0},
+        {"pool_outlives_server"},
+        set(),
+    ),
+    RealFile(
+        "databases-settings.py",
+        "github.com/likeadmin-likeshop/likeadmin_python: server/like/dependencies/database.py",
+        1,
+        {"min_size": None, "max_size": None},
+        set(),
+        {"pool_no_wait_limit", "pool_not_followed"},
     ),
 )
 
@@ -811,7 +918,8 @@ def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
 
 
 PYTHON_VALUES = {
-    "int(os.environ['X'], 10)": None, "max(20, 5)": None, "random.choice(3, 9)": None, "10 + 0": 10, "7 // 0": None,
+    "int(os.environ['X'], 10)": None, "max(20, 5)": 20, "min(20, cpu_count() * 2)": None,
+    "random.choice(3, 9)": None, "10 + 0": 10, "7 // 0": None,
     "getenv('A', '8')": 8, "env.int('A', default=6)": 6, "1e400": None, "10 ** 400": None, "-5": -5,
 }  # fmt: skip
 
@@ -834,7 +942,107 @@ def test_flask_s_options_in_every_form(tmp_path: Path, text: str) -> None:
     assert found_in(tmp_path, "a.py", text) == [{"pool_size": 4}]
 
 
-@pytest.mark.parametrize("call", ["create_engine('sqlite://')", "create_engine(u, poolclass=NullPool)"])
+CREATE, MYSQL_URL = "create_engine(u, pool_size={})", "'mysql+pymysql://a:x@h/s'"
+OF_HELPERS = {
+    "os.environ.get('X') or 10": 10, "20 if PROD else 5": 20, "20 if PROD else cpu_count()": None,
+    "getattr(settings, 'X', 5)": 5, "config('X', default=5, cast=int)": 5, "env.int('X', 6)": 6, "cfg['x']": None,
+    "int(os.environ.get('Y') or '4')": 4, "timedelta(minutes=5).total_seconds()": 300, "cpu_count() * 2": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("value", OF_HELPERS)
+def test_values_of_helpers_in_python(tmp_path: Path, value: str) -> None:
+    assert found_in(tmp_path, "a.py", CREATE.format(value)) == [{"pool_size": OF_HELPERS[value]}]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class S(BaseSettings):\n  n: int = 7\ns = S()\n" + CREATE.format("s.n"),
+        "class S(BaseSettings):\n  n: int = Field(default=7)\n" + CREATE.format("S().n"),
+        "class S:\n  n: int = 7\nclass T:\n  n: int = 9\ndef f(s: T): return S()\n" + CREATE.format("f(x).n"),
+        "class A:\n  def __init__(self, n=7): self.n = n\n  def f(self): " + CREATE.format("self.n"),
+        "n = 9\ndef f(n=7): " + CREATE.format("n"),
+        "def number(name, default): return os.environ.get(name, default)\n" + CREATE.format("number('X', 7)"),
+        "if PROD:\n  n = 7\nelse:\n  n = 5\n" + CREATE.format("n"),
+        "c = {}\nc['pool_size'] = 7\ncreate_engine(u, **c)",
+        "c = dict(pool_size=7) | {}\nd = c.copy()\ncreate_engine(u, **{**d})",
+        "c = {'db': {'pool_size': 7}}\n" + CREATE.format("c['db']['pool_size']"),
+    ],
+)
+def test_values_that_the_file_has_elsewhere(tmp_path: Path, text: str) -> None:
+    assert found_in(tmp_path, "a.py", text) == [{"pool_size": 7}]
+
+
+def test_a_parameter_without_a_default_hides_a_constant(tmp_path: Path) -> None:
+    assert found_in(tmp_path, "a.py", "n = 9\ndef f(n): " + CREATE.format("n")) == [{"pool_size": None}]
+
+
+@pytest.mark.parametrize(
+    ("text", "library", "most", "codes"),
+    [
+        ("create_engine(URL)", "SQLAlchemy", 15, {"pool_outlives_server", "pool_defaults"}),
+        ("create_async_engine(f'mysql+asyncmy://{u}:{p}@h')", "SQLAlchemy", 15,
+         {"pool_outlives_server", "pool_defaults"}),
+        ("D = {'default': {'ENGINE': 'django.db.backends.mysql'}}", "Django", None, {"django_connects"}),
+        ("D = {'default': dj_database_url.config(default='mysql://u@h/d')}", "Django", None, {"django_connects"}),
+        ("D = {'default': {'ENGINE': 'dj_db_conn_pool.backends.mysql'}}", "django-db-connection-pool", 20,
+         {"pool_defaults"}),
+        ("SQLALCHEMY_DATABASE_URI = 'mysql://u@h/d'", "Flask-SQLAlchemy", 15, {"pool_defaults"}),
+        ("pool = MySQLConnectionPool()", "MySQL Connector/Python", 5, {"pool_defaults"}),
+        ("mysql.connector.connect(pool_name='a', pool_size=7)", "MySQL Connector/Python", 7, set()),
+        # the cases 20, 23, 39 and 40
+        ("PooledMySQLDatabase('t', password='x', max_connections=16, stale_timeout=300)", "peewee", 16,
+         {"pool_fails_at_once"}),
+        (f"SQLALCHEMY_DATABASE_URI = {MYSQL_URL}\nSQLALCHEMY_POOL_SIZE = 30\nSQLALCHEMY_MAX_OVERFLOW = 3",
+         "Flask-SQLAlchemy 2", 33, {"flask_old_names"}),
+        ("aiomysql.create_pool(db=s.name, minsize=1, maxsize=50, pool_recycle=3600)", "aiomysql", 50,
+         {"pool_no_wait_limit"}),
+        ("PooledDB(creator=pymysql, maxconnections=3, maxcached=5, maxshared=3, blocking=True)", "DBUtils PooledDB", 5,
+         {"pool_size_raised"}),
+        ("PooledDB(creator=MySQLdb, mincached=1, maxcached=20)", "DBUtils PooledDB", None, {"pool_unlimited"}),
+        ("class R(Retries, PooledMySQLDatabase): pass\nR('d', 8, 300, 5)", "peewee", 8, set()),
+        ("connect('mysql+pool://u:p@h/d?max_connections=30&timeout=5')", "peewee", 30, set()),
+        ("URL = os.getenv('U', f'mysql+pool://{u}@h/d?max_connections={n}&timeout=5')", "peewee", None,
+         {"pool_not_followed"}),
+        ("register_tortoise(app, db_url='mysql://h/d?maxsize=3')", "Tortoise ORM", 3, {"pool_no_wait_limit"}),
+        ("from asyncmy import create_pool as p\np(1, 4)", "asyncmy", 4, {"pool_no_wait_limit"}),
+    ],
+)  # fmt: skip
+def test_pools_of_python(tmp_path: Path, text: str, library: str, most: int | None, codes: set[str]) -> None:
+    (tmp_path / "a.py").write_text(text)
+    (checked,) = check_pools(read_pools(tmp_path / "a.py").pools)
+    assert (checked.pool.library.title, checked.most_connections) == (library, most)
+    assert {finding.code for finding in checked.findings} == codes
+    assert "://" not in str(checked.pool)
+
+
+def test_each_class_of_flask_has_what_it_inherits(tmp_path: Path) -> None:
+    text = """
+class Base:
+    SQLALCHEMY_DATABASE_URI = 'mysql://h/d'
+    SQLALCHEMY_ENGINE_OPTIONS = {'pool_size': 5}
+class Development(Base):
+    SQLALCHEMY_DATABASE_URI = 'sqlite://'
+class Production(Base):
+    SQLALCHEMY_ENGINE_OPTIONS = {'pool_size': 50}
+"""
+    assert found_in(tmp_path, "a.py", text) == [{"pool_size": 50}]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "create_engine('sqlite://')", "create_engine(u, poolclass=NullPool)", "create_engine(f'postgresql://{u}@h')",
+        "create_engine(URL.create('oracle+oracledb', host=h))", "create_engine(os.getenv('U', 'mssql+pyodbc://'))",
+        "u = 'postgresql://{}'.format(h)\ncreate_engine(u, pool_size=5)", "PooledDB(psycopg2, 5)",
+        "D = {'default': {'ENGINE': 'django.db.backends.postgresql', 'CONN_MAX_AGE': 60}}",
+        "D = {'default': dj_database_url.config(default='postgres://h', conn_max_age=60)}",
+        "SQLALCHEMY_DATABASE_URI = 'postgresql://h'\nSQLALCHEMY_ENGINE_OPTIONS = {'pool_size': 5}",
+        "asyncpg.create_pool(maxsize=5)", "def create_engine(u): pass\ncreate_engine(u)",
+        "class S(BaseSettings):\n  SQLALCHEMY_DATABASE_URI: str",
+    ],
+)  # fmt: skip
 def test_other_databases_and_pools_without_a_size_are_left_out(tmp_path: Path, call: str) -> None:
     (tmp_path / "a.py").write_text(call)
     with pytest.raises(BadInput, match="no settings of a pool"):

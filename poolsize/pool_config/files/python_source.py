@@ -1,44 +1,68 @@
-"""Python source -> pools: SQLAlchemy's create_engine, Flask-SQLAlchemy, Django's DATABASES, MySQL Connector/Python."""
+"""Python source -> the pools of SQLAlchemy, Django, Flask, and of other libraries for MySQL."""
 
 import ast
-import operator
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import parse_qsl
 
 from poolsize.errors import BadInput
+from poolsize.pool_config.files.python_django import django_pools, pools_of_other_files
+from poolsize.pool_config.files.python_flask import FlaskSettings
+from poolsize.pool_config.files.python_names import Names, last_name
+from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
 from poolsize.pool_config.libraries.python import (
+    AIOMYSQL,
+    ASYNCMY,
     CONNECTOR_PYTHON,
-    DJANGO,
-    DJANGO_POOL,
-    FLASK_SQLALCHEMY,
+    DATABASES,
+    DBUTILS,
+    DBUTILS_PERSISTENT,
+    OTHER_POOLS,
+    PEEWEE,
     SQLALCHEMY,
+    TORTOISE,
 )
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
+from poolsize.pool_config.pool import FilePool, Library
 
-CALLS = {
-    "create_engine": SQLALCHEMY,
-    "create_async_engine": SQLALCHEMY,
-    "MySQLConnectionPool": CONNECTOR_PYTHON,
+
+@dataclass(frozen=True)
+class _Function:
+    """A function that makes a pool. parameters: the positional ones, in order."""
+
+    library: Library
+    parameters: tuple[str, ...] = ()
+
+
+_ENGINE = _Function(SQLALCHEMY, ("url",))
+_PEEWEE = _Function(PEEWEE, ("database", "max_connections", "stale_timeout", "timeout"))
+_SIZES = ("minsize", "maxsize", "echo", "pool_recycle")
+FUNCTIONS = {
+    "create_engine": _ENGINE,
+    "create_async_engine": _ENGINE,
+    "MySQLConnectionPool": _Function(CONNECTOR_PYTHON, ("pool_size", "pool_name", "pool_reset_session")),
+    "PooledMySQLDatabase": _PEEWEE,
+    "PooledMySQLConnectorDatabase": _PEEWEE,
+    "PooledMariaDBConnectorDatabase": _PEEWEE,
+    "PooledDB": _Function(DBUTILS, ("creator", "mincached", "maxcached", "maxshared", "maxconnections", "blocking")),
+    "PersistentDB": _Function(DBUTILS_PERSISTENT, ("creator",)),
 }
-"""Function -> the library whose pool its keywords configure."""
-OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
-"""Classes of SQLAlchemy's pools that have no size."""
-FLASK_OPTIONS, POOL_OPTIONS = "SQLALCHEMY_ENGINE_OPTIONS", "POOL_OPTIONS"
-ASGI = "ASGI_APPLICATION"
-"""A setting of Django beside the databases, which shows that ASGI serves the application."""
-READS_ENVIRONMENT = {"get", "getenv", "getattr", "config", "setting", "int"}
-"""Functions whose last argument is a default, besides those with "env" in their names."""
-CONVERSIONS = {"int", "float"}
-OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
-    ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub, ast.FloorDiv: operator.floordiv,
-}  # fmt: skip
-DEEPEST = 20
-"""Constants that name each other go no deeper."""
-LARGEST = 10**15
-"""Larger numbers are not settings of a pool."""
-
-
-_Pairs = list[tuple[str | None, ast.expr]]
-"""The keywords of a call, or the keys of a dictionary; None for the unknown ones of a spread dictionary."""
+"""The last part of a function's name -> the function."""
+FULL_NAMES = {
+    "aiomysql.create_pool": _Function(AIOMYSQL, _SIZES),
+    "asyncmy.create_pool": _Function(ASYNCMY, _SIZES),
+    "databases.Database": _Function(DATABASES, ("url",)),
+    "databases.core.Database": _Function(DATABASES, ("url",)),
+}
+"""Functions whose names other libraries have as well."""
+CONNECTOR_POOL = {"pool_name", "pool_size"}
+"""Either of them makes mysql.connector.connect() a pool."""
+TORTOISE_CALLS = {"init", "register_tortoise", "RegisterTortoise"}
+URLS = ("url", "name_or_url", "db_url")
+OTHER_DRIVERS = {"psycopg", "psycopg2", "pg8000", "pgdb", "sqlite3", "cx_Oracle", "oracledb", "pymssql", "dmPython"}
+PEEWEE_URL = re.compile(r"(mysql|mysqlconnector|mariadbconnector)\+pool://")
+WAIT_LIMIT = "WAIT_LIMIT_SECONDS"
+"""The constant that poolsize writes beside a pool of aiomysql or asyncmy."""
 
 
 def python_pools(text: str) -> list[FilePool]:
@@ -47,140 +71,115 @@ def python_pools(text: str) -> list[FilePool]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, MemoryError) as error:
         raise BadInput(f"no Python: {error}") from None
-    source = _Source(tree)
-    nodes = sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0))
-    return [pool for node in nodes for pool in source.pools_of(node)]
+    return _Source(tree).pools()
 
 
 class _Source:
-    """A parsed source: its constants, and the dictionaries that its functions return."""
+    """A parsed source and the values in it."""
 
     def __init__(self, tree: ast.Module) -> None:
-        self.constants: dict[str, ast.expr] = {}
-        self.returned: dict[str, ast.Dict] = {}
-        self._spread_dicts: set[int] = set()
-        self._open: list[ast.Dict] = []
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-                self.constants[node.targets[0].id] = node.value
-            elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
-                self.constants[node.target.id] = node.value
-            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                for each in ast.walk(node):
-                    if isinstance(each, ast.Return) and isinstance(each.value, ast.Dict):
-                        self.returned[node.name] = each.value
+        self._names = Names(tree)
+        self._values = Values(self._names)
+        self._nodes = sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0))
+        self._connected: set[str] = set()
 
-    def pools_of(self, node: ast.AST) -> Iterable[FilePool]:
-        if isinstance(node, ast.Call):
-            yield from self._of_call(node)
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if node.value is not None and any(_name(target) == FLASK_OPTIONS for target in targets):
-                yield from self._pool(FLASK_SQLALCHEMY, FLASK_OPTIONS, self._spread(node.value))
-        elif isinstance(node, ast.Dict) and id(node) not in self._spread_dicts:
-            pairs = self._of_dict(node)
-            if {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"} & dict(pairs).keys():
-                asgi = [(ASGI, self.constants[ASGI])] if ASGI in self.constants else []
-                yield from self._pool(DJANGO, f"line {node.lineno}", [*pairs, *asgi])
-            if POOL_OPTIONS in dict(pairs):
-                yield from self._pool(DJANGO_POOL, POOL_OPTIONS, self._spread(dict(pairs)[POOL_OPTIONS]))
+    def pools(self) -> list[FilePool]:
+        """Return the pools: those of calls and dictionaries in the order of the file, then those of settings."""
+        flask = FlaskSettings(self._values)
+        found: list[tuple[int, FilePool]] = []
+        for node in self._nodes:
+            flask.note(node)
+            if isinstance(node, ast.Call):
+                found += [(id(node), pool) for pool in self._of_call(node)]
+            if isinstance(node, ast.Dict):
+                found += [(id(node), pool) for pool in self._of_tortoise(node)]
+            if isinstance(node, ast.Dict | ast.Call):
+                found += [(id(node), pool) for pool in django_pools(self._values, node)]
+        pools = [pool for key, pool in found if key not in self._values.spread]
+        has_engine = any(pool.library is SQLALCHEMY for pool in pools)
+        pools += self._of_texts()
+        pools += pools_of_other_files(self._values)
+        return [*pools, *flask.pools(beside_engine=has_engine)]
 
-    def _of_call(self, node: ast.Call) -> Iterable[FilePool]:
-        name, pairs = _name(node.func), self._keywords(node)
-        if name in CALLS:
-            url = self._value(node.args[0]) if node.args else None
-            other_database = isinstance(url, str) and "://" in url and not url.startswith(("mysql", "mariadb"))
-            if not other_database and _name(dict(pairs).get("poolclass")) not in OTHER_POOLS:
-                yield from self._pool(CALLS[name], f"{name}, line {node.lineno}", pairs, always=True)
-        elif FLASK_OPTIONS in dict(pairs):
-            yield from self._pool(FLASK_SQLALCHEMY, FLASK_OPTIONS, self._spread(dict(pairs)[FLASK_OPTIONS]))
+    def _of_call(self, call: ast.Call) -> Iterator[FilePool]:
+        name, place = last_name(call.func), f"{last_name(call.func)}, line {call.lineno}"
+        keywords = self._values.keywords(call)
+        if name in TORTOISE_CALLS and "db_url" in dict(keywords):
+            url = dict(keywords)["db_url"]
+            if self._values.is_mysql(url) is not False:
+                yield from self._values.pools(TORTOISE, place, self._query(url))
+        elif name == "connect" and call.args and PEEWEE_URL.match(url_text := self._values.text(call.args[0])):
+            self._connected.add(url_text)
+            yield from self._values.pools(PEEWEE, place, self._query(call.args[0]) + keywords)
+        elif function := self._function(call, keywords):
+            pairs: Pairs = [*zip(function.parameters, call.args, strict=False), *keywords]
+            if any(isinstance(argument, ast.Starred) for argument in call.args):
+                pairs = [(None, call), *keywords]
+            if self._may_be_mysql(dict(pairs)):
+                yield from self._values.pools(function.library, place, pairs + self._beside(function.library, pairs))
 
-    def _pool(self, library: Library, place: str, pairs: _Pairs, *, always: bool = False) -> Iterable[FilePool]:
-        """Yield the pool of some settings; without a setting of the library only if it is always one."""
-        settings, unread = {}, []
-        for name, node in pairs:
-            if name is None:
-                continue
-            found = FileSetting(name, ast.unparse(node), self._value(node), node.lineno)
-            if setting := library.setting(name):
-                settings[setting] = found
-            elif library.setting(name, relaxed=True):
-                unread.append(found)
-        if settings or unread or always:
-            yield FilePool(library, place, settings, tuple(unread), complete=None not in dict(pairs))
-
-    def _keywords(self, call: ast.Call) -> _Pairs:
-        pairs: _Pairs = []
-        for keyword in call.keywords:
-            pairs += self._spread(keyword.value) if keyword.arg is None else [(keyword.arg, keyword.value)]
-        return pairs
-
-    def _of_dict(self, node: ast.Dict) -> _Pairs:
-        pairs: _Pairs = []
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                pairs += self._spread(value)
-            elif isinstance(key, ast.Constant) and isinstance(key.value, str):
-                pairs.append((key.value, value))
-        return pairs
-
-    def _spread(self, node: ast.expr) -> _Pairs:
-        """Return the pairs of a dictionary: a literal, dict(...), a constant's, or a function's of the file."""
-        if isinstance(node, ast.Call) and _name(node.func) in self.returned:
-            node = self.returned[_name(node.func)]
-        elif isinstance(node, ast.Call) and _name(node.func) == "dict" and not node.args:
-            return self._keywords(node)
-        elif isinstance(node, ast.Name | ast.Attribute):
-            node = self.constants.get(_name(node), node)
-        if not isinstance(node, ast.Dict) or node in self._open:  # as in: options = {**options, "pool_size": 5}
-            return [(None, node)]
-        self._spread_dicts.add(id(node))  # it is part of another dictionary, and no pool of its own
-        self._open.append(node)
-        pairs = self._of_dict(node)
-        self._open.pop()
-        return pairs
-
-    def _value(self, node: ast.expr, depth: int = 0) -> Value:
-        """Return a value where the file contains it: a literal, a constant, arithmetic, a function's default."""
-        value: Value = None
-        if depth > DEEPEST:
+    def _function(self, call: ast.Call, keywords: Pairs) -> _Function | None:
+        """Return the function of a library that is called, or whose class a class of the file is based on."""
+        name, full = last_name(call.func), self._names.full_name(call.func).replace(".pool.", ".")
+        if isinstance(call.func, ast.Name) and name in self._names.functions:
             return None
-        if isinstance(node, ast.Constant) and isinstance(node.value, int | float | str):
-            value = node.value
-        elif isinstance(node, ast.UnaryOp | ast.BinOp):
-            value = self._computed(node, depth + 1)
-        elif isinstance(node, ast.Name | ast.Attribute) and _name(node) in self.constants:
-            value = self._value(self.constants[_name(node)], depth + 1)
-        elif isinstance(node, ast.Call):
-            value = self._of_function(node, depth + 1)
-        return None if isinstance(value, int | float) and not abs(value) < LARGEST else value
+        if full in FULL_NAMES:
+            return FULL_NAMES[full]
+        if name == "connect" and CONNECTOR_POOL & dict(keywords).keys() and not full.startswith("mariadb"):
+            return _Function(CONNECTOR_PYTHON)
+        own = self._names.classes.get(name)
+        bases = [last_name(base) for each in self._names.with_bases(own) for base in each.bases] if own else []
+        return next((FUNCTIONS[each] for each in (name, *bases) if each in FUNCTIONS), None)
 
-    def _computed(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> float | None:
-        """Return the result of arithmetic, or None where an operand is not a known number."""
-        if isinstance(node, ast.UnaryOp):
-            value = self._value(node.operand, depth)
-            return -value if isinstance(node.op, ast.USub) and isinstance(value, int | float) else None
-        left, right = self._value(node.left, depth), self._value(node.right, depth)
-        if not (isinstance(left, int | float) and isinstance(right, int | float) and type(node.op) in OPERATORS):
-            return None
-        return None if isinstance(node.op, ast.FloorDiv) and not right else OPERATORS[type(node.op)](left, right)
+    def _may_be_mysql(self, by_name: dict[str | None, ast.expr]) -> bool:
+        """Return whether neither the URL nor the driver is of another database, and the pool has a size."""
+        url = next((by_name[name] for name in URLS if name in by_name), None)
+        creator = by_name.get("creator")
+        driver = self._names.full_name(creator).partition(".")[0] if creator else ""
+        is_other = self._values.is_mysql(url) is False or driver in OTHER_DRIVERS
+        return not is_other and last_name(by_name.get("poolclass")) not in OTHER_POOLS
 
-    def _of_function(self, call: ast.Call, depth: int) -> Value:
-        """Return the number of int("10"), and the default of environ.get("POOL", "10") or env("POOL", default=10)."""
-        name = _name(call.func)
-        chosen = next((word.value for word in call.keywords if word.arg == "default"), None)
-        if chosen is None and isinstance(call.func, ast.Name) and name in CONVERSIONS and call.args:
-            chosen = call.args[0]
-        elif chosen is None and len(call.args) > 1 and (name.lower() in READS_ENVIRONMENT or "env" in name.lower()):
-            chosen = call.args[-1]
-        value = None if chosen is None else self._value(chosen, depth)
-        return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+    def _beside(self, library: Library, pairs: Pairs) -> Pairs:
+        """Return the settings of a pool that its call does not have."""
+        if WAIT_LIMIT in library.defaults and (limit := self._names.of_module(WAIT_LIMIT)):
+            return [(WAIT_LIMIT, limit)]
+        if library is DATABASES:
+            return self._query(dict(pairs)["url"]) if "url" in dict(pairs) else []
+        database = dict(pairs).get("database")
+        is_later = library is PEEWEE and isinstance(database, ast.Constant) and database.value is None
+        return [(None, pairs[0][1])] if is_later else []  # database.init() has the settings
 
+    def _of_tortoise(self, node: ast.Dict) -> Iterator[FilePool]:
+        by_name = dict(self._values.of_dict(node))
+        if "engine" in by_name and "credentials" in by_name:
+            if self._values.text(by_name["engine"]) == "tortoise.backends.mysql":
+                yield from self._values.pools(
+                    TORTOISE, f"line {node.lineno}", self._values.pairs(by_name["credentials"])
+                )
+        elif {"connections", "apps"} <= by_name.keys():
+            for name, url in self._values.pairs(by_name["connections"]):
+                if name is not None and self._values.is_mysql(url):
+                    yield from self._values.pools(TORTOISE, f"{name}, line {url.lineno}", self._query(url))
 
-def _name(node: ast.AST | None) -> str:
-    """Return the last part of a dotted name, the key of an item with a constant key, or "" for anything else."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant):
-        return str(node.slice.value)
-    return node.id if isinstance(node, ast.Name) else ""
+    def _of_texts(self) -> Iterator[FilePool]:
+        """Yield the pools of peewee's URLs that no call of connect() in the file takes."""
+        parts: set[int] = set()
+        for node in self._nodes:
+            if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and id(node) not in parts:
+                url = self._values.text(node)
+                if PEEWEE_URL.match(url) and url not in self._connected:
+                    yield from self._values.pools(PEEWEE, f"line {node.lineno}", self._query(node))
+                if PEEWEE_URL.match(url):
+                    parts.update(id(part) for part in ast.walk(node))
+
+    def _query(self, url: ast.expr) -> Pairs:
+        """Return the settings in the query of a URL."""
+        text = self._values.text(url)
+        if "?" not in text:
+            return [(None, url)] if text.endswith(UNKNOWN) else []
+        pairs: Pairs = []
+        for name, value in parse_qsl(text.partition("?")[2], keep_blank_values=True):
+            number = int(value) if value.isdecimal() and len(value) < 16 else value
+            node = ast.Name("unknown") if UNKNOWN in value else ast.Constant(number)
+            pairs.append((name, ast.copy_location(node, url)))
+        return pairs

@@ -5,9 +5,12 @@ from dataclasses import replace
 from functools import partial
 
 from poolsize.pool_config import findings
-from poolsize.pool_config.libraries.rules import known, outlives_server
+from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 from poolsize.pool_config.settings import LIFETIME_SECONDS
+
+MOST_OF_FLASK_SQLALCHEMY = 15
+"""Connections that Flask-SQLAlchemy 3 opens by default: SQLAlchemy's pool_size 5 and max_overflow 10."""
 
 
 def _sqlalchemy(
@@ -18,7 +21,15 @@ def _sqlalchemy(
         yield findings.Unlimited(size, is_default=False, value=0.0)
     elif (value := pool.number(overflow)) < 0:
         yield findings.Unlimited(overflow, is_default=False, value=value)
-    yield from outlives_server(pool, recycle, 1, wait_timeout, is_checked=pool.value(pre_ping) is True)
+    is_checked = bool(pool.value(pre_ping)) or pool.value(pre_ping) is None  # None: it is not known
+    yield from outlives_server(pool, recycle, 1, wait_timeout, is_checked=is_checked)
+
+
+def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    """Find the settings that only Flask-SQLAlchemy 2 reads; of the others, what is wrong with SQLAlchemy's."""
+    old = [each.name for each in pool.settings.values() if each.name.startswith("SQLALCHEMY_")]
+    yield findings.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
+    yield from _sqlalchemy(pool, wait_timeout)
 
 
 def _django(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
@@ -39,6 +50,40 @@ def _connector_python(pool: FilePool, _: int) -> Iterator[findings.Worded]:
         yield findings.TooLarge(int(size), largest)
 
 
+def _peewee(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    """Find no limits. peewee pings each borrowed connection, so that none outlives the server unnoticed."""
+    yield from no_limit(pool, "max_connections", findings.Unlimited)
+    yield from no_limit(pool, "timeout", findings.WaitsForEver)
+    if pool.settings["timeout"].text == "None" if pool.has("timeout") else pool.complete:
+        yield findings.FailsAtOnce("timeout", not pool.has("timeout"), "None")
+
+
+def _dbutils(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    """Find no limits, and a limit that DBUtils raises. It repeats a statement on a connection that the server ended."""
+    yield from no_limit(pool, "maxconnections", findings.Unlimited)
+    limit = pool.number("maxconnections")
+    if limit > 0 and pool.value("blocking") in (False, 0):
+        yield findings.FailsAtOnce("blocking", not pool.has("blocking"), "False")
+    raising = max(pool.library.floors, key=lambda name: known(pool.number(name)) or 0)
+    if 0 < limit < pool.number(raising):
+        yield findings.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
+    if pool.number("maxcached") > 0:
+        yield from closes_idle(pool, "maxcached", "maxconnections")
+
+
+def _per_thread(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    yield findings.PerThread(pool.library.title)
+
+
+def _asyncio(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
+    yield from no_limit(pool, pool.library.sizes[0], findings.Unlimited)
+    if "WAIT_LIMIT_SECONDS" not in pool.settings:
+        yield findings.NoWaitLimit(pool.library.title)
+
+
+OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
+"""Classes of SQLAlchemy's pools that have no size."""
 SQLALCHEMY = Library(
     "SQLAlchemy",
     "sqlalchemy",
@@ -55,6 +100,13 @@ FLASK_SQLALCHEMY = replace(
     stack="flask-sqlalchemy",
     defaults={**SQLALCHEMY.defaults, "pool_recycle": 7_200},
 )
+FLASK_SQLALCHEMY_2 = replace(
+    FLASK_SQLALCHEMY,
+    title="Flask-SQLAlchemy 2",
+    find=_flask_sqlalchemy_2,
+    defaults={**FLASK_SQLALCHEMY.defaults, "pool_size": 10},
+)
+"""Its default for MySQL, which version 3 dropped (its changelog, 3.0.0)."""
 DJANGO = Library(
     "Django",
     "django",
@@ -76,3 +128,34 @@ CONNECTOR_PYTHON = Library(
     sizes=("pool_size",),
     largest={"pool_size": 32},
 )
+PEEWEE = Library(
+    "peewee",
+    "peewee",
+    _peewee,
+    {"max_connections": 20, "stale_timeout": None, "timeout": None},
+    sizes=("max_connections",),
+)
+DBUTILS = Library(
+    "DBUtils PooledDB",
+    "dbutils",
+    _dbutils,
+    {"maxconnections": 0, "mincached": 0, "maxcached": 0, "maxshared": 0, "blocking": False, "ping": 1},
+    sizes=("maxconnections",),
+    floors=("maxcached", "maxshared"),
+)
+DBUTILS_PERSISTENT = Library("DBUtils PersistentDB", "", _per_thread, {"ping": 1})
+AIOMYSQL = Library(
+    "aiomysql",
+    "aiomysql",
+    _asyncio,
+    {"minsize": 1, "maxsize": 10, "pool_recycle": -1, "WAIT_LIMIT_SECONDS": None},
+    sizes=("maxsize",),
+)
+"""WAIT_LIMIT_SECONDS: a constant of the file that poolsize writes; the library itself has no wait limit."""
+ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
+TORTOISE = Library("Tortoise ORM", "", _asyncio, {"minsize": 1, "maxsize": 5, "pool_recycle": None}, sizes=("maxsize",))
+"""Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
+DATABASES = Library(
+    "databases", "", _asyncio, {"min_size": 1, "max_size": 10, "pool_recycle": None}, sizes=("max_size",)
+)
+"""encode/databases, which hands its options to aiomysql or asyncmy (databases/backends/mysql.py)."""
