@@ -1,0 +1,210 @@
+"""A source file as the tree of its grammar, and the values that the file gives its names; for all languages."""
+
+import operator
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tree_sitter import Language, Node, Parser
+
+from poolsize.pool_config.pool import Value
+
+LONGEST_TEXT = 1_000
+"""Bytes of a node that are looked at. A bound, as nodes in nodes may have the length of the file each."""
+DEEPEST = 20
+"""Expressions in expressions, and names that name each other, go no deeper."""
+LARGEST = 10**15
+"""Larger numbers are not settings of a pool."""
+INTEGER = re.compile(r"(\d[\d_]{0,20})(?:[lL]|[uif](?:8|16|32|64|size)|[uU][lL]?)?")
+"""A decimal integer, with the suffixes of Java, C# and Rust. Octal numbers (010) are none."""
+WRAPPERS = {
+    "parenthesized_expression", "expression_list", "as_expression", "satisfies_expression", "non_null_expression",
+    "type_cast_expression", "reference_expression", "expression_statement",
+}  # fmt: skip
+"""Nodes with the value of the first node inside."""
+SIGNED = {"unary_expression", "prefix_unary_expression"}
+NUMBERS = {"int_literal", "number", "integer_literal", "decimal_integer_literal"}
+TRUTH = {"true": True, "false": False}
+OPERATORS: Mapping[str, Callable[[float, float], float]] = {
+    "*": operator.mul, "+": operator.add, "-": operator.sub,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Grammar:
+    """What the reader of a language needs to know about its grammar.
+
+    initialisers: type of node that gives names a value -> its fields with the names and with the values; "" for names
+    without a value, such as parameters. functions: types of nodes inside which a name hides that of the file.
+    """
+
+    language: Language
+    initialisers: Mapping[str, tuple[str, str]]
+    functions: frozenset[str]
+
+
+class SourceTree:
+    """The tree of a source file. A damaged file has a tree, too: the grammar skips what it can't parse.
+
+    A subclass is a language: it sets `types`, the types of nodes that its reader asks `nodes` for, and adds to `other`
+    the values of its own expressions.
+    """
+
+    types: ClassVar[frozenset[str]]
+
+    def __init__(self, text: str, grammar: Grammar) -> None:
+        self.source = text.encode(errors="replace")
+        self._tree = Parser(grammar.language).parse(self.source)
+        self._by_type: dict[str, list[Node]] = {}
+        self._functions: list[tuple[int, int, int]] = []
+        """Start, end and place of the function around it, in order of their starts. The first one is the file."""
+        wanted = self.types | grammar.functions | set(grammar.initialisers)
+        for node in _walk(self._tree.root_node, wanted):
+            self._by_type.setdefault(node.type, []).append(node)
+            if node.type in grammar.functions:
+                self._functions.append((node.start_byte, node.end_byte, self.function(node)))
+        self._named: dict[tuple[int, str], list[Node | None]] = {}
+        for kind, (names, values) in grammar.initialisers.items():
+            for node in self._by_type.get(kind, ()):
+                self._name(node, names, values)
+
+    def nodes(self, kind: str) -> list[Node]:
+        """Return the nodes of one of the `types`, in the order of the file."""
+        return self._by_type.get(kind, [])
+
+    def text(self, node: Node | None) -> str:
+        """Return the text of a node, at most LONGEST_TEXT bytes of it; "" for None."""
+        if node is None:
+            return ""
+        end = min(node.end_byte, node.start_byte + LONGEST_TEXT)
+        return self.source[node.start_byte : end].decode(errors="replace")
+
+    def string(self, node: Node | None) -> str | None:
+        """Return the text of a string without its quotes; None for anything else."""
+        is_string = node is not None and ("string" in node.type or node.type == "verbatim_string_literal")
+        return self.text(node).lstrip("@rb").strip("\"'`") if is_string else None
+
+    def function(self, node: Node) -> int:
+        """Return the place of the innermost function around a node in the order of functions; -1 for none."""
+        place = bisect_right(self._functions, node.start_byte - 1, key=lambda each: each[0]) - 1
+        while place >= 0 and self._functions[place][1] < node.end_byte:
+            place = self._functions[place][2]
+        return place
+
+    def named(self, name: str, at: Node) -> list[Node | None]:
+        """Return what gives a name its value, as seen from a node: in its function, around it, or in the file.
+
+        The order is that of types, then of the file. None: a parameter, or a value the file does not contain.
+        """
+        place = self.function(at)
+        while (place, name) not in self._named and place >= 0:
+            place = self._functions[place][2]
+        return self._named.get((place, name), [])
+
+    def value(self, node: Node | None, depth: int = 0) -> Value:
+        """Return a value where the file contains it: a literal, a constant, arithmetic; None where it does not."""
+        if node is None or depth > DEEPEST:
+            return None
+        value: Value = None
+        if node.type in NUMBERS:
+            value = integer(self.text(node))
+        elif node.type in WRAPPERS:
+            value = self.value(next(iter(children(node)), None), depth + 1)
+        elif node.type in SIGNED:
+            value = self._signed(node, depth)
+        elif node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) in OPERATORS:
+            value = self._computed(node, depth)
+        elif self.text(node) in TRUTH:
+            value = TRUTH[self.text(node)]
+        else:
+            value = self.other(node, depth + 1)
+        return None if isinstance(value, int | float) and not abs(value) < LARGEST else value
+
+    def other(self, node: Node, depth: int) -> Value:
+        """Return the value of an expression that not all languages have; here of a name."""
+        return self.value_of_name(self.text(node), node, depth)
+
+    def value_of_name(self, name: str, at: Node, depth: int) -> Value:
+        """Return the value of a name; the default, where the environment may give another one.
+
+        A name may have several values, as in `size = 10; if (configured) size = configured`. Those that are known must
+        agree. 0 and false beside an unknown one are no default: they stand for "not configured".
+        """
+        values = [self.value(node, depth) if node else None for node in self.named(name, at)]
+        known = {(type(value), value) for value in values if value is not None}
+        if len(known) != 1 or (None in values and not known.copy().pop()[1]):
+            return None
+        return known.pop()[1]
+
+    def _name(self, node: Node, name_field: str, value_field: str) -> None:
+        """Note which names a node gives which value."""
+        names = list(_listed(node, name_field))
+        values: list[Node | None] = [*_listed(node, value_field)] if value_field else []
+        if len(values) != len(names):  # as in: db, err := open()
+            values = [*values[:1], *[None] * len(names)]
+        function = self.function(node)
+        for name, value in zip(names, values, strict=False):
+            self._named.setdefault((function, self.text(name)), []).append(value)
+
+    def _signed(self, node: Node, depth: int) -> Value:
+        """Return a negative number, or what a plus makes of a value: in JavaScript, a number."""
+        operand = next(iter(children(node)), None)
+        value = self.value(operand, depth + 1)
+        if isinstance(value, str) and value.isdecimal():
+            value = integer(value)
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return None
+        sign = self.source[node.start_byte : node.start_byte + 1]
+        return -value if sign == b"-" else value if sign == b"+" else None
+
+    def _computed(self, node: Node, depth: int) -> Value:
+        left = self.value(node.child_by_field_name("left"), depth + 1)
+        right = self.value(node.child_by_field_name("right"), depth + 1)
+        operation = OPERATORS[self.text(node.child_by_field_name("operator"))]
+        are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
+        return operation(left, right) if are_numbers else None  # type: ignore[arg-type]
+
+
+def children(node: Node) -> list[Node]:
+    """Return the nodes in a node: without comments, brackets, commas and operators."""
+    return [child for child in node.named_children if not child.is_extra]
+
+
+def line(node: Node) -> int:
+    """Return the line of a node, from 1."""
+    return node.start_point[0] + 1
+
+
+def integer(text: str) -> int | None:
+    """Return a decimal integer, which may have underscores and a suffix; None for anything else."""
+    match = INTEGER.fullmatch(text)
+    if match is None or (text.startswith("0") and match[1] != "0"):
+        return None
+    return int(match[1].replace("_", ""))
+
+
+def _walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
+    """Yield the nodes of some types, in the order of the file."""
+    cursor = root.walk()
+    while True:
+        node = cursor.node
+        if node is not None and node.type in types and node.is_named:
+            yield node
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def _listed(node: Node, field: str) -> Iterator[Node]:
+    """Yield the nodes in a field, also those of a list in it."""
+    for each in node.children_by_field_name(field):
+        if each.type.endswith("_list"):
+            yield from children(each)
+        elif each.is_named:
+            yield each
