@@ -1,7 +1,7 @@
 """Files and folders -> the pools that they configure."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,17 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
+from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.documents import properties_pools, yaml_pools
 from poolsize.pool_config.files.option_file import server_pools
+from poolsize.pool_config.files.php_source import php_pools
+from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools
 from poolsize.pool_config.files.python_source import python_pools
+from poolsize.pool_config.files.rails import is_rails, rails_pools
+from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
+from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale_pools
 from poolsize.pool_config.files.source_tokens import go_pools, javascript_pools
+from poolsize.pool_config.files.urls import dotenv_pools, prisma_pools
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
@@ -32,7 +39,7 @@ WORDS = (
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
-    b"unicorn",
+    b"unicorn", b"trilogy", b"maxscale",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
@@ -48,10 +55,27 @@ READERS = {
     ".ts": javascript_pools,
     ".cnf": server_pools,
     ".ini": server_pools,
+    ".conf": fpm_pools,
+    ".php": php_pools,
+    ".prisma": prisma_pools,
+    ".env": dotenv_pools,
+    ".rs": rust_pools,
+    ".cs": csharp_pools,
+    ".toml": rocket_pools,
+    "appsettings.json": appsettings_pools,
+    ".cfg": proxysql_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
+KINDS_OF: dict[str, tuple[tuple[Callable[[str, str], bool], Callable[[str], list[FilePool]]], ...]] = {
+    **dict.fromkeys((".yml", ".yaml"), ((is_rails, rails_pools),)),
+    **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
+}
+"""Ending -> the kinds of files that have it besides: what tells one by its text and name, and its reader."""
 ENDINGS = {*READERS, ".properties"}
-KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
+KINDS = (
+    "Spring Boot YAML, .properties, Python, Go, JavaScript, PHP, database.yml of Rails, schema.prisma, .env, www.conf, "
+    "Rust, C#, appsettings.json, Rocket.toml, proxysql.cnf, maxscale.cnf, or my.cnf"
+)
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 """The fields of a FilePool, its library by its title."""
@@ -108,7 +132,7 @@ def _files_in(folder: Path) -> list[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
         likely = [name for name in sorted(names) if not name.endswith(GENERATED)]
-        files += [Path(parent, name) for name in likely if Path(name).suffix.lower() in ENDINGS]
+        files += [Path(parent, name) for name in likely if _ending(name) in ENDINGS]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files
@@ -126,7 +150,7 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     is_named: whether somebody named the file, which is then parsed in any case.
     """
     raw = content(path, MOST_BYTES)
-    if path.suffix.lower() not in ENDINGS:
+    if _ending(path.name) not in ENDINGS:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     no_pools = NoPools(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     if not (is_named or may_have_pools(raw, path.name)):
@@ -139,8 +163,19 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
 
 def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:
     text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    ending = Path(file_name).suffix.lower()
+    ending = _ending(file_name)
+    for is_kind, pools_of_kind in KINDS_OF.get(ending, ()):
+        if is_kind(text, file_name):
+            return pools_of_kind(text)
     return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
+
+
+def _ending(file_name: str) -> str:
+    """Return the ending of a file's name, in small letters; of .env.production and the like, the name of the kind."""
+    name = file_name.lower()
+    if name.startswith("appsettings") and name.endswith(".json"):
+        return "appsettings.json"
+    return ".env" if name.startswith(".env") else Path(name).suffix
 
 
 def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:

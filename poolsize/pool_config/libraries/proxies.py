@@ -1,0 +1,38 @@
+"""The connections of proxies to a server: their settings, defaults and limits, and what is wrong with them."""
+
+from collections.abc import Iterator
+
+from poolsize.pool_config import findings
+from poolsize.pool_config.libraries.rules import no_limit
+from poolsize.pool_config.pool import FilePool, Library
+
+
+def _proxysql(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    if pool.value("multiplexing") is False:
+        yield findings.NoMultiplexing()
+
+
+def _maxscale(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "max_routing_connections", findings.Unlimited)
+    kept = pool.number("persistmaxtime")
+    if pool.number("persistpoolmax") > 0 and kept >= wait_timeout:
+        yield findings.OutlivesServer("persistmaxtime", is_default=False, value=kept, wait_timeout_seconds=wait_timeout)
+
+
+PROXYSQL = Library(
+    "ProxySQL",
+    "proxysql",
+    _proxysql,
+    {
+        "max_connections": 1_000, "multiplexing": True, "free_connections_pct": 10, "connection_max_age_ms": 0,
+        "connect_timeout_server_max": 10_000, "ping_interval_server_msec": 10_000,
+    },
+    sizes=("max_connections",),
+)  # fmt: skip
+MAXSCALE = Library(
+    "MaxScale",
+    "maxscale",
+    _maxscale,
+    {"max_routing_connections": 0, "persistpoolmax": 0, "persistmaxtime": 0},
+    sizes=("max_routing_connections",),
+)
