@@ -440,6 +440,16 @@ class NoMultiplexing(Worded, Caution, code="proxy_no_multiplexing"):
     )
 
 
+class ProxyPasses(OfSetting, Reason, code="proxy_passes"):
+    """A proxy opens a connection to the server for each connection of a client."""
+
+    words = (
+        "{0.setting} 0{0.default} sets no limit for the connections to the server. MaxScale opens a connection for "
+        "each connection of a client. So the pools of the clients are the limit. "
+        "Source: MaxScale's documentation, {0.setting}."
+    )
+
+
 class PoolingOff(Worded, Caution, code="pool_off"):
     """A connection string of .NET switches the pool off."""
 

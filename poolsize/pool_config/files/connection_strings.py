@@ -1,7 +1,7 @@
 """Connection strings of .NET, in C# source and in appsettings.json -> pools. The strings themselves are not kept."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import tree_sitter_c_sharp
@@ -9,7 +9,7 @@ import yaml
 from tree_sitter import Language, Node
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, line
+from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import templated_value
 from poolsize.pool_config.libraries.dotnet import DOTNET, DOTNET_UNKNOWN, DOTNET_UNPOOLED
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
@@ -36,7 +36,8 @@ OTHER_SERVER = re.compile(r"\\|\(local|tcp:|,\s?\d|^\.$|\.database\.windows\.net
 MYSQL_PROVIDER = re.compile(
     r"(?:provider|db_?type)\w{0,20}[\"']?\s{0,9}[:=]\s{0,9}[\"'](?:mysql|mariadb)", re.IGNORECASE
 )
-COMMENT = re.compile(r"^\s{0,200}//[^\n]*", re.MULTILINE)
+STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/')
+"""Of JSON: only a string is kept."""
 LONGEST = 4_000
 LARGEST_JSON = 2**18
 USES_MYSQL = re.compile(r"UseMy(?:Sql|SQL)|\bMy(?:Sql|SQL)|MariaD[bB]")
@@ -50,11 +51,13 @@ STRINGS = ("string_literal", "verbatim_string_literal", "interpolated_string_exp
 BUILDER = "MySqlConnectionStringBuilder"
 
 
-def string_pool(text: str, place: str, at: int, *, is_mysql: bool | None) -> FilePool | None:
+def string_pool(pieces: Sequence[tuple[str, int]], place: str, *, is_mysql: bool | None) -> FilePool | None:
     """Return the pool of a connection string; None for another text, and for one of another database.
 
-    at: its line. is_mysql: whether what is around it shows that its database is MySQL; None if it shows nothing.
+    pieces: that make the string, each with its line. is_mysql: whether what is around it shows that its database is
+    MySQL; None if it shows nothing.
     """
+    text = "".join(piece for piece, _ in pieces)
     if len(text) > LONGEST or "=" not in text:
         return None
     pairs = [part.partition("=") for part in text.split(";")]
@@ -64,11 +67,22 @@ def string_pool(text: str, place: str, at: int, *, is_mysql: bool | None) -> Fil
     decided = _is_mysql(values, is_mysql, has_own_names=WITHOUT_SPACES.search(text) is not None)
     if decided is False:
         return None
-    settings = {}
-    for key, _, written in pairs:
+    settings, offset = {}, 0
+    for key, sign, written in pairs:
         if setting := DOTNET.setting(_key(key), relaxed=True):
+            at = _line_at(pieces, offset + len(key) - len(key.lstrip()))
             settings[setting] = FileSetting(key.strip(), written.strip(), _value(written.strip()), at)
+        offset += len(key) + len(sign) + len(written) + 1
     return _pool(settings, place, is_known=decided is True)
+
+
+def _line_at(pieces: Sequence[tuple[str, int]], offset: int) -> int:
+    """Return the line of a place in the text that pieces make."""
+    for piece, at in pieces:
+        if offset < len(piece):
+            return at + piece.count("\n", 0, offset)
+        offset -= len(piece)
+    return pieces[-1][1]
 
 
 def _pool(settings: dict[str, FileSetting], place: str, *, is_known: bool) -> FilePool:
@@ -106,7 +120,8 @@ def appsettings_pools(text: str) -> list[FilePool]:
     if "=" not in text or len(text) > LARGEST_JSON:
         return []
     try:
-        root = yaml.compose(COMMENT.sub("", text).replace("\t", " "), yaml.SafeLoader)
+        without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "", text)
+        root = yaml.compose(without_comments.replace("\t", " "), yaml.SafeLoader)
     except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
         mark = getattr(error, "problem_mark", None)
         raise BadInput(f"this is not JSON: line {mark.line + 1 if mark else 1}") from None
@@ -114,7 +129,7 @@ def appsettings_pools(text: str) -> list[FilePool]:
     pools = []
     for path, node in _scalars(root, ()):
         is_mysql = True if re.search("mysql|maria", ".".join(path), re.IGNORECASE) else provider
-        if pool := string_pool(node.value, ".".join(path), node.start_mark.line + 1, is_mysql=is_mysql):
+        if pool := string_pool([(node.value, node.start_mark.line + 1)], ".".join(path), is_mysql=is_mysql):
             pools.append(pool)
     return pools
 
@@ -160,13 +175,23 @@ def csharp_pools(text: str) -> list[FilePool]:
         return []
     is_mysql = True if USES_MYSQL.search(text) else False if USES_OTHERS.search(text) else None
     tree = CSharpTree(text, GRAMMAR)
-    pools = []
-    for kind in STRINGS:
-        for node in tree.nodes(kind):
-            written = re.sub(r"\{[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
-            if pool := string_pool(written, f"line {line(node)}", line(node), is_mysql=is_mysql):
-                pools.append(pool)
-    return pools + (_built(tree) if BUILDER in text else [])
+    found = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
+    return [pool for pool in found if pool] + (_built(tree) if BUILDER in text else [])
+
+
+def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
+    """Return the pieces of each string, and of strings that are added, each with its line. Values in them are {}."""
+    texts: dict[int, list[tuple[str, int]]] = {}
+    for node in sorted((each for kind in STRINGS for each in tree.nodes(kind)), key=lambda each: each.start_byte):
+        text = re.sub(r"\{[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
+        top, depth = node, 0
+        while top.parent and top.parent.type == "binary_expression" and depth < DEEPEST:
+            top, depth = top.parent, depth + 1
+        pieces = texts.setdefault(top.id, [])
+        if pieces and pieces[-1][0].endswith("="):
+            text = "{}" + text
+        pieces.append((text, line(node)))
+    return list(texts.values())
 
 
 def _built(tree: CSharpTree) -> list[FilePool]:

@@ -30,29 +30,34 @@ DEFAULTS = tuple(
 )
 """Ruby with a default -> the default. Where the environment gives no other value, it holds."""
 PRODUCT = re.compile(r"(\d{1,9})\s{0,9}([*+])\s{0,9}(\d{1,9})")
+ASSIGNMENT = re.compile(r"(?P<name>[a-z_]\w{0,60})\s{0,9}=\s{0,9}(?P<code>[^=\n][^\n]{0,400})")
 MARK = re.compile(r"__ruby_(\d{1,6})__")
 USUAL = {"development", "test", "staging", "production"}
-MYSQL = {"mysql2", "trilogy"}
+MYSQL = ("mysql2", "trilogy")
+"""Beginnings of the names of adapters, also of mysql2_makara."""
 
 
 def is_rails(text: str, file_name: str) -> bool:
     """Return whether a YAML file is Rails' database.yml, by its name or by its tags of Ruby and its adapters."""
     return file_name.startswith("database") or bool(
-        re.search(r"^[ \t]{0,40}adapter:[ \t]{1,9}[\"']?(?:mysql2|trilogy)\b", text, re.MULTILINE)
+        re.search(r"^[ \t]{0,40}adapter:[ \t]{1,9}[\"']?(?:mysql2|trilogy)", text, re.MULTILINE)
     )
 
 
 def rails_pools(text: str) -> list[FilePool]:
     """Return the pools of MySQL in a database.yml; environments are its profiles. Raises BadInput for no YAML."""
     tags: list[str] = []
+    variables: dict[str, str] = {}
     try:
-        root = yaml.compose(ERB.sub(lambda match: _marked(match, tags), text), yaml.SafeLoader)
+        root = yaml.compose(ERB.sub(lambda match: _marked(match, tags, variables), text), yaml.SafeLoader)
     except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
         mark = getattr(error, "problem_mark", None)
         raise BadInput(f"this is not YAML: line {mark.line + 1 if mark else 1}") from None
     if not isinstance(root, yaml.MappingNode):
         return []
-    merged = {id(each) for _, node in root.value if isinstance(node, yaml.MappingNode) for each in _merged(node)}
+    environments = [node for _, node in root.value if isinstance(node, yaml.MappingNode)]
+    databases = [inner for node in environments for _, inner in node.value if isinstance(inner, yaml.MappingNode)]
+    merged = {id(each) for node in (*environments, *databases) for each in _merged(node)}
     pools = []
     for key, node in root.value:
         if isinstance(node, yaml.MappingNode) and (id(node) not in merged or key.value in USUAL):
@@ -79,12 +84,15 @@ class _Tagged:
                 self.mappings[str(key.value)] = _Tagged(value, tags)
 
 
-def _marked(match: re.Match[str], tags: list[str]) -> str:
-    """Return what YAML can read in place of a tag, with as many lines."""
+def _marked(match: re.Match[str], tags: list[str], variables: dict[str, str]) -> str:
+    """Return what YAML can read in place of a tag, with as many lines. variables: their code; of earlier tags."""
     lines = "\n" * match[0].count("\n")
+    code = match["code"].strip("- \t\n")
     if not match["prints"]:
+        if assignment := ASSIGNMENT.fullmatch(code):
+            variables[assignment["name"]] = assignment["code"]
         return lines
-    tags.append(match["code"])
+    tags.append(variables.get(code, code))
     return f"__ruby_{len(tags) - 1}__{lines}"
 
 
@@ -101,7 +109,7 @@ def _of_environment(name: str, mapping: _Tagged) -> list[FilePool]:
     return [
         _pool(f"{database}, profile {name}", of_database.values)
         for database, of_database in databases.items()
-        if _database(of_database.values) in MYSQL
+        if _database(of_database.values).startswith(MYSQL)
     ]
 
 

@@ -33,7 +33,7 @@ def maxscale_pools(text: str) -> list[FilePool]:
     """Return the servers that a MaxScale connects to."""
     sections = _sections(text, comments="#;")
     return [
-        _pool(MAXSCALE, f"server {name}", values, _seconds)
+        _pool(MAXSCALE, f"maxscale, server {name}", values, _seconds)
         for name, values in sections.items()
         if values.get("type", ("", 0))[0] == "server"
     ]

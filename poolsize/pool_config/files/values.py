@@ -38,4 +38,4 @@ def templated_value(text: str) -> Value:
     """Return the value of a text in a template: the default of a placeholder of any kind; None for one without."""
     if match := IN_TEMPLATE.fullmatch(text.strip()):
         return int(match["default"])
-    return None if re.search(r"[{}$#%@<]|__", text) else value_of(text)
+    return None if not text or re.search(r"[{}$#%@<]|__", text) else value_of(text)

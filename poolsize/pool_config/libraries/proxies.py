@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from poolsize.pool_config import findings
-from poolsize.pool_config.libraries.rules import no_limit
 from poolsize.pool_config.pool import FilePool, Library
 
 
@@ -13,7 +12,8 @@ def _proxysql(pool: FilePool, _: int) -> Iterator[findings.Worded]:
 
 
 def _maxscale(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "max_routing_connections", findings.Unlimited)
+    if pool.number("max_routing_connections") == 0:
+        yield findings.ProxyPasses("max_routing_connections", not pool.has("max_routing_connections"))
     kept = pool.number("persistmaxtime")
     if pool.number("persistpoolmax") > 0 and kept >= wait_timeout:
         yield findings.OutlivesServer("persistmaxtime", is_default=False, value=kept, wait_timeout_seconds=wait_timeout)
