@@ -3,14 +3,17 @@
 import operator
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tree_sitter import Language, Node, Parser
 
+from poolsize.errors import BadInput
 from poolsize.pool_config.pool import Value
 
+ERROR = "ERROR"
+"""The type of a node that the grammar can't parse."""
 LONGEST_TEXT = 1_000
 """Bytes of a node that are looked at. A bound, as nodes in nodes may have the length of the file each."""
 DEEPEST = 20
@@ -19,9 +22,15 @@ LARGEST = 10**15
 """Larger numbers are not settings of a pool."""
 INTEGER = re.compile(r"(\d[\d_]{0,20})(?:[lL]|[uif](?:8|16|32|64|size)|[uU][lL]?)?")
 """A decimal integer, with the suffixes of Java, C# and Rust. Octal numbers (010) are none."""
+FALLBACK = re.compile(
+    r"""(?:==|!=|<|<=)\s{0,9}(?:0|1|-1|nil|null|undefined|""|'')|^\(?!|isNaN|is_none|isEmpty|IsNullOrEmpty"""
+)
+"""In a condition under which a default replaces a value."""
+CONDITION_AROUND = 5
+"""Nodes between an assignment and the condition around it."""
 WRAPPERS = {
     "parenthesized_expression", "expression_list", "as_expression", "satisfies_expression", "non_null_expression",
-    "type_cast_expression", "reference_expression", "expression_statement",
+    "type_cast_expression", "reference_expression", "expression_statement", "literal_element",
 }  # fmt: skip
 """Nodes with the value of the first node inside."""
 SIGNED = {"unary_expression", "prefix_unary_expression"}
@@ -36,8 +45,9 @@ OPERATORS: Mapping[str, Callable[[float, float], float]] = {
 class Grammar:
     """What the reader of a language needs to know about its grammar.
 
-    initialisers: type of node that gives names a value -> its fields with the names and with the values; "" for names
-    without a value, such as parameters. functions: types of nodes inside which a name hides that of the file.
+    initialisers: type of node that gives names a value -> its fields with the names and with the values: "." for the
+    node itself, and "" for names without a value, such as parameters. functions: types of nodes inside which a name
+    hides that of the file.
     """
 
     language: Language
@@ -60,7 +70,7 @@ class SourceTree:
         self._by_type: dict[str, list[Node]] = {}
         self._functions: list[tuple[int, int, int]] = []
         """Start, end and place of the function around it, in order of their starts. The first one is the file."""
-        wanted = self.types | grammar.functions | set(grammar.initialisers)
+        wanted = self.types | grammar.functions | set(grammar.initialisers) | {ERROR}
         for node in _walk(self._tree.root_node, wanted):
             self._by_type.setdefault(node.type, []).append(node)
             if node.type in grammar.functions:
@@ -73,6 +83,16 @@ class SourceTree:
     def nodes(self, kind: str) -> list[Node]:
         """Return the nodes of one of the `types`, in the order of the file."""
         return self._by_type.get(kind, [])
+
+    def refuse_damage(self, language: str, names: str) -> None:
+        """Raise BadInput for a file with damage that has one of some names: a pool may be in the damaged part.
+
+        names: a regular expression of the names that make or limit a pool.
+        """
+        if self._tree.root_node.has_error and re.search(names.encode(), self.source):
+            damage = self.nodes(ERROR)
+            where = f": line {line(damage[0])}" if damage else ""
+            raise BadInput(f"this is not {language}{where}")
 
     def text(self, node: Node | None) -> str:
         """Return the text of a node, at most LONGEST_TEXT bytes of it; "" for None."""
@@ -92,6 +112,11 @@ class SourceTree:
         while place >= 0 and self._functions[place][1] < node.end_byte:
             place = self._functions[place][2]
         return place
+
+    def function_start(self, node: Node) -> int:
+        """Return the first byte of the innermost function around a node; -1 for none."""
+        place = self.function(node)
+        return self._functions[place][0] if place >= 0 else -1
 
     def named(self, name: str, at: Node) -> list[Node | None]:
         """Return what gives a name its value, as seen from a node: in its function, around it, or in the file.
@@ -114,7 +139,7 @@ class SourceTree:
             value = self.value(next(iter(children(node)), None), depth + 1)
         elif node.type in SIGNED:
             value = self._signed(node, depth)
-        elif node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) in OPERATORS:
+        elif node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) in {*OPERATORS, "/"}:
             value = self._computed(node, depth)
         elif self.text(node) in TRUTH:
             value = TRUTH[self.text(node)]
@@ -130,18 +155,32 @@ class SourceTree:
         """Return the value of a name; the default, where the environment may give another one.
 
         A name may have several values, as in `size = 10; if (configured) size = configured`. Those that are known must
-        agree. 0 and false beside an unknown one are no default: they stand for "not configured".
+        agree. An unknown value before them needs a condition that shows a default: `if (!size) size = 10`.
         """
-        values = [self.value(node, depth) if node else None for node in self.named(name, at)]
-        known = {(type(value), value) for value in values if value is not None}
-        if len(known) != 1 or (None in values and not known.copy().pop()[1]):
+        nodes = self.named(name, at)
+        values = [self.value(node, depth) if node else None for node in nodes]
+        known = [node for node, value in zip(nodes, values, strict=True) if node and value is not None]
+        if None in values[:1] and not all(self.is_fallback(node) for node in known):
             return None
-        return known.pop()[1]
+        if "." in name and any(self.is_fallback(node) is False for node in known):  # it has no declaration
+            return None
+        return agreed(values)
+
+    def is_fallback(self, node: Node) -> bool | None:
+        """Return whether a value holds only where there is no other; None for a value without a condition."""
+        around: Node | None = node
+        for _ in range(CONDITION_AROUND):
+            around = around.parent if around else None
+            if around is not None and around.type in {"if_statement", "if_expression"}:
+                return bool(FALLBACK.search(self.text(around.child_by_field_name("condition"))))
+        return None
 
     def _name(self, node: Node, name_field: str, value_field: str) -> None:
         """Note which names a node gives which value."""
         names = list(_listed(node, name_field))
         values: list[Node | None] = [*_listed(node, value_field)] if value_field else []
+        if value_field and not values and not node.type.endswith("parameter"):
+            return  # declared only: a value follows
         if len(values) != len(names):  # as in: db, err := open()
             values = [*values[:1], *[None] * len(names)]
         function = self.function(node)
@@ -149,7 +188,7 @@ class SourceTree:
             self._named.setdefault((function, self.text(name)), []).append(value)
 
     def _signed(self, node: Node, depth: int) -> Value:
-        """Return a negative number, or what a plus makes of a value: in JavaScript, a number."""
+        """Return a negative number, the number that JavaScript's plus makes of a text, or what a pointer points to."""
         operand = next(iter(children(node)), None)
         value = self.value(operand, depth + 1)
         if isinstance(value, str) and value.isdecimal():
@@ -157,14 +196,31 @@ class SourceTree:
         if not isinstance(value, int | float) or isinstance(value, bool):
             return None
         sign = self.source[node.start_byte : node.start_byte + 1]
-        return -value if sign == b"-" else value if sign == b"+" else None
+        return -value if sign == b"-" else value if sign in {b"+", b"*"} else None
 
     def _computed(self, node: Node, depth: int) -> Value:
+        """Return the result of arithmetic; None without two numbers, and for a quotient that is no integer."""
         left = self.value(node.child_by_field_name("left"), depth + 1)
         right = self.value(node.child_by_field_name("right"), depth + 1)
-        operation = OPERATORS[self.text(node.child_by_field_name("operator"))]
-        are_numbers = all(isinstance(each, int | float) and not isinstance(each, bool) for each in (left, right))
-        return operation(left, right) if are_numbers else None  # type: ignore[arg-type]
+        operation = self.text(node.child_by_field_name("operator"))
+        if not (isinstance(left, int | float) and isinstance(right, int | float)):
+            return None
+        if operation in OPERATORS:
+            return OPERATORS[operation](left, right)
+        if not right:
+            return None
+        return left / right if isinstance(left, float) else left // right if not left % right else None
+
+
+def agreed(values: Iterable[Value]) -> Value:
+    """Return the known value among values; None without any, and where they differ.
+
+    0 and false beside an unknown value are no default: they stand for "not configured".
+    """
+    known = {(type(value), value): value for value in values}
+    is_unknown = known.pop((type(None), None), 0) is None
+    value = next(iter(known.values()), None)
+    return None if len(known) != 1 or (is_unknown and not value) else value
 
 
 def children(node: Node) -> list[Node]:
@@ -202,7 +258,9 @@ def _walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
 
 
 def _listed(node: Node, field: str) -> Iterator[Node]:
-    """Yield the nodes in a field, also those of a list in it."""
+    """Yield the nodes in a field, also those of a list in it. field: "." for the node itself."""
+    if field == ".":
+        yield from children(node)
     for each in node.children_by_field_name(field):
         if each.type.endswith("_list"):
             yield from children(each)
