@@ -154,7 +154,8 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
         return None  # what is recommended for Django is for WSGI
     differences = []
     for recommended in configuration(stack, settings).settings:
-        setting = pool.library.setting(recommended.name.rsplit(".", 1)[-1], relaxed=True)
+        names = (recommended.name, recommended.name.rsplit(".", 1)[-1])
+        setting = next(filter(None, (pool.library.setting(name, relaxed=True) for name in names)), None)
         if setting is None:
             continue
         in_file = pool.value(setting)

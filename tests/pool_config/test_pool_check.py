@@ -109,9 +109,9 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("appsettings.json", '{"A": "Server=h;Uid=u;Pooling=false"}', '{"A": "Server=h;Uid=u;Pooling=true"}', "pool_off"),
     ("appsettings.json", '{"A": "Server=h;User Id=u"}', '{"A": "Server=h;User Id=u;Port=3306"}',
      "pool_database_unknown"),
-    # no good file: Rails always has threads, and PHP-FPM always has workers
-    ("database.yml", "production: {adapter: mysql2}", None, "pool_threads"),
-    ("www.conf", "[www]\npm.max_children=9", None, "php_workers"),
+    ("database.yml", "production: {adapter: mysql2}", None, "pool_threads"),  # each process of Rails has threads
+    ("www.conf", "[www]\npm.max_children=9",
+     "[www]\npm.max_children=9\nphp_admin_value[mysqli.max_persistent] = 1", "php_workers"),
 ]  # fmt: skip
 
 
@@ -219,7 +219,7 @@ def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tm
         ("dbcp2", "dbcp2.properties"), ("c3p0", "c3p0.properties"), ("tomcat-jdbc", "tomcat-jdbc.properties"),
         ("sqlalchemy", "db.py"), ("sqlalchemy-async", "db.py"), ("flask-sqlalchemy", "config.py"),
         ("django", "settings.py"), ("mysql-connector-python", "db.py"), ("go", "db.go"), ("node-mysql2", "db.js"),
-        ("my.cnf", "my.cnf"),
+        ("my.cnf", "my.cnf"), ("php-fpm", "www.conf"), ("proxysql", "proxysql.sql"), ("maxscale", "maxscale.cnf"),
     ],
 )  # fmt: skip
 def test_what_poolsize_writes_passes_its_own_check(

@@ -13,6 +13,12 @@ TOKEN = re.compile(
 )
 """Of libconfig, whose syntax the file has."""
 SERVERS, VARIABLES = "mysql_servers", "mysql_variables"
+UPDATE = re.compile(
+    rf"\s{{0,20}}UPDATE\s{{1,9}}{SERVERS}\s{{1,9}}SET\s{{1,9}}max_connections\s{{0,9}}=\s{{0,9}}(?P<value>\d{{1,9}})"
+    r"(?:\s{1,9}WHERE\s{1,9}(?P<servers>[^;]{1,200}))?",
+    re.IGNORECASE,
+)
+SET = re.compile(r"\s{0,20}SET\s{1,9}mysql-(?P<name>\w{1,60})\s{0,9}=\s{0,9}(?P<value>[^;\s]{1,60})", re.IGNORECASE)
 SWITCHES = {"multiplexing"}
 """Variables that are true or false; the file may write 1 and 0."""
 
@@ -41,6 +47,22 @@ def proxysql_pools(text: str) -> list[FilePool]:
         FilePool(PROXYSQL, _place(group), _settings(group) | variables)
         for section, group in groups
         if section == SERVERS
+    ]
+
+
+def proxysql_sql_pools(text: str) -> list[FilePool]:
+    """Return the connections that commands for ProxySQL's admin interface set, for each UPDATE of servers."""
+    updates: list[tuple[str, FileSetting]] = []
+    variables: dict[str, FileSetting] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := UPDATE.match(line):
+            setting = FileSetting("max_connections", match["value"], value_of(match["value"]), number)
+            updates.append((match["servers"] or "all", setting))
+        elif (match := SET.match(line)) and match["name"] != "max_connections":  # that limits the clients
+            variables |= _settings({match["name"]: (match["value"].strip("'\""), number)})
+    return [
+        FilePool(PROXYSQL, f"{SERVERS}, server {servers}", {"max_connections": setting, **variables})
+        for servers, setting in updates
     ]
 
 

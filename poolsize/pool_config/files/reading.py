@@ -14,7 +14,7 @@ from poolsize.pool_config.files.connection_strings import appsettings_pools, csh
 from poolsize.pool_config.files.documents import properties_pools, yaml_pools
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.php_source import php_pools
-from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools
+from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
@@ -64,6 +64,7 @@ READERS = {
     ".toml": rocket_pools,
     "appsettings.json": appsettings_pools,
     ".cfg": proxysql_pools,
+    "proxysql.sql": proxysql_sql_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
 KINDS_OF: dict[str, tuple[tuple[Callable[[str, str], bool], Callable[[str], list[FilePool]]], ...]] = {
@@ -173,8 +174,9 @@ def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:
 def _ending(file_name: str) -> str:
     """Return the ending of a file's name, in small letters; of .env.production and the like, the name of the kind."""
     name = file_name.lower()
-    if name.startswith("appsettings") and name.endswith(".json"):
-        return "appsettings.json"
+    for first, ending in (("appsettings", ".json"), ("proxysql", ".sql")):  # other files of these endings are data
+        if name.startswith(first) and name.endswith(ending):
+            return first + ending
     return ".env" if name.startswith(".env") else Path(name).suffix
 
 

@@ -8,6 +8,8 @@ from poolsize.pool_config.libraries.frameworks import PHP_FPM
 from poolsize.pool_config.libraries.proxies import MAXSCALE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
+OF_PHP = re.compile(r"php_(?:admin_)?(?:value|flag)\[([\w.]{1,60})\]")
+"""A setting of PHP itself in a file of PHP-FPM."""
 Section = Mapping[str, tuple[str, int]]
 """Name -> its value and its line."""
 
@@ -43,7 +45,7 @@ def _pool(library: Library, name: str, section: Section, value: Callable[[str], 
     settings = {
         setting: FileSetting(name, text, value(text), line)
         for name, (text, line) in section.items()
-        if (setting := library.setting(name, relaxed=True))
+        if (setting := library.setting(OF_PHP.sub(r"\1", name), relaxed=True))
     }
     return FilePool(library, name, settings)
 

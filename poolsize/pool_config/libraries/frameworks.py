@@ -25,8 +25,9 @@ def _prisma(pool: FilePool, _: int) -> Iterator[findings.Worded]:
         yield findings.WaitsForEver("pool_timeout", is_default=False, value=wait)
 
 
-def _php_fpm(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    yield findings.WorkersArePool()
+def _php_fpm(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    if not pool.has("mysqli.max_persistent"):  # which shows that connections are persistent, and how many
+        yield findings.WorkersArePool()
 
 
 def _php(pool: FilePool, _: int) -> Iterator[findings.Worded]:
@@ -70,6 +71,7 @@ PHP_FPM = Library(
     {
         "pm.max_children": None, "pm": None, "pm.start_servers": None, "pm.min_spare_servers": None,
         "pm.max_spare_servers": None, "pm.process_idle_timeout": None, "pm.max_requests": 0,
+        "mysqli.max_persistent": -1, "mysqli.allow_persistent": "on",
     },
     sizes=("pm.max_children",),
 )  # fmt: skip

@@ -19,16 +19,19 @@ def _maxscale(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
         yield findings.OutlivesServer("persistmaxtime", is_default=False, value=kept, wait_timeout_seconds=wait_timeout)
 
 
+_VARIABLES = {
+    "multiplexing": True, "free_connections_pct": 10, "connection_max_age_ms": 0, "connect_timeout_server_max": 10_000,
+    "ping_interval_server_msec": 10_000,
+}  # fmt: skip
 PROXYSQL = Library(
     "ProxySQL",
     "proxysql",
     _proxysql,
-    {
-        "max_connections": 1_000, "multiplexing": True, "free_connections_pct": 10, "connection_max_age_ms": 0,
-        "connect_timeout_server_max": 10_000, "ping_interval_server_msec": 10_000,
-    },
+    {"max_connections": 1_000, **_VARIABLES},
+    in_spring={f"mysql-{name}": name for name in _VARIABLES},
     sizes=("max_connections",),
-)  # fmt: skip
+)
+"""max_connections is a server's. mysql-max_connections is none of these: it limits the clients."""
 MAXSCALE = Library(
     "MaxScale",
     "maxscale",
