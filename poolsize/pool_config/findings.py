@@ -450,7 +450,7 @@ class ProxyPasses(OfSetting, Reason, code="proxy_passes"):
     )
 
 
-class PoolingOff(Worded, Caution, code="pool_off"):
+class PoolingOff(Worded, Reason, code="pool_off"):
     """A connection string of .NET switches the pool off."""
 
     about = "Pooling"
