@@ -39,7 +39,7 @@ WORDS = (
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
-    b"unicorn", b"trilogy", b"maxscale",
+    b"unicorn", b"trilogy", b"maxscale", b"appsettings",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
