@@ -156,7 +156,8 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
         return None  # what is recommended for Django is for WSGI
     differences = []
     for recommended in configuration(stack, settings).settings:
-        setting = pool.library.setting(recommended.name.rsplit(".", 1)[-1], relaxed=True)
+        names = (recommended.name, recommended.name.rsplit(".", 1)[-1])
+        setting = next(filter(None, (pool.library.setting(name, relaxed=True) for name in names)), None)
         if setting is None:
             continue
         in_file = pool.value(setting)
@@ -171,12 +172,13 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
-    its own, such as application-prod.yml. The largest counts.
+    its own, such as application-prod.yml. So has an environment of Rails, or a file such as .env.production. Each
+    server of a proxy has a limit of its own. The largest counts.
     """
     largest: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
         for checked in file.pools:
-            place = checked.pool.place.partition(", profile ")[0]
+            place = checked.pool.place.partition(", profile ")[0].partition(", server ")[0]
             key = (_without_profile(file.path), checked.pool.library.title, place)
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
@@ -184,7 +186,10 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 
 
 def _without_profile(path: Path) -> Path:
-    """Return a path, the same for the files of all profiles of a Spring Boot application."""
+    """Return a path, the same for the files of all profiles or environments of an application."""
+    for first in (".env", "appsettings."):
+        if path.name.startswith(first):
+            return path.with_name(first)
     name = path.stem.partition("-")[0]
     of_spring = name in {"application", "bootstrap"} and path.suffix in {".yml", ".yaml", ".properties"}
     return path.with_name(name) if of_spring else path

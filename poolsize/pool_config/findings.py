@@ -479,6 +479,93 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
         return longest if self.value is None else f"SetConnMaxLifetime is {self.value:,.0f} s"
 
 
+class OfCpus(Worded, Reason, code="pool_of_cpus"):
+    """A pool whose size the file does not set, and whose default depends on the CPUs. formula: the default, in words.
+
+    setting: that would set it. source: of the default.
+    """
+
+    setting: str
+    library: str
+    formula: str
+    source: str
+    words = (
+        "This file sets no {0.setting}. The default of {0.library} depends on the machine: {0.formula}. The check does "
+        "not cover it. Source: {0.source}."
+    )
+
+
+class ThreadsOfProcess(Worded, Reason, code="pool_threads"):
+    """Rails has a pool in each process, which must have a connection for each thread."""
+
+    words = (
+        "Each process has a pool of its own, with a connection for each thread: Puma's threads, or Sidekiq's "
+        "concurrency. Count the processes with --processes. Source: the Rails guides, Configuring a Database."
+    )
+
+
+class WorkersArePool(Worded, Reason, code="php_workers"):
+    """The workers of PHP-FPM are the pool."""
+
+    about = "pm.max_children"
+    words = (
+        "Each worker may hold 1 connection for each database that the application uses; a persistent connection stays "
+        "open while the worker is idle. The PHP source decides whether connections are persistent, not this file. "
+        "Source: PHP's manual, Persistent Database Connections."
+    )
+
+
+class PhpPersists(Worded, Reason, code="php_persists"):
+    """PHP keeps its connection. setting: that says so."""
+
+    setting: str
+    words = (
+        "Each PHP worker keeps its connection open between requests. So the workers are the pool: pm.max_children of "
+        "PHP-FPM is its size. Source: PHP's manual, Persistent Database Connections."
+    )
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.setting
+
+
+class NoMultiplexing(Worded, Caution, code="proxy_no_multiplexing"):
+    """Clients of ProxySQL do not share its connections."""
+
+    about = "multiplexing"
+    words = (
+        "multiplexing false: each connection of a client holds a connection to the server, also while it is idle. "
+        "Source: ProxySQL's documentation, Multiplexing."
+    )
+
+
+class ProxyPasses(OfSetting, Reason, code="proxy_passes"):
+    """A proxy opens a connection to the server for each connection of a client."""
+
+    words = (
+        "{0.setting} 0{0.default} sets no limit for the connections to the server. MaxScale opens a connection for "
+        "each connection of a client. So the pools of the clients are the limit. "
+        "Source: MaxScale's documentation, {0.setting}."
+    )
+
+
+class PoolingOff(Worded, Reason, code="pool_off"):
+    """A connection string of .NET switches the pool off."""
+
+    about = "Pooling"
+    words = (
+        "Pooling false: there is no pool. Each request opens a connection and closes it, and nothing limits their "
+        "number. Source: MySqlConnector's documentation, Connection Options."
+    )
+
+
+class DatabaseUnknown(Worded, Reason, code="pool_database_unknown"):
+    """A pool may be one of another database than MySQL."""
+
+    words = "This file does not show whether the database is MySQL or MariaDB. So the check does not cover this pool."
+
+
 class ThreadCache(Worded, Reason, code="server_thread_cache"):
     """The server caches more threads than it can have connections."""
 

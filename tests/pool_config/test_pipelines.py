@@ -15,7 +15,7 @@ import yaml
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.annotations import github_annotations, gitlab_report
 from poolsize.pool_config.check_text import Problem
-from poolsize.pool_config.files.reading import ENDINGS
+from poolsize.pool_config.files.kinds import ENDINGS
 from tests.conftest import ROOT, Command
 from tests.pages import blocks
 

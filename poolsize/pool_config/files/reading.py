@@ -1,7 +1,6 @@
 """Files and folders -> the pools that they configure."""
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,11 +10,7 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.documents import json_pools, properties_pools, yaml_pools
-from poolsize.pool_config.files.go_source import go_pools
-from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
-from poolsize.pool_config.files.option_file import server_pools
-from poolsize.pool_config.files.python_source import python_pools
+from poolsize.pool_config.files.kinds import KINDS, is_likely, may_have_pools, reader
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
@@ -27,35 +22,6 @@ MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
 LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", "vendor"}
 """Folders whose files are generated, or those of libraries. Hidden folders are left out, too."""
-GENERATED = (".min.js", "-lock.yaml")
-"""How the names of generated files end."""
-WORDS = (
-    b"mysql", b"maria", b"pool", b"sql.open", b"sqlalchemy", b"createengine", b"jdbc", b"hikari", b"druid", b"dbcp",
-    b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
-    b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
-    b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
-    b"unicorn", b"tortoise", b"persistentdb",
-)  # fmt: skip
-"""A file with a pool, or with a number of instances, contains a word of these.
-
-Hyphens, underscores and capitals make no difference.
-"""
-READERS = {
-    ".yml": yaml_pools,
-    ".yaml": yaml_pools,
-    ".py": python_pools,
-    ".go": go_pools,
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
-    **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
-    ".json": json_pools,
-    ".cnf": server_pools,
-    ".ini": server_pools,
-}
-"""Ending of a file's name -> the reader of its text; .properties needs the name as well."""
-JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
-"""In the names of JSON files of a folder that may have pools: others are data."""
-ENDINGS = {*READERS, ".properties"}
-KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, TypeScript, JSON, or my.cnf"
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 """The fields of a FilePool, its library by its title."""
@@ -111,22 +77,10 @@ def _files_in(folder: Path) -> list[Path]:
     files: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
-        files += [Path(parent, name) for name in sorted(names) if _is_likely(name)]
+        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files
-
-
-def _is_likely(name: str) -> bool:
-    ending = Path(name).suffix.lower()
-    is_data = ending == ".json" and not JSON_NAME.search(name)
-    return ending in ENDINGS and not is_data and not name.endswith(GENERATED)
-
-
-def may_have_pools(raw: bytes, file_name: str) -> bool:
-    """Return whether a file contains a word of WORDS. This takes microseconds; a parser takes milliseconds."""
-    plain = (raw + file_name.encode(errors="replace")).lower().translate(None, b"-_")
-    return any(word in plain for word in WORDS)
 
 
 def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
@@ -135,7 +89,7 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     is_named: whether somebody named the file, which is then parsed in any case.
     """
     raw = content(path, MOST_BYTES)
-    if path.suffix.lower() not in ENDINGS:
+    if reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     no_pools = NoPools(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     if not (is_named or may_have_pools(raw, path.name)):
@@ -146,10 +100,10 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
 
 
-def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:
+def _pools_in(raw: bytes, file_name: str) -> Sequence[FilePool]:
     text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    ending = Path(file_name).suffix.lower()
-    return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
+    pools_of = reader(file_name, text)
+    return pools_of(text) if pools_of else []
 
 
 def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:

@@ -9,6 +9,8 @@ PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""
 DURATION = re.compile(r"(?P<number>\d{1,12})(?P<unit>ms|s|m|h|d)")
+IN_TEMPLATE = re.compile(r"\{\{.{0,200}[\"'( ](?P<default>\d{1,9})[\"') ]{0,9}\}\}")
+"""Of Go templates and Jinja: {{ getenv "SIZE" "48" }} and {{ size | default(48) }}."""
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
@@ -30,3 +32,10 @@ def value_of(text: str, *, durations: bool = False) -> Value:
     if durations and (match := DURATION.fullmatch(text)):
         return int(match["number"]) * MILLISECONDS[match["unit"]]
     return text
+
+
+def templated_value(text: str) -> Value:
+    """Return the value of a text in a template: the default of a placeholder of any kind; None for one without."""
+    if match := IN_TEMPLATE.fullmatch(text.strip()):
+        return int(match["default"])
+    return None if not text or re.search(r"[{}$#%@<]|__", text) else value_of(text)

@@ -1,0 +1,209 @@
+"""Connection strings of .NET, in C# source and in appsettings.json -> pools. The strings themselves are not kept."""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+
+import tree_sitter_c_sharp
+import yaml
+from tree_sitter import Language, Node
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
+from poolsize.pool_config.files.values import templated_value
+from poolsize.pool_config.libraries.dotnet import DOTNET, DOTNET_UNKNOWN, DOTNET_UNPOOLED
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
+
+SERVER_KEYS = {"server", "host", "datasource", "address", "addr", "networkaddress"}
+OF_MYSQL = {
+    "allowuservariables", "allowpublickeyretrieval", "allowzerodatetime", "convertzerodatetime", "charset",
+    "characterset", "treattinyasboolean", "defaultcommandtimeout", "guidformat", "oldguids", "connectionidletimeout",
+    "useaffectedrows", "sslca", "allowloadlocalinfile",
+}  # fmt: skip
+"""Keys, without spaces, by which a string is one for MySQL."""
+WITHOUT_SPACES = re.compile(r"(?:^|;)\s{0,9}(?:maximum|minimum)poolsize\s{0,9}=", re.IGNORECASE)
+"""Npgsql has these names with spaces only."""
+OFTEN_OF_MYSQL = {"uid", "user"}
+OF_OTHERS = {
+    "trustedconnection", "integratedsecurity", "multipleactiveresultsets", "trustservercertificate",
+    "attachdbfilename", "encrypt", "applicationintent", "searchpath", "includeerrordetail", "filename", "sid",
+    "columnencryptionsetting", "multisubnetfailover",
+}  # fmt: skip
+"""Keys of strings for other databases."""
+OTHER_PORTS = {"5432", "1433", "1521", "6379"}
+OTHER_SERVER = re.compile(r"\\|\(local|tcp:|,\s?\d|^\.$|\.database\.windows\.net", re.IGNORECASE)
+"""In the name of a server of SQL Server."""
+MYSQL_PROVIDER = re.compile(
+    r"(?:provider|db_?type)\w{0,20}[\"']?\s{0,9}[:=]\s{0,9}[\"'](?:mysql|mariadb)", re.IGNORECASE
+)
+STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/')
+"""Of JSON: only a string is kept."""
+LONGEST = 4_000
+LARGEST_JSON = 2**18
+USES_MYSQL = re.compile(r"UseMy(?:Sql|SQL)|\bMy(?:Sql|SQL)|MariaD[bB]")
+USES_OTHERS = re.compile(r"UseSqlServer|UseNpgsql|UseSqlite|UseOracle|SqlClient|\bSqlConnection|Npgsql")
+GRAMMAR = Grammar(
+    Language(tree_sitter_c_sharp.language()),
+    {"parameter": ("name", "")},
+    frozenset({"method_declaration", "constructor_declaration", "local_function_statement"}),
+)
+STRINGS = ("string_literal", "verbatim_string_literal", "interpolated_string_expression", "raw_string_literal")
+BUILDER = "MySqlConnectionStringBuilder"
+
+
+def string_pool(pieces: Sequence[tuple[str, int]], place: str, *, is_mysql: bool | None) -> FilePool | None:
+    """Return the pool of a connection string; None for another text, and for one of another database.
+
+    pieces: that make the string, each with its line. is_mysql: whether what is around it shows that its database is
+    MySQL; None if it shows nothing.
+    """
+    text = "".join(piece for piece, _ in pieces)
+    if len(text) > LONGEST or "=" not in text:
+        return None
+    pairs = [part.partition("=") for part in text.split(";")]
+    values = {_key(key): value.strip().strip("'\"") for key, _, value in pairs if key.strip()}
+    if not values.keys() & SERVER_KEYS or len(values) < 2:
+        return None
+    decided = _is_mysql(values, is_mysql, has_own_names=WITHOUT_SPACES.search(text) is not None)
+    if decided is False:
+        return None
+    settings, offset = {}, 0
+    for key, sign, written in pairs:
+        if setting := DOTNET.setting(_key(key), relaxed=True):
+            at = _line_at(pieces, offset + len(key) - len(key.lstrip()))
+            settings[setting] = FileSetting(key.strip(), written.strip(), _value(written.strip()), at)
+        offset += len(key) + len(sign) + len(written) + 1
+    return _pool(settings, place, is_known=decided is True)
+
+
+def _line_at(pieces: Sequence[tuple[str, int]], offset: int) -> int:
+    """Return the line of a place in the text that pieces make."""
+    for piece, at in pieces:
+        if offset < len(piece):
+            return at + piece.count("\n", 0, offset)
+        offset -= len(piece)
+    return pieces[-1][1]
+
+
+def _pool(settings: dict[str, FileSetting], place: str, *, is_known: bool) -> FilePool:
+    is_off = "Pooling" in settings and settings["Pooling"].value is False
+    library = DOTNET_UNKNOWN if not is_known else DOTNET_UNPOOLED if is_off else DOTNET
+    return FilePool(library, place, settings)
+
+
+def _is_mysql(values: dict[str, str], is_mysql: bool | None, *, has_own_names: bool) -> bool | None:
+    """Return whether a connection string is for MySQL; None where it may be for it. is_mysql: as in string_pool."""
+    server = next(values[key] for key in sorted(SERVER_KEYS) if key in values)
+    port = values.get("port", "")
+    if values.keys() & OF_OTHERS or port in OTHER_PORTS or OTHER_SERVER.search(server):
+        return False
+    if has_own_names or port == "3306" or values.keys() & OF_MYSQL or re.search("mysql|maria", server, re.IGNORECASE):
+        return True
+    if is_mysql is None and values.keys() & OFTEN_OF_MYSQL and "sa" not in values.values():  # SQL Server's superuser
+        return True
+    return is_mysql
+
+
+def _key(key: str) -> str:
+    return key.replace(" ", "").replace("_", "").lower()
+
+
+def _value(text: str) -> Value:
+    return {"yes": True, "no": False}.get(text.lower(), templated_value(text))
+
+
+def appsettings_pools(text: str) -> list[FilePool]:
+    """Return the pools of the connection strings in a JSON file of .NET, which may have comments.
+
+    Raises BadInput for a text that is not JSON.
+    """
+    if "=" not in text or len(text) > LARGEST_JSON:
+        return []
+    try:
+        without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "", text)
+        root = yaml.compose(without_comments.replace("\t", " "), yaml.SafeLoader)
+    except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
+        mark = getattr(error, "problem_mark", None)
+        raise BadInput(f"this is not JSON: line {mark.line + 1 if mark else 1}") from None
+    provider = True if MYSQL_PROVIDER.search(text) else None
+    pools = []
+    for path, node in _scalars(root, ()):
+        is_mysql = True if re.search("mysql|maria", ".".join(path), re.IGNORECASE) else provider
+        if pool := string_pool([(node.value, node.start_mark.line + 1)], ".".join(path), is_mysql=is_mysql):
+            pools.append(pool)
+    return pools
+
+
+def _scalars(node: yaml.Node | None, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], yaml.ScalarNode]]:
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _scalars(value, (*path, str(key.value)))
+    elif isinstance(node, yaml.SequenceNode):
+        for place, each in enumerate(node.value):
+            yield from _scalars(each, (*path, str(place)))
+    elif isinstance(node, yaml.ScalarNode):
+        yield path, node
+
+
+class CSharpTree(SourceTree):
+    """The tree of a C# source."""
+
+    types = frozenset({*STRINGS, "assignment_expression", "variable_declarator"})
+
+    def other(self, node: Node, depth: int) -> Value:
+        """Return the value of a cast, of `a ?? 5`, or of a name, whose constant the file contains."""
+        if node.type == "cast_expression":
+            return self.value(node.child_by_field_name("value"), depth)
+        if node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) == "??":
+            return self.value(node.child_by_field_name("right"), depth)
+        name = self.text(node)
+        return None if self.named(name, node) else self.value(self.constants.get(name), depth)
+
+    @cached_property
+    def constants(self) -> dict[str, Node | None]:
+        """The values of the variables that the file declares; None where it declares several of a name."""
+        values: dict[str, Node | None] = {}
+        for node in self.nodes("variable_declarator"):
+            name = self.text(node.child_by_field_name("name"))
+            values[name] = children(node)[-1] if name not in values and len(children(node)) > 1 else None
+        return values
+
+
+def csharp_pools(text: str) -> list[FilePool]:
+    """Return the pools in a C# source: its connection strings, and the properties of MySqlConnectionStringBuilder."""
+    if not re.search(r"MySql|Server\s?=|Host\s?=|Data Source\s?=", text, re.IGNORECASE):
+        return []
+    is_mysql = True if USES_MYSQL.search(text) else False if USES_OTHERS.search(text) else None
+    tree = CSharpTree(text, GRAMMAR)
+    found = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
+    return [pool for pool in found if pool] + (_built(tree) if BUILDER in text else [])
+
+
+def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
+    """Return the pieces of each string, and of strings that are added, each with its line. Values in them are {}."""
+    texts: dict[int, list[tuple[str, int]]] = {}
+    for node in sorted((each for kind in STRINGS for each in tree.nodes(kind)), key=lambda each: each.start_byte):
+        text = re.sub(r"\{[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
+        top, depth = node, 0
+        while top.parent and top.parent.type == "binary_expression" and depth < DEEPEST:
+            top, depth = top.parent, depth + 1
+        pieces = texts.setdefault(top.id, [])
+        if pieces and pieces[-1][0].endswith("="):
+            text = "{}" + text
+        pieces.append((text, line(node)))
+    return list(texts.values())
+
+
+def _built(tree: CSharpTree) -> list[FilePool]:
+    """Return a pool for each function, or object initializer, that assigns properties of a pool."""
+    groups: dict[int, dict[str, FileSetting]] = {}
+    for node in tree.nodes("assignment_expression"):
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        name = tree.text(left).rpartition(".")[2]
+        if (setting := DOTNET.setting(name, relaxed=True)) and left and right:
+            value = tree.value(right)
+            groups.setdefault(tree.function(node), {})[setting] = FileSetting(name, tree.text(right), value, line(node))
+    return [
+        _pool(settings, f"line {min(each.line for each in settings.values())}", is_known=True)
+        for settings in groups.values()
+    ]

@@ -1,0 +1,148 @@
+"""PHP source, by the tokens of Pygments -> persistent connections to MySQL, and the pools of Hyperf."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from pygments.lexers.php import PhpLexer
+from pygments.token import Comment, String, Text
+
+from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.libraries.frameworks import HYPERF, PHP
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
+
+RELEVANT = re.compile(r"ATTR_PERSISTENT|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")
+"""Only a file with such a text may have pools; the lexer is slow."""
+MYSQL = ("mysql", "maria")
+"""Parts of the names of drivers."""
+DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type")
+LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
+OPENING, CLOSING = {"[", "(", "array("}, {"]", ")"}
+
+
+@dataclass
+class Array:
+    """An array or the arguments of a call. key: of the array around it, whose value it is. values: with their lines."""
+
+    key: str
+    around: "Array | None"
+    values: dict[str, tuple[list[str], int]] = field(default_factory=dict)
+    pending: str = ""
+
+    def text(self, name: str) -> str:
+        """Return a value as the file writes it; "" for none."""
+        return "".join(self.values[name][0]) if name in self.values else ""
+
+    @property
+    def driver(self) -> str:
+        """The driver of the connection that the array configures or is an option of; "" where it has none."""
+        for name in DRIVER_KEYS:
+            if driver := self.text(name).strip("'\"").lower():
+                return driver
+        return self.around.driver if self.around and self.key in {"options", "attributes", "params", "pool"} else ""
+
+
+def php_pools(text: str) -> list[FilePool]:
+    """Return a pool for each connection to MySQL that the file makes persistent or not, and each pool of Hyperf."""
+    if not RELEVANT.search(text) or "mysql" not in text.lower():
+        return []
+    tokens = list(_tokens(text))
+    pools = []
+    for array in _arrays(tokens):
+        is_mysql = any(name in array.driver for name in MYSQL)
+        if array.driver and not is_mysql:
+            continue
+        if array.key == "pool" and is_mysql:
+            pools.append(FilePool(HYPERF, _place(array), _settings(HYPERF, array)))
+        settings = _settings(PHP, array)
+        if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
+            pools.append(FilePool(PHP, _place(array), settings))
+    return pools + [_called(name, value, line) for name, value, line in _calls(tokens)]
+
+
+def _place(array: Array) -> str:
+    outer = array.around if array.key in {"options", "attributes", "params", "pool"} and array.around else array
+    line = min(line for _, line in array.values.values())
+    return f"{outer.key}, line {line}" if outer.key else f"line {line}"
+
+
+def _called(name: str, value: Value, line: int) -> FilePool:
+    return FilePool(PHP, f"line {line}", {name: FileSetting(name, str(value).lower(), value, line)})
+
+
+def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:
+    """Yield what calls make persistent: setAttribute(PDO::ATTR_PERSISTENT, true), and the host p:HOST of mysqli."""
+    for place, (word, line) in enumerate(tokens[:-2]):
+        if word == "ATTR_PERSISTENT" and tokens[place + 1][0] == ",":
+            yield word, _value([tokens[place + 2][0]]), line
+        elif word.strip("'\"").startswith("p:") and any(
+            "mysqli" in each for each, _ in tokens[max(0, place - 9) : place]
+        ):
+            yield "p:", True, line
+
+
+def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
+    return {
+        setting: FileSetting(name, "".join(tokens), _value(tokens), line)
+        for name, (tokens, line) in array.values.items()
+        if (setting := library.setting(name) or library.in_spring.get(name))
+    }
+
+
+def _value(tokens: list[str]) -> Value:
+    """Return a literal, also after a cast; of env('NAME', default), the default; None for anything else."""
+    if tokens[:1] == ["("] and tokens[2:3] == [")"]:  # a cast, as in (int) env('NAME', 5)
+        tokens = tokens[3:]
+    words = [word.strip("'\"") for word in tokens if word != "("]
+    last = next((word for word in reversed(words) if word not in CLOSING), "")
+    is_known = len(words) == 1 or (words[0] in {"env", "getenv", "-"}) or "?:" in words or "??" in words
+    if not is_known or not LITERALS.fullmatch(last):
+        return None
+    return value_of(f"-{last}" if words[0] == "-" else last)
+
+
+def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
+    """Return the arrays and calls of a file, in their order."""
+    around = [Array("", None)]
+    found = list(around)
+    before = ""
+    for word, line in tokens:
+        top = around[-1]
+        if word == "=>":
+            top.pending = before.strip("'\"")
+            top.values[top.pending] = ([], line)
+        elif word == ",":
+            if not top.pending:
+                _note(around, word)
+            top.pending = ""
+        else:
+            if word in CLOSING and len(around) > 1:
+                around.pop()
+            _note(around, word)
+            if word in OPENING:
+                around.append(Array(top.pending, top))
+                found.append(around[-1])
+        before = word
+    return found
+
+
+def _note(around: list[Array], token: str) -> None:
+    """Add a token to the value that it is a part of, unless the value is too long for a setting."""
+    array = next((each for each in reversed(around[-4:]) if each.pending), None)
+    if array and len(array.values[array.pending][0]) < 20:
+        array.values[array.pending][0].append(token)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the tokens without white space and comments, each with its line. A string is one token."""
+    line, string = 1, ""
+    for kind, part in PhpLexer().get_tokens(text):
+        if kind in String:
+            string += part
+        elif string:
+            yield string, line
+            string = ""
+        if kind not in String and kind not in Comment and kind not in Text and part.strip():
+            for word in re.findall(r"[()\[\],]|[^()\[\],\s]+", part):
+                yield word, line
+        line += part.count("\n")

@@ -1,0 +1,159 @@
+"""Rails' database.yml -> the pool of each database in each environment."""
+
+import re
+from collections.abc import Iterator, Mapping
+
+import yaml
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.urls import url_settings
+from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.libraries.frameworks import RAILS, RAILS_8_1
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
+
+ERB = re.compile(r"<%(?P<prints>=?)(?P<code>[^%]{0,500}(?:%(?!>)[^%]{0,100}){0,9})%>")
+"""A tag of Ruby in the file: <%= it prints, <% it does not."""
+NUMBER = r"['\"]?(?P<number>-?\d{1,9}(?:\.\d{1,3})?)['\"]?"
+ENV = r"ENV(?:\[\s{0,9}['\"]\w{1,99}['\"]\s{0,9}\]|\.fetch\(?\s{0,9}['\"]\w{1,99}['\"]\s{0,9}\)?)"
+NAMED = r"\(\s{0,9}['\"]\w{1,99}['\"]\s{0,9}"
+DEFAULTS = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"ENV\.fetch{NAMED},\s{{0,9}}{NUMBER}\s{{0,9}}\)",
+        rf"ENV\.fetch{NAMED}\)\s{{0,9}}\{{\s{{0,9}}{NUMBER}\s{{0,9}}\}}",
+        rf"ENV\.fetch{NAMED}\)\s{{0,9}}do\s{{1,9}}{NUMBER}\s{{1,9}}end",
+        rf"{ENV}(?:&?\.(?:presence|to_[is]))?\s{{0,9}}(?:\|\||or)\s{{0,9}}{NUMBER}",
+        rf"(?:Integer|Float)\(\s{{0,9}}{NUMBER}\s{{0,9}}\)",
+        rf"(?<![\w)\]])\(\s{{0,9}}{NUMBER}\s{{0,9}}\)",
+        rf"{NUMBER}\.to_[fis]\b",
+    )
+)
+"""Ruby with a default -> the default. Where the environment gives no other value, it holds."""
+PRODUCT = re.compile(r"(\d{1,9})\s{0,9}([*+])\s{0,9}(\d{1,9})")
+ASSIGNMENT = re.compile(r"(?P<name>[a-z_]\w{0,60})\s{0,9}=\s{0,9}(?P<code>[^=\n][^\n]{0,400})")
+MARK = re.compile(r"__ruby_(\d{1,6})__")
+USUAL = {"development", "test", "staging", "production"}
+MYSQL = ("mysql2", "trilogy")
+"""Beginnings of the names of adapters, also of mysql2_makara."""
+
+
+def is_rails(text: str, file_name: str) -> bool:
+    """Return whether a YAML file is Rails' database.yml, by its name or by its tags of Ruby and its adapters."""
+    return file_name.startswith("database") or bool(
+        re.search(r"^[ \t]{0,40}adapter:[ \t]{1,9}[\"']?(?:mysql2|trilogy)", text, re.MULTILINE)
+    )
+
+
+def rails_pools(text: str) -> list[FilePool]:
+    """Return the pools of MySQL in a database.yml; environments are its profiles. Raises BadInput for no YAML."""
+    tags: list[str] = []
+    variables: dict[str, str] = {}
+    try:
+        root = yaml.compose(ERB.sub(lambda match: _marked(match, tags, variables), text), yaml.SafeLoader)
+    except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
+        mark = getattr(error, "problem_mark", None)
+        raise BadInput(f"this is not YAML: line {mark.line + 1 if mark else 1}") from None
+    if not isinstance(root, yaml.MappingNode):
+        return []
+    environments = [node for _, node in root.value if isinstance(node, yaml.MappingNode)]
+    databases = [inner for node in environments for _, inner in node.value if isinstance(inner, yaml.MappingNode)]
+    merged = {id(each) for node in (*environments, *databases) for each in _merged(node)}
+    pools = []
+    for key, node in root.value:
+        if isinstance(node, yaml.MappingNode) and (id(node) not in merged or key.value in USUAL):
+            pools += _of_environment(str(key.value), _Tagged(node, tags))
+    return pools
+
+
+class _Tagged:
+    """A mapping with its merged ones. values: name -> its text, with the tags of Ruby, and its line."""
+
+    def __init__(self, node: yaml.MappingNode, tags: list[str]) -> None:
+        self.values: dict[str, tuple[str, int]] = {}
+        self.mappings: dict[str, _Tagged] = {}
+        for inner in _merged(node):
+            if isinstance(inner, yaml.MappingNode) and inner is not node:
+                other = _Tagged(inner, tags)
+                self.values |= other.values
+                self.mappings |= other.mappings
+        for key, value in node.value:
+            if isinstance(value, yaml.ScalarNode):
+                text = MARK.sub(lambda match: f"<%={tags[int(match[1])]}%>", value.value)
+                self.values[str(key.value)] = (text, value.start_mark.line + 1)
+            elif isinstance(value, yaml.MappingNode) and key.value != "<<":
+                self.mappings[str(key.value)] = _Tagged(value, tags)
+
+
+def _marked(match: re.Match[str], tags: list[str], variables: dict[str, str]) -> str:
+    """Return what YAML can read in place of a tag, with as many lines. variables: their code; of earlier tags."""
+    lines = "\n" * match[0].count("\n")
+    code = match["code"].strip("- \t\n")
+    if not match["prints"]:
+        if assignment := ASSIGNMENT.fullmatch(code):
+            variables[assignment["name"]] = assignment["code"]
+        return lines
+    tags.append(variables.get(code, code))
+    return f"__ruby_{len(tags) - 1}__{lines}"
+
+
+def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
+    """Yield the mappings that a mapping merges (<<)."""
+    for key, value in node.value:
+        if key.value == "<<":
+            yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
+
+
+def _of_environment(name: str, mapping: _Tagged) -> list[FilePool]:
+    """Return the pools of an environment: of its only database, or of each."""
+    databases = {"primary": mapping} if _database(mapping.values) else mapping.mappings
+    return [
+        _pool(f"{database}, profile {name}", of_database.values)
+        for database, of_database in databases.items()
+        if _database(of_database.values).startswith(MYSQL)
+    ]
+
+
+def _database(values: Mapping[str, tuple[str, int]]) -> str:
+    """Return the adapter, or the scheme of the URL, which overrides it; "" for none."""
+    adapter, url = (values.get(name, ("", 0))[0] for name in ("adapter", "url"))
+    scheme = url.partition("://")[0] if "://" in url else ""
+    if scheme.isalnum():
+        return {"mysql": "mysql2"}.get(scheme, scheme)
+    quoted = re.findall(r"['\"]([a-z]\w{1,20})['\"]", adapter)  # <%= ENV["X"] || "mysql2" %>
+    return quoted[-1] if "<%" in adapter and quoted else adapter
+
+
+def _pool(place: str, values: Mapping[str, tuple[str, int]]) -> FilePool:
+    url, line = values.get("url", ("", 0))
+    library = RAILS_8_1 if "max_connections" in values or "max_connections=" in url else RAILS
+    settings = {
+        name: FileSetting(name, text, _value(text), at) for name, (text, at) in values.items() if library.setting(name)
+    }
+    is_known = "<%" not in url
+    if is_known:
+        settings |= url_settings(url, library, line)
+    return FilePool(library, place, settings, complete=is_known)
+
+
+def _value(text: str) -> Value:
+    """Return the value of a setting; of a tag of Ruby, its default or None."""
+    if "<%" not in text:
+        return value_of(text)
+    match = ERB.fullmatch(text.strip())
+    return ruby_number(match["code"]) if match else None
+
+
+def ruby_number(code: str) -> int | float | None:
+    """Return the number that Ruby code has as its value or its default; None where the code does not contain it."""
+    code = code[:500].strip()
+    for _ in range(9):
+        before = code
+        for pattern in DEFAULTS:
+            code = pattern.sub(lambda match: match["number"], code, count=9)
+        if code == before:
+            break
+    while match := PRODUCT.fullmatch(code):
+        left, right = int(match[1]), int(match[3])
+        code = str(left * right if match[2] == "*" else left + right)
+    value = value_of(code.strip("'\""))
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -1,0 +1,190 @@
+"""Files of Rails, Prisma, PHP, Rust, .NET and proxies: the values that they have, and the pools that are none."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.check import check_pools, checked_file, pools_of_process
+from poolsize.pool_config.files.rails import ruby_number
+from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.pool import Value
+from poolsize.pool_config.settings import ServerFacts
+from tests.conftest import Command
+
+
+def settings_in(folder: Path, name: str, text: str) -> list[dict[str, Value]]:
+    (folder / name).write_text(text)
+    return [{key: each.value for key, each in pool.settings.items()} for pool in read_pools(folder / name).pools]
+
+
+CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
+    (
+        "database.yml",
+        "a: &a\n  adapter: mysql2\n  pool: 5\n  checkout_timeout: 5\nproduction:\n  <<: *a\n  pool: 25\n",
+        [{"pool": 25, "checkout_timeout": 5}],
+    ),
+    (
+        "database.yml",
+        "production:\n  url: mysql2://u:secret@h/d?pool=12\n  pool: 3\n  max_connections: 4\n",
+        [{"max_connections": 4}],
+    ),
+    (
+        "database.yml",
+        ('<% size = ENV.fetch("SIZE", 7) -%>\nproduction:\n<% if true %>\n  adapter: mysql2_makara\n<% end %>\n'
+         "  pool: <%= size %>\n  password: <%= ENV['P'] || \"a: #\" %>\n"),
+        [{"pool": 7}],
+    ),
+    (
+        "schema.prisma",
+        'datasource db {\n  provider = "mysql" // or mariadb\n  url = "mysql://u:secret@h/d?connection_limit=5&x=1"\n}\n',
+        [{"connection_limit": 5}],
+    ),
+    (".env", 'A=1\nexport URL="mysql://u:secret@h/d?connection_limit=7&pool_timeout=20"\n',
+     [{"connection_limit": 7, "pool_timeout": 20}]),
+    (".env.production", "URL=trilogy://u:secret@h/d?pool=4\n", [{"pool": 4}]),
+    ("www.conf", "[www]\npm.max_children = $PM_MAX\n[b]\npm.max_children = 5 ; most\n",
+     [{"pm.max_children": None}, {"pm.max_children": 5}]),
+    ("a.php", "<?php $m = new mysqli('p:' . $host, $user, 'secret');", [{"p:": True}]),
+    ("a.php", "<?php $d = new PDO('mysql:host=h'); $d->setAttribute(PDO::ATTR_PERSISTENT, true);",
+     [{"ATTR_PERSISTENT": True}]),
+    ("a.php", "<?php $db['default'] = array('dbdriver' => 'mysqli', 'pconnect' => TRUE);", [{"pconnect": True}]),
+    (
+        "a.php",
+        ("<?php return ['a' => ['driver' => env('D', 'mysql'), 'pool' => ['max_connections' => (int) env('M', 32), "
+         "'max_idle_time' => (float) env('T', 60), 'heartbeat' => -1]]];"),
+        [{"max_connections": 32, "max_idle_time": 60, "heartbeat": -1}],
+    ),
+    (
+        "a.rs",
+        ('const MOST: u32 = 20;\nfn f() { MySqlPoolOptions::new().max_connections(MOST)'
+         '.min_connections(env::var("MIN").unwrap_or("3".to_string()).parse().unwrap())'
+         ".acquire_timeout(Duration::from_millis(1500)).max_lifetime(Some(Duration::from_secs(60 * 5))) }"),
+        [{"max_connections": 20, "min_connections": 3, "acquire_timeout": 1.5, "max_lifetime": 300}],
+    ),
+    ("a.rs", "fn f() { PoolOptions::<MySql>::new().max_connections(c.size.unwrap_or(7)) }", [{"max_connections": 7}]),
+    ("a.rs", "use mysql_async::*; fn f() { PoolConstraints::new(0, 3).unwrap() }", [{"min": 0, "max": 3}]),
+    ("a.rs", "use r2d2_mysql::*; fn f(size: u32) { Pool::builder().max_size(size) }", [{"max_size": None}]),
+    ("a.rs", "use deadpool_diesel::mysql; fn f() { PoolConfig { max_size: 16, ..Default::default() } }",
+     [{"max_size": 16}]),
+    (
+        "appsettings.json",
+        '{ // of .NET\n\t"A": "Server=h;Uid=u;Pwd=secret;MinimumPoolSize=10;Max Pool Size=#{S}#;Connect Timeout=30"}',
+        [{"MinimumPoolSize": 10, "MaximumPoolSize": None, "ConnectionTimeout": 30}],
+    ),
+    (
+        "a.cs",
+        'class A { MySqlConnection F() { var s = $"server={h};port={p};" +\n"MaxPoolSize=30;" + "Pooling=" + x; } }',
+        [{"MaximumPoolSize": 30, "Pooling": None}],
+    ),
+    (
+        "a.cs",
+        ("class A { const int Most = 5; void F(uint p) { b = new MySqlConnectionStringBuilder {\n"
+         "MaximumPoolSize = Most, MinimumPoolSize = p }; } }"),
+        [{"MaximumPoolSize": 5, "MinimumPoolSize": None}],
+    ),
+    (
+        "proxysql.cfg",
+        ('mysql_variables : { max_connections=2048; mysql-free_connections_pct=20 }\n/* ( */ mysql_servers = (\n'
+         '{ hostname="a#1" max_connections=100 }, # }\n{ address="b", hostgroup=2 } )\n'
+         'mysql_users: ({username="u" password="secret" max_connections=3})'),
+        [{"max_connections": 100, "free_connections_pct": 20}, {"free_connections_pct": 20}],
+    ),
+    ("maxscale.cnf", "[s]\ntype = server\npersistpoolmax=10\npersistmaxtime=5m\n[t]\ntype=service\nmax_connections=9\n",
+     [{"persistpoolmax": 10, "persistmaxtime": 300}]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "settings"), CASES)
+def test_settings_in_files_of_further_kinds(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, settings: list[dict[str, Value]]
+) -> None:
+    assert settings_in(tmp_path, name, text) == settings
+    done = poolsize_here("config", "--check", name, "--json")
+    assert "secret" not in done.stdout + done.stderr
+    assert json.loads(done.stdout)["files"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("database.yml", "production: {adapter: postgresql, pool: 5}"),
+        ("database.yml", "production: {adapter: mysql2, url: 'postgres://h/d', pool: 5}"),
+        ("schema.prisma", 'datasource db {\n  provider = "postgresql"\n  url = env("URL")\n}'),
+        (".env", "URL=postgresql://h/d?connection_limit=5"),
+        (".env", "URL=mysql://h/d"),
+        ("nginx.conf", "server {\n  listen 80;\n}"),
+        ("a.php", "<?php // mysql\n$a = ['b' => ['driver' => 'pgsql', 'options' => [PDO::ATTR_PERSISTENT => true]]];"),
+        ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
+        ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),
+        ("a.rs", "fn f() { r2d2::Pool::builder().max_size(5).build(ConnectionManager::<PgConnection>::new(u)) }"),
+        ("Rocket.toml", "[default.databases.a]\nurl = 'a.sqlite'\nmax_connections = 9"),
+        ("appsettings.json", r'{"A": "Server=(localdb)\\mssqllocaldb;Database=d;Uid=u;Max Pool Size=200"}'),
+        ("appsettings.json", '{"A": "Server=h;Database=d;Trusted_Connection=True", "B": "Data Source=app.db"}'),
+        ("a.cs", 'class A { string s = "server=h;uid=sa;pwd=sa;max pool size=10"; SqlConnection mySqlConnection; }'),
+        ("a.cs", 'o.UseNpgsql("Host=h;Username=u;Maximum Pool Size=20");'),
+        ("proxysql.cnf", 'pgsql_servers = ({address="a" max_connections=5})\nmysql_variables = {threads=4}'),
+    ],
+)
+def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / name)
+
+
+RUBY = {
+    'ENV.fetch("A") { 5 }': 5, "ENV.fetch('A', '5')": 5, 'ENV["A"] || 5': 5, "ENV['A'].presence || 5": 5,
+    "ENV.fetch('A') { ENV.fetch('B') { 7 } }": 7, "Integer(ENV.fetch('A', '5')) + 2": 7, "(ENV['A'] || 5).to_i * 2": 10,
+    'ENV["A"]&.to_i || 10': 10, "ENV['A'] || ENV['B'] || 9": 9, "ENV.fetch('A') do 5 end": 5, 'ENV["A"]': None,
+    'ENV.fetch("A")': None, "Settings.pool": None, "[ENV.fetch('A', 5), 3].max": None, "ENV['A'] ? 5 : 6": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("code", RUBY)
+def test_numbers_in_ruby(code: str) -> None:
+    assert ruby_number(code) == RUBY[code]
+
+
+def test_environments_of_rails_are_alternatives(tmp_path: Path) -> None:
+    text = """d: &d {adapter: mysql2}
+test: {<<: *d, pool: 5}
+production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
+"""
+    (tmp_path / "database.yml").write_text(text)
+    counted = pools_of_process([checked_file(read_pools(tmp_path / "database.yml"), ServerFacts(), None)])
+    assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
+
+
+def test_the_servers_of_a_proxy_have_a_limit_each(poolsize_here: Command, tmp_path: Path) -> None:
+    servers = ", ".join(f'{{address="{name}", max_connections=100}}' for name in "abc")
+    (tmp_path / "proxysql.cnf").write_text(f"mysql_servers = ({servers})")
+    done = poolsize_here("config", "--check", "proxysql.cnf", "--json")
+    assert (done.returncode, json.loads(done.stdout)["connections"]) == (0, 100)
+
+
+def test_a_schema_whose_url_is_elsewhere_has_an_unknown_size(tmp_path: Path) -> None:
+    (tmp_path / "schema.prisma").write_text('datasource db {\n  provider = "mysql"\n  url = env("URL")\n}')
+    (checked,) = check_pools(read_pools(tmp_path / "schema.prisma").pools)
+    assert {finding.code for finding in checked.findings} == {"pool_of_cpus", "pool_incomplete"}
+    assert checked.most_connections is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("database.yml", "a:\n  adapter: mysql2\n  pool: " + "<%= " * 100_000),
+        ("database.yml", "a:\n  adapter: mysql2\n  pool: " + "<%= ENV.fetch('A') { " * 20_000),
+        ("proxysql.cnf", "mysql_servers = (" + '{a="' * 100_000),
+        ("a.php", "<?php mysql ATTR_PERSISTENT " + "'a' => [" * 20_000),
+        ("a.rs", "MySqlPoolOptions::new()" + ".max_connections(5)" * 20_000),
+        ("a.cs", "MySqlConnection " + '"Server=h;" + ' * 20_000),
+        ("appsettings.json", '{"a=": ' + "[" * 100_000),
+        (".env", "A=mysql://" + "?connection_limit=5&" * 50_000),
+    ],
+)
+def test_hostile_files_are_read_or_refused(poolsize_here: Command, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    done = poolsize_here("config", "--check", name)
+    assert done.returncode in {0, 2, 3}
+    assert done.stderr.count("\n") <= 1
