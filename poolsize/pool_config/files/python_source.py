@@ -43,13 +43,24 @@ _Pairs = list[tuple[str | None, ast.expr]]
 
 def python_pools(text: str) -> list[FilePool]:
     """Return the pools of Python source. Raises BadInput for a text that is not Python."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, MemoryError) as error:
-        raise BadInput(f"no Python: {error}") from None
+    tree = _parsed(text)
     source = _Source(tree)
     nodes = sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0))
     return [pool for node in nodes for pool in source.pools_of(node)]
+
+
+def _parsed(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, MemoryError) as error:
+        raise BadInput(f"no Python: {error}") from None
+
+
+def assigned_in(text: str, name: str) -> FileSetting | None:
+    """Return what Python source assigns to a name; None without that. Raises BadInput for a text that is not Python."""
+    source = _Source(_parsed(text))
+    node = source.constants.get(name)
+    return None if node is None else FileSetting(name, ast.unparse(node), source._value(node), node.lineno)
 
 
 class _Source:

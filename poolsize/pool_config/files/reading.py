@@ -1,8 +1,9 @@
 """Files and folders -> the pools that they configure."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.documents import properties_pools, yaml_pools
+from poolsize.pool_config.files.containers import Found, yaml_found
+from poolsize.pool_config.files.documents import properties_pools
+from poolsize.pool_config.files.environment import env_file_pools
+from poolsize.pool_config.files.launch import gunicorn_counts, procfile_counts
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.source_tokens import go_pools, javascript_pools
+from poolsize.pool_config.files.status_text import status_pools
 from poolsize.pool_config.libraries import LIBRARIES
-from poolsize.pool_config.pool import FilePool, FileSetting
+from poolsize.pool_config.pool import Count, FilePool, FileSetting
 
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD = 100, 20
@@ -32,15 +37,13 @@ WORDS = (
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
-    b"unicorn",
+    b"unicorn", b"puma", b"uwsgi", b"scale:", b"!include",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
 Hyphens, underscores and capitals make no difference.
 """
-READERS = {
-    ".yml": yaml_pools,
-    ".yaml": yaml_pools,
+READERS: dict[str, Callable[[str], Sequence[Found]]] = {
     ".py": python_pools,
     ".go": go_pools,
     ".js": javascript_pools,
@@ -48,22 +51,41 @@ READERS = {
     ".ts": javascript_pools,
     ".cnf": server_pools,
     ".ini": server_pools,
+    ".env": env_file_pools,
+    ".txt": status_pools,
+    ".out": status_pools,
+    ".log": status_pools,
 }
-"""Ending of a file's name -> the reader of its text; .properties needs the name as well."""
-ENDINGS = {*READERS, ".properties"}
-KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, or my.cnf"
+"""Ending of a file's name -> the reader of its text; YAML and .properties need more."""
+NAMES = (
+    (re.compile(r"\.env(\.[\w.-]{1,50})?"), env_file_pools),
+    (re.compile(r"procfile"), procfile_counts),
+    (re.compile(r"gunicorn[\w.-]{0,20}\.py"), gunicorn_counts),
+)
+"""Names of files -> their readers, whatever the ending."""
+BY_NAME_ONLY = {".txt", ".out", ".log"}
+"""Endings of too many other files: of a folder, they are left out."""
+KINDS = (
+    "YAML of Spring Boot, Kubernetes, Compose and Helm, .env, .properties, Python, Go, JavaScript, my.cnf, or what "
+    "SHOW GLOBAL STATUS prints"
+)
 
-_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
+_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...]]
 """The fields of a FilePool, its library by its title."""
 
 
 @dataclass(frozen=True)
 class PoolFile:
-    """What a file configures. pools: the first pools, not empty. more: the number of further pools."""
+    """What a file configures.
+
+    pools: the first pools; none for a file that has counts only. more: the number of further pools. counts: the numbers
+    of instances and processes that it states.
+    """
 
     path: Path
     pools: tuple[FilePool, ...]
     more: int
+    counts: tuple[Count, ...] = ()
 
 
 class NoPools(BadInput):
@@ -94,10 +116,10 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
                     raise
                 if not (is_folder and has_no_pools):
                     errors.append(error)
-    if not files:
+    if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
-            raise errors[0]
+            raise errors[0] if errors else NoPools(_without_pools(paths[0]))
         raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
     return files, errors
 
@@ -108,7 +130,11 @@ def _files_in(folder: Path) -> list[Path]:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
         likely = [name for name in sorted(names) if not name.endswith(GENERATED)]
-        files += [Path(parent, name) for name in likely if Path(name).suffix.lower() in ENDINGS]
+        files += [
+            Path(parent, name)
+            for name in likely
+            if _reader(name) and Path(name).suffix.lower() not in BY_NAME_ONLY
+        ]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files
@@ -126,25 +152,46 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     is_named: whether somebody named the file, which is then parsed in any case.
     """
     raw = content(path, MOST_BYTES)
-    if path.suffix.lower() not in ENDINGS:
+    if _reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    no_pools = NoPools(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     if not (is_named or may_have_pools(raw, path.name)):
-        raise no_pools
-    number, pools = parsed(lambda: _first(_pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
-    if not pools:
-        raise no_pools
-    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
+        raise NoPools(_without_pools(path))
+    number, pools, counts = parsed(
+        lambda: _first(_found_in(_text(raw), path.name)), tuple[int, tuple[_Pool, ...], tuple[Count, ...]], str(path)
+    )
+    if not pools and not counts:
+        raise NoPools(_without_pools(path))
+    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools), counts)
 
 
-def _pools_in(raw: bytes, file_name: str) -> list[FilePool]:
-    text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    ending = Path(file_name).suffix.lower()
-    return properties_pools(text, file_name) if ending == ".properties" else READERS[ending](text)
+def _without_pools(path: Path) -> str:
+    return f"{path} has no settings of a pool that poolsize knows: name the file that has them"
 
 
-def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
-    """Return the number of pools, and the first ones as values of JSON, with texts short enough to be shown."""
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _found_in(text: str, file_name: str) -> Sequence[Found]:
+    """Return what a file, or a file embedded in another, has; nothing for an unknown kind."""
+    reader = _reader(file_name)
+    return reader(text) if reader else []
+
+
+def _reader(file_name: str) -> Callable[[str], Sequence[Found]] | None:
+    """Return the reader of a file; None for an unknown kind."""
+    name, ending = file_name.lower(), Path(file_name).suffix.lower()
+    if ending in {".yml", ".yaml"}:
+        return lambda text: yaml_found(text, _found_in)
+    if ending == ".properties":
+        return lambda text: properties_pools(text, file_name)
+    return next((reader for pattern, reader in NAMES if pattern.fullmatch(name)), READERS.get(ending))
+
+
+def _first(found: Sequence[Found]) -> tuple[int, list[Any], list[Any]]:
+    """Return the number of pools, and the first pools and counts as values of JSON, with texts short enough to show."""
+    pools = [each for each in found if isinstance(each, FilePool)]
+    counts = [replace(each, workload=_short(each.workload)) for each in found if isinstance(each, Count)]
     first = []
     for pool in pools[:MOST_POOLS]:
         title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
@@ -153,8 +200,10 @@ def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
                 f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool: the "
                 "file is not a configuration, or is damaged"
             )
-        first.append((title, _short(pool.place), settings, list(map(_cut, pool.unread)), pool.complete))
-    return len(pools), first
+        unread, elsewhere = list(map(_cut, pool.unread)), list(map(_cut, pool.elsewhere[:MOST_UNREAD]))
+        workload = _short(pool.workload)
+        first.append((title, _short(pool.place), settings, unread, pool.complete, workload, elsewhere))
+    return len(pools), first, [{**asdict(each), "setting": _cut(each.setting)} for each in counts[:MOST_POOLS]]
 
 
 def _cut(setting: FileSetting) -> dict[str, Any]:
