@@ -36,7 +36,8 @@ def is_service(path: Sequence[str]) -> bool:
 
 def has_values(fields: Fields) -> bool:
     """Return whether a mapping is the values of a Helm chart, or of a part of it, with its instances."""
-    return bool({"replicaCount", *IN_VALUES} & fields.keys())
+    of_part = "replicas" in fields and {"image", "env", "annotations"} & fields.keys()
+    return bool({"replicaCount", *IN_VALUES} & fields.keys() or of_part)
 
 
 def instance_counts(fields: Fields, path: Sequence[str], workload: str) -> Iterator[Count]:

@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from poolsize.pool_config.files.python_source import assigned_in
@@ -53,7 +54,7 @@ def process_counts(words: Words, workload: str = "") -> Iterator[Count]:
 def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Count]:
     """Yield the number that the last of some options states."""
     setting = None
-    for (word, line), (following, _) in zip(words, [*words[1:], ("", 0)], strict=True):
+    for (word, line), (following, _) in pairwise([*words, ("", 0)]):
         for option in options:
             value = following if word == option else None
             if word.startswith(f"{option}="):

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.values import value_of
@@ -79,7 +80,7 @@ def server_value(text: str) -> Value:
 
 def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
     """Yield name, value and line of each option among the words of a command: --NAME=VALUE or --NAME VALUE."""
-    for (word, line), (following, _) in zip(words, [*words[1:], ("", 0)], strict=True):
+    for (word, line), (following, _) in pairwise([*words, ("", 0)]):
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             yield name, value if equals else "" if following.startswith("-") else following, line
