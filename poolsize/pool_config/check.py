@@ -1,5 +1,6 @@
 """The pools of files -> what is wrong with each and with all together, and what differs from a recommendation."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
@@ -189,16 +190,20 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
-    its own, such as application-prod.yml. So has an environment of a workload. The largest counts.
+    its own, such as application-prod.yml. So has an environment of a workload. The largest counts. The pool of a
+    workload or a ConfigMap replaces that of the only application's file.
     """
-    largest: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
+    largest: dict[tuple[str | Path, str, str], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
         for checked in file.pools:
             place = checked.pool.place.partition(", profile ")[0]
             key = (checked.pool.workload or _without_profile(file.path), checked.pool.library.title, place)
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
-    return tuple(largest.values())
+    deployed = {(title, place.partition(", ")[0]) for _, title, place in largest if ", " in place}
+    files_with = Counter((title, place) for _, title, place in largest)
+    is_replaced = {key for key, number in files_with.items() if key in deployed and number == 1}
+    return tuple(each for (_, title, place), each in largest.items() if (title, place) not in is_replaced)
 
 
 def _without_profile(path: Path) -> Path:

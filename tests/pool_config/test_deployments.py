@@ -161,6 +161,12 @@ def test_the_recommendation_is_for_the_instances_of_the_file(poolsize_here: Comm
     assert [each["recommended"] for each in pool["differences"] if each["name"] == "maximumPoolSize"] == [8]
 
 
+def test_a_deployment_replaces_the_pool_of_the_applications_file(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text("spring.datasource.hikari.maximum-pool-size: 50\n")
+    (tmp_path / "shop.yml").write_text(DEPLOYMENT)
+    assert checked(poolsize_here, ".")["connections"] == 40
+
+
 def test_values_of_a_chart(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(VALUES)
     values = checked(poolsize_here, "values.yaml")
@@ -285,7 +291,7 @@ def test_the_servers_status_as_text(poolsize_here: Command, tmp_path: Path, row:
     assert reason == "Connections open now: 340. Most open at the same time: 501. New connections: 10/s."
 
 
-PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]]], ...] = (  # facts of public files, written anew: source, name, text, sizes of pools and servers, numbers
+PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]]], ...] = (
     ("infiniflow/ragflow: docker/docker-compose-base.yml", "compose.yml",
      ("services:\n  mysql:\n    image: mysql:8.0.39\n    command:\n      --max_connections=1000\n      "
      "--tls_version=\"TLSv1.2\"\n      --init-file /data/init.sql\n  redis:\n    image: valkey/valkey:8\n    "
@@ -336,6 +342,7 @@ PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]
      ("back_log\t151\nbind_address\t*\nmax_connect_errors\t100\nmax_connections\t151\nmax_user_connections\t0\n"
      "mysqlx_max_connections\t100\nmysqlx_wait_timeout\t28800\nwait_timeout\t28800\n"), [151], []),
 )  # fmt: skip
+"""Facts of public files, written anew: source, name, text, sizes of pools and servers (None without), and numbers."""
 
 
 @pytest.mark.parametrize(
