@@ -149,9 +149,10 @@ def test_compose_has_the_server_and_the_replicas(poolsize_here: Command, tmp_pat
     as_list = COMPOSE.replace("      <<: *java\n", f"      - {SIZE}=40\n").replace(
         "      SPRING_DATASOURCE_URL: ", "      - SPRING_DATASOURCE_URL="
     )
-    words = "command: [mysqld, --max-connections, '100']"
+    words = "command: [mysqld, --max-connections, '${MOST:-100}']"
     (tmp_path / "compose.yml").write_text(as_list.replace("command: --max_connections=100 --wait_timeout=3600", words))
-    assert checked(poolsize_here, "compose.yml")["connections"] == 160
+    values = checked(poolsize_here, "compose.yml")
+    assert (values["connections"], values["limit"]) == (160, 90)
 
 
 def test_the_recommendation_is_for_the_instances_of_the_file(poolsize_here: Command, tmp_path: Path) -> None:

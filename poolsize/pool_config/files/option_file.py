@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
@@ -75,7 +75,7 @@ def _plain(name: str) -> str:
 def server_value(text: str) -> Value:
     """Return the value of an option of the server, in which 2K is 2,048."""
     match = SIZE.fullmatch(text)
-    return int(match[1]) * 1024 ** (UNITS.index(match[2].upper()) + 1) if match else value_of(text)
+    return int(match[1]) * 1024 ** (UNITS.index(match[2].upper()) + 1) if match else value_of(plain(text))
 
 
 def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
