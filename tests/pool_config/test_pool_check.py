@@ -87,7 +87,7 @@ BORDERS = [
      "server_thread_cache"),
     ("my.cnf", "[mysqld]\nback_log=9\n!includedir /etc/my.d", "[mysqld]\nback_log=9", "pool_elsewhere"),
     ("a.txt", "Connection_errors_max_connections\t1", "Connection_errors_max_connections\t0", "server_refused"),
-    ("a.txt", "Threads_connected\t1", "max_connections\t1", "server_counters"),
+    ("a.txt", "Threads_connected\t1\nmax_connections\t", "max_connections\t1", "server_counters"),
     ("my.cnf", "[mysqld]\nwait_timeout=1799", "[mysqld]\nwait_timeout=1800", "server_wait_timeout"),
 ]  # fmt: skip
 

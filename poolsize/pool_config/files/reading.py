@@ -131,9 +131,7 @@ def _files_in(folder: Path) -> list[Path]:
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
         likely = [name for name in sorted(names) if not name.endswith(GENERATED)]
         files += [
-            Path(parent, name)
-            for name in likely
-            if _reader(name) and Path(name).suffix.lower() not in BY_NAME_ONLY
+            Path(parent, name) for name in likely if _reader(name) and Path(name).suffix.lower() not in BY_NAME_ONLY
         ]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
