@@ -1,18 +1,20 @@
 """The pools of files -> what is wrong with each and with all together, and what differs from a recommendation."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 
 from poolsize.answer.finding import Severity
-from poolsize.answer.fleet import ServerLimit, Service, ServicePool, service_pool
+from poolsize.answer.fleet import ServerLimit, Service, connections_of, in_deploy_of, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.findings import (
     AboveLimit,
     AboveServer,
     Defaults,
+    Elsewhere,
     Incomplete,
     NotANumber,
     NotFollowed,
@@ -20,10 +22,11 @@ from poolsize.pool_config.findings import (
     ServerTooSmall,
     Unlimited,
     Worded,
+    WorkloadsAboveLimit,
 )
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import FilePool, Value
+from poolsize.pool_config.pool import Count, FilePool, Value
 from poolsize.pool_config.settings import (
     DEFAULT_MAX_CONNECTIONS,
     DEFAULT_WAIT_TIMEOUT_SECONDS,
@@ -31,6 +34,7 @@ from poolsize.pool_config.settings import (
     ServerFacts,
 )
 from poolsize.pool_config.stacks import STACKS, configuration
+from poolsize.pool_config.stated import Stated, Typed, pool_fleet
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class CheckedFile:
     path: Path
     pools: tuple[CheckedPool, ...]
     more: int
+    counts: tuple[Count, ...] = ()
 
     @property
     def has_warning(self) -> bool:
@@ -82,29 +87,39 @@ class AllPools:
 
     of_process: the pools that a process has, each with its file; of profiles, the largest. unknown, unlimited: the
     numbers of pools that are left out, because the files do not contain how many connections they may open, or because
-    they have no limit. total: of a process and of all. usable: connections that the server's limit leaves. is_default:
-    whether MySQL's default limit decides this. finding: why that is too little, or None.
+    they have no limit. connections, connections_in_deploy: of all. processes: their usual number; None where pools are
+    of workloads with different numbers. stated, unclear: as in PoolFleet, of all pools. usable: connections that the
+    server's limit leaves. is_default: whether MySQL's default limit decides this. finding: why that is too little, or
+    None.
     """
 
     of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
     unknown: int
     unlimited: int
-    total: ServicePool
+    connections: int
+    connections_in_deploy: int
+    processes: int | None
+    stated: tuple[Stated, ...]
+    unclear: tuple[Stated, ...]
     usable: int
     is_default: bool
-    finding: AboveLimit | None
+    finding: AboveLimit | WorkloadsAboveLimit | None
 
 
 def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | None) -> CheckedFile:
     """Return a file with its pools, checked as in check_pools."""
-    return CheckedFile(file.path, check_pools(file.pools, server, settings), file.more)
+    return CheckedFile(file.path, check_pools(file.pools, server, settings), file.more, file.counts)
 
 
-def limit_in(files: Sequence[PoolFile]) -> int | None:
-    """Return the smallest max_connections of the server that the files configure; None without any."""
-    servers = [pool for file in files for pool in file.pools if pool.library is SERVER and pool.has("max_connections")]
-    limits = [pool.number("max_connections") for pool in servers]
-    return min((max(1, int(most)) for most in limits if not isnan(most)), default=None)  # a server takes 1 for less
+def server_in(files: Sequence[PoolFile]) -> ServerFacts:
+    """Return the smallest max_connections and wait_timeout of the servers that the files configure."""
+    return ServerFacts(_least(files, "max_connections"), _least(files, "wait_timeout"))
+
+
+def _least(files: Sequence[PoolFile], name: str) -> int | None:
+    servers = [pool for file in files for pool in file.pools if pool.library is SERVER and pool.has(name)]
+    numbers = [pool.number(name) for pool in servers]
+    return min((max(1, int(each)) for each in numbers if not isnan(each)), default=None)  # a server takes 1 for less
 
 
 def check_pools(
@@ -138,14 +153,20 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
             yield Incomplete()
         elif most is not None:
             yield Defaults(pool.library.title, most)
-    for each in pool.unread:
-        yield NotRead(pool.library.title, each.name)
-    for each in pool.not_followed:
-        yield NotFollowed(each.name, each.text)
+    yield from _not_covered(pool)
     for setting, in_file in pool.settings.items():
         default = pool.library.defaults[setting]
         if isinstance(in_file.value, str) and isinstance(default, int | float) and not isinstance(default, bool):
             yield NotANumber(in_file.name, in_file.text)
+
+
+def _not_covered(pool: FilePool) -> Iterator[Worded]:
+    for each in pool.unread:
+        yield NotRead(pool.library.title, each.name)
+    for each in pool.not_followed:
+        yield NotFollowed(each.name, each.text)
+    for each in pool.elsewhere:
+        yield Elsewhere(each.name, each.text)
 
 
 def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Difference, ...] | None:
@@ -172,17 +193,21 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
-    its own, such as application-prod.yml. So has an environment of Rails, or a file such as .env.production. Each
-    server of a proxy has a limit of its own. The largest counts.
+    its own, such as application-prod.yml. So has an environment of Rails or of a workload, or a file such as
+    .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a workload or a
+    ConfigMap replaces that of the only application's file.
     """
-    largest: dict[tuple[object, ...], tuple[CheckedFile, CheckedPool]] = {}
+    largest: dict[tuple[str | Path, str, str], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
         for checked in file.pools:
             place = checked.pool.place.partition(", profile ")[0].partition(", server ")[0]
-            key = (_without_profile(file.path), checked.pool.library.title, place)
+            key = (checked.pool.workload or _without_profile(file.path), checked.pool.library.title, place)
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
-    return tuple(largest.values())
+    deployed = {(title, place.partition(", ")[0]) for _, title, place in largest if ", " in place}
+    files_with = Counter((title, place) for _, title, place in largest)
+    is_replaced = {key for key, number in files_with.items() if key in deployed and number == 1}
+    return tuple(each for (_, title, place), each in largest.items() if (title, place) not in is_replaced)
 
 
 def _without_profile(path: Path) -> Path:
@@ -196,9 +221,9 @@ def _without_profile(path: Path) -> Path:
 
 
 def count_pools(
-    files: Sequence[CheckedFile], service: Service, limit: ServerLimit, in_files: int | None = None
+    files: Sequence[CheckedFile], typed: Typed, limit: ServerLimit, in_files: int | None = None
 ) -> AllPools:
-    """Return the pools of all files in all processes of a service, compared with the server's limit.
+    """Return the pools of all files in all processes, compared with the server's limit.
 
     in_files: max_connections of a server among the files, which holds where the limit has none. Without any, MySQL's
     default holds. Raises BadInput where the reserve uses up the default.
@@ -206,18 +231,43 @@ def count_pools(
     of_process = pools_of_process(files)
     left_out = [each for file in files for each in file.pools if each.pool.library.sizes and not each.most_connections]
     unlimited = sum(any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out)
-    total = service_pool(service, sum(map(_most, of_process)), limit)
+    fleets = [pool_fleet(checked.pool, file.path, files, typed) for file, checked in of_process]
+    totals = [
+        service_pool(fleet.service, _most(each), replace(limit, surge=fleet.surge))
+        for fleet, each in zip(fleets, of_process, strict=True)
+    ]
     usable, is_default = _usable(limit, in_files)
+    same = {(fleet.service, fleet.surge): fleet.service.pools for fleet in fleets} or {(typed.service, 0.0): 1}
+    usual, in_deploy = connections_of(totals), in_deploy_of(totals)
+    together = AllPools(
+        of_process, len(left_out) - unlimited, unlimited, usual, in_deploy,
+        next(iter(same.values())) if len(same) == 1 else None,
+        _each_once(each for fleet in fleets for each in fleet.stated),
+        _each_once(each for fleet in fleets for each in fleet.unclear), usable, is_default, None,
+    )  # fmt: skip
+    service, surge = next(iter(same))
+    return replace(together, finding=_above_limit(together, service, replace(limit, surge=surge)))
+
+
+def _each_once(stated: Iterable[Stated]) -> tuple[Stated, ...]:
+    return tuple(dict.fromkeys(stated))
+
+
+def _above_limit(together: AllPools, service: Service, limit: ServerLimit) -> AboveLimit | WorkloadsAboveLimit | None:
+    """Return why the pools exceed the server's limit; None where they do not, or the finding of a pool says so."""
+    of_process, usable, is_default = together.of_process, together.usable, together.is_default
+    if together.connections_in_deploy <= usable:
+        return None
+    if together.processes is None:
+        return WorkloadsAboveLimit(together.connections, together.connections_in_deploy, usable, is_default)
     processes = service.pools_in_deploy(limit.surge)
     alone = of_process[0][1].findings if processes == len(of_process) == 1 and usable else ()
-    is_said = any(isinstance(each, AboveServer) for each in alone)
-    finding = None
-    if total.connections_in_deploy > usable and not is_said:
-        finding = AboveLimit(
-            total.pool_size, len(of_process), service.pools, processes, usable, is_default,
-            more_instances([service], limit),
-        )  # fmt: skip
-    return AllPools(of_process, len(left_out) - unlimited, unlimited, total, usable, is_default, finding)
+    if any(isinstance(each, AboveServer) for each in alone):
+        return None
+    return AboveLimit(
+        sum(map(_most, of_process)), len(of_process), service.pools, processes, usable, is_default,
+        more_instances([service], limit),
+    )  # fmt: skip
 
 
 def _usable(limit: ServerLimit, in_files: int | None) -> tuple[int, bool]:

@@ -8,6 +8,7 @@ from poolsize.answer.finding import Severity
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings import Worded, server_limit
 from poolsize.pool_config.pool import FilePool, Value
+from poolsize.pool_config.stated import Stated
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import (
@@ -18,6 +19,9 @@ from poolsize.present.text.sentences.findings import (
 )
 from poolsize.terminal import pasteable
 from poolsize.units import count
+
+KINDS = {"instances": "instances", "max_instances": "instances at the autoscaler's maximum", "processes": "processes"}
+"""Kind of a number in the files -> what it is, in words."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +39,9 @@ class Problem:
 def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
     """Return a JSON object.
 
-    Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; limit: the
-    connections that the server's limit leaves to them; limit_is_default: whether that is MySQL's default; problems.
+    Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; counts: the
+    numbers of instances and processes that the files state and the sum uses; limit: the connections that the server's
+    limit leaves to them; limit_is_default: whether that is MySQL's default; problems.
     files: file, pools, and more_pools: the number of further pools in the file.
     pools: library, place, settings, most_connections, findings, and differences. findings: also as sentences, in
     warnings and reasons. differences: null without a recommendation.
@@ -48,8 +53,9 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
             {"file": str(file.path), "pools": [_pool_values(pool) for pool in file.pools], "more_pools": file.more}
             for file in files
         ],
-        "connections": together.total.connections or None,
-        "connections_in_deploy": together.total.connections_in_deploy or None,
+        "connections": together.connections or None,
+        "connections_in_deploy": together.connections_in_deploy or None,
+        "counts": [_count_values(each) for each in together.stated],
         "limit": together.usable,
         "limit_is_default": together.is_default,
         "problems": [
@@ -58,6 +64,12 @@ def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
         ],
     }
     return json_text(values)
+
+
+def _count_values(stated: Stated) -> dict[str, Any]:
+    setting = stated.count.setting
+    values = {"kind": stated.count.kind, "number": stated.number, "workload": stated.count.workload or None}
+    return {**values, "file": str(stated.path), "line": setting.line, "setting": setting.name}
 
 
 def _pool_values(checked: CheckedPool) -> dict[str, Any]:
@@ -86,7 +98,8 @@ def problems_of(files: Sequence[CheckedFile], together: AllPools) -> Iterator[Pr
 
 def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> Problem:
     setting = finding.about or next(iter(pool.library.sizes), "")
-    by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread)} | dict(pool.settings)
+    by_name = {each.name: each for each in (*pool.settings.values(), *pool.unread, *pool.elsewhere)}
+    by_name |= pool.settings
     line = by_name[setting].line if setting in by_name else None
     return Problem(str(file.path), line, setting or None, finding.severity, sentence(finding), finding.code)
 
@@ -102,22 +115,40 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
         parts += [_pool_text(name, pool, is_fine=not together.finding) for pool in file.pools]
         if file.more:
             parts.append(f"The file has {count(file.more, 'more pool')}, which poolsize does not check.")
-    return "\n\n".join([*parts, *_together_text(together)])
+    return "\n\n".join([*parts, *_together_text(together), *_numbers_text(files, together)])
 
 
 def _together_text(together: AllPools) -> Iterator[str]:
-    total, service = together.total, together.total.service
-    is_single = len(together.of_process) == 1
+    connections, in_deploy, is_single = (
+        together.connections, together.connections_in_deploy, len(together.of_process) == 1
+    )  # fmt: skip
     if together.finding:
         subject = "the pool of each process, in all processes together" if is_single else "all pools together"
         yield f"Caution, for {subject}:\n{bullets([sentence(together.finding) + _left_out(together)])}"
-    elif len(together.of_process) > 1 or total.connections_in_deploy > total.pool_size:
+    elif len(together.of_process) > 1 or together.processes != 1 or in_deploy > connections:
         subject = "The pool of each process, in all processes together," if is_single else "All pools together"
-        usually = f"{count(total.connections, 'connection')} in {count(service.pools, 'process', 'processes')}"
-        in_deploy = total.connections_in_deploy
-        most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > total.connections else ""
+        usually = count(connections, "connection")
+        if together.processes:
+            usually += f" in {count(together.processes, 'process', 'processes')}"
+        most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > connections else ""
         limit = f"{server_limit(is_default=together.is_default)} leaves {together.usable:,}."
         yield paragraph(f"{subject} may open {usually}{most}. {limit}{_left_out(together)}")
+
+
+def _numbers_text(files: Sequence[CheckedFile], together: AllPools) -> Iterator[str]:
+    """Yield the numbers of instances and processes that the files state, and those that they leave open."""
+    titles = (
+        "Numbers from the files; --instances and --processes replace them:",
+        "Not counted, because the number is not in the file, or the files differ; give --instances or --processes:",
+    )
+    for title, stated in zip(titles, (together.stated, together.unclear), strict=True):
+        lines = []
+        for each in stated:
+            setting, of = each.count.setting, f" of {each.count.workload}" if each.count.workload else ""
+            file = each.path.name if len(files) == 1 else each.path
+            lines.append(f"{KINDS[each.count.kind]}{of}: {setting.text} ({file}, line {setting.line}: {setting.name})")
+        if lines:
+            yield f"{paragraph(title)}\n{bullets(lines)}"
 
 
 def _left_out(together: AllPools) -> str:

@@ -216,30 +216,35 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
     from poolsize.pool_config.annotations import github_annotations, gitlab_report
-    from poolsize.pool_config.check import checked_file, count_pools, limit_in
+    from poolsize.pool_config.check import checked_file, count_pools, server_in
     from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text, problems_of
     from poolsize.pool_config.files.reading import read_files
+    from poolsize.pool_config.stated import typed_in, with_stated
 
     files, errors = read_files(paths)
     for error in errors:
         click.echo(f"poolsize: not checked: {error}", err=True)
     stacks = {pool.library.stack for file in files for pool in file.pools}
     stack = STACKS.get(stacks.pop()) if len(stacks) == 1 else None
+    typed = typed_in(asked.fleet)
+    asked = replace(asked, fleet=with_stated(asked.fleet, files, typed))
     settings = asked.settings(stack)
     limit, facts = asked.server
     if settings:
         _caution(settings, stack)
-        service, surge = settings.service, settings.plan.limit.surge
+        typed = replace(typed, service=settings.service, surge=settings.plan.limit.surge)
     else:
         for name in ("app_threads", "connections_per_thread"):
             if is_typed(name):  # without a recommendation no size follows from them
                 raise BadInput(f"{flag(name)} also needs the recommended connections: --size, --run or --rate")
-        service = asked.fleet.service()
-        surge = limit.surge if asked.fleet.of_instances or is_typed("surge") else 0.0
-    in_files = limit_in(files)
-    facts = replace(facts, max_connections=limit.max_connections or in_files)
+    of_server = server_in(files)
+    facts = replace(
+        facts,
+        max_connections=limit.max_connections or of_server.max_connections,
+        wait_timeout_seconds=facts.wait_timeout_seconds or of_server.wait_timeout_seconds,
+    )
     checked = [checked_file(file, facts, settings) for file in files]
-    together = count_pools(checked, service, replace(limit, surge=surge), in_files)
+    together = count_pools(checked, typed, limit, of_server.max_connections)
     if asked.form in ("github", "gitlab"):
         annotated = github_annotations if asked.form == "github" else gitlab_report
         text = annotated(problems_of(checked, together))

@@ -9,7 +9,7 @@ from poolsize.answer.fleet_plan import MoreInstances
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, SURVEY
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import count, percent
+from poolsize.units import count, per_second, percent
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
 RARE = 0.001
@@ -89,6 +89,31 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
             return f"Not even 1 connection in each pool fits: there are {self.pools * self.most:,} pools."
         together = "Largest pool that fits" if self.pools == 1 else "The pools of a process fit if together they have"
         return f"{together}: {count(largest, 'connection')}."
+
+
+class WorkloadsAboveLimit(Worded, Caution, code="workloads_above_limit"):
+    """The pools of workloads with different numbers of instances may open more connections than the limit leaves.
+
+    connections, in_deploy: of all pools, usually and in a rolling deploy. usable, is_default: as in AboveLimit.
+    """
+
+    connections: int
+    in_deploy: int
+    usable: int
+    is_default: bool
+    words = "All pools together may open {0.most}. {0.server} leaves {0.usable:,} for them."
+    server = property(lambda self: server_limit(is_default=self.is_default))
+
+    @property
+    def most(self) -> str:
+        """The connections in words, usually and in a deploy."""
+        return connections_in_words(self.connections, self.in_deploy)
+
+
+def connections_in_words(connections: int, in_deploy: int) -> str:
+    """Return the connections of several workloads, usually and in a rolling deploy."""
+    most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > connections else ""
+    return count(connections, "connection") + most
 
 
 def server_limit(*, is_default: bool) -> str:
@@ -293,6 +318,12 @@ class NotFollowed(Worded, Reason, code="pool_not_followed"):
     def about(self) -> str:
         """The setting."""
         return self.name
+
+
+class Elsewhere(NotFollowed, code="pool_elsewhere"):
+    """A statement names a place with further settings, such as an included file."""
+
+    words = "{0.name} {0.text} is not followed. The check does not cover the settings there."
 
 
 class Incomplete(Worded, Reason, code="pool_incomplete"):
@@ -587,6 +618,39 @@ class ShortWaitTimeout(Worded, Caution, code="server_wait_timeout"):
         "The server ends connections that are idle for {0.value:,} s. The pools of all clients must check or replace "
         "idle connections sooner; SQLAlchemy does neither by default. Source: MySQL's manual, wait_timeout."
     )
+
+
+class ServerRefused(Worded, Caution, code="server_refused"):
+    """The server refused connections, because as many as max_connections were open."""
+
+    connections: int
+    about = "Connection_errors_max_connections"
+    words = (
+        "The server refused {0.refused} since its start, because max_connections were open. "
+        "Source: MySQL's manual, Connection_errors_max_connections."
+    )
+    refused = property(lambda self: count(self.connections, "connection"))
+
+
+class ServerCounters(Worded, Reason, code="server_counters"):
+    """The server's counters since its start: name of the status variable -> value."""
+
+    counters: Mapping[str, int]
+    words = "{0.sentences}"
+
+    @property
+    def sentences(self) -> str:
+        """The counters in words."""
+        texts = {
+            "Threads_connected": "Connections open now: {}.", "Threads_running": "Running a statement: {}.",
+            "Max_used_connections": "Most open at the same time: {}.", "Aborted_connects": "Failed to connect: {}.",
+            "Aborted_clients": "Ended without a close: {}.",
+        }  # fmt: skip
+        parts = [text.format(f"{self.counters[name]:,}") for name, text in texts.items() if name in self.counters]
+        uptime = self.counters.get("Uptime")
+        if uptime and "Connections" in self.counters:
+            parts.append(f"New connections: {per_second(self.counters['Connections'] / uptime)}.")
+        return " ".join(parts or ["The text has no counter of connections."])
 
 
 class ServerTooSmall(Worded, Caution, code="server_too_small"):

@@ -67,12 +67,29 @@ class FileSetting:
 
 
 @dataclass(frozen=True)
+class Count:
+    """A number of instances or processes that a file states.
+
+    kind: instances, max_instances (at the autoscaler's maximum), or processes (of an instance). setting: the statement;
+    its value is a whole number from 1 on, or None where the file alone does not contain it. workload: the name of the
+    Deployment or service that has the instances; "" where the file has none. surge: further instances in a rolling
+    deploy, as Kubernetes writes maxSurge: a share ("25%") or a number.
+    """
+
+    kind: str
+    setting: FileSetting
+    workload: str = ""
+    surge: str = "0"
+
+
+@dataclass(frozen=True)
 class FilePool:
     """A pool that a file configures.
 
     place: where in the file, for people. settings: by the library's own names. unread: settings that the library does
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
-    are at their defaults; else they are unknown.
+    are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
+    statements that name a place with further settings, such as an included file.
     """
 
     library: Library
@@ -80,6 +97,8 @@ class FilePool:
     settings: Mapping[str, FileSetting]
     unread: tuple[FileSetting, ...] = ()
     complete: bool = True
+    workload: str = ""
+    elsewhere: tuple[FileSetting, ...] = ()
 
     @property
     def not_followed(self) -> tuple[FileSetting, ...]:

@@ -17,7 +17,8 @@ def checked(run: Command, *words: str, code: int) -> dict[str, Any]:
     done = run("config", "--check", *words, "--json")
     assert done.returncode == code, done.stderr
     values: dict[str, Any] = json.loads(done.stdout)
-    assert values.keys() == {"files", "connections", "connections_in_deploy", "limit", "limit_is_default", "problems"}
+    keys = {"files", "connections", "connections_in_deploy", "counts", "limit", "limit_is_default", "problems"}
+    assert values.keys() == keys
     return values
 
 

@@ -106,6 +106,9 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("a.js", f"{KNEX}pool: {{max: 9}}}})", f"{KNEX}pool: {{min: 0}}}})", "pool_keeps_for_ever"),
     ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
      "server_thread_cache"),
+    ("my.cnf", "[mysqld]\nback_log=9\n!includedir /etc/my.d", "[mysqld]\nback_log=9", "pool_elsewhere"),
+    ("a.txt", "Connection_errors_max_connections\t1", "Connection_errors_max_connections\t0", "server_refused"),
+    ("a.txt", "Threads_connected\t1\nmax_connections\t", "max_connections\t1", "server_counters"),
     ("my.cnf", "[mysqld]\nwait_timeout=1799", "[mysqld]\nwait_timeout=1800", "server_wait_timeout"),
     ("database.yml", "production: {adapter: mysql2, max_connections: -1}",
      "production: {adapter: mysql2, max_connections: 9}", "pool_unlimited"),
@@ -152,7 +155,7 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | 
 def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__ == findings.__name__}
     to_write = {"pool_times_out", "pool_whole_requests", "proxy_floor", "proxy_limit"}  # test_config_from_traffic.py
-    elsewhere = {"server_too_small", "pools_above_limit"}  # the latter in test_check_together.py
+    elsewhere = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
     assert of_a_pool - {code for *_, code in BORDERS} == {*elsewhere, *to_write}
 
 

@@ -749,7 +749,7 @@ def test_there_are_at_least_twenty_real_files() -> None:
         ("pool.yml", "spring: [", "not YAML"),
         ("pool.py", "def (", "no Python"),
         ("pool.cnf", "max_connections = 5", "not an option file"),
-        ("pool.txt", "pool = 5", "this file is none of them"),
+        ("pool.doc", "pool = 5", "this file is none of them"),
         ("missing.yml", None, "can't be read"),
         ("missing", None, "can't be read"),
         ("folder.d", None, "no file in this folder"),

@@ -1,6 +1,6 @@
 """YAML, .properties and JSON -> pools: the entries of a file, and of each profile in it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import javaproperties
@@ -15,15 +15,19 @@ PROFILES = (("spring", "config", "activate", "on-profile"), ("spring", "profiles
 """Keys that make a YAML document one of a profile, which overrides the documents without."""
 
 
-def yaml_pools(text: str) -> list[FilePool]:
-    """Return the pools of a YAML file with one document or several. Raises BadInput for a text that is not YAML."""
+def yaml_documents(text: str) -> list[yaml.Node]:
+    """Return the documents of a YAML file. Raises BadInput for a text that is not YAML."""
     try:
-        documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+        return [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.MarkedYAMLError as error:  # its text would quote the line, which may hold a password
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise BadInput(f"this is not YAML: line {line}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise BadInput(f"this is not YAML: {' '.join(str(error).split())}") from None
+
+
+def yaml_pools(documents: Sequence[yaml.Node]) -> list[FilePool]:
+    """Return the pools of a YAML file with one document or several."""
     base: list[Entry] = []
     of_profiles: list[tuple[str, list[Entry]]] = []
     for document in documents:

@@ -6,9 +6,12 @@ from functools import partial
 from pathlib import Path
 
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
-from poolsize.pool_config.files.documents import json_pools, properties_pools, yaml_pools
+from poolsize.pool_config.files.containers import Found, yaml_found
+from poolsize.pool_config.files.documents import json_pools, properties_pools
+from poolsize.pool_config.files.environment import env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
+from poolsize.pool_config.files.launch import gunicorn_counts, procfile_counts
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.php_source import php_pools
 from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
@@ -16,11 +19,11 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
 from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale_pools
-from poolsize.pool_config.files.urls import dotenv_pools, prisma_pools
-from poolsize.pool_config.pool import FilePool
+from poolsize.pool_config.files.status_text import status_pools
+from poolsize.pool_config.files.urls import prisma_pools
 
-Reader = Callable[[str], Sequence[FilePool]]
-"""A text -> its pools. Raises BadInput for a text that is not of the kind."""
+Reader = Callable[[str], Sequence[Found]]
+"""A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
 
 GENERATED = (".min.js", "-lock.yaml")
 """How the names of generated files end."""
@@ -30,6 +33,7 @@ WORDS = (
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
     b"unicorn", b"tortoise", b"persistentdb", b"trilogy", b"maxscale", b"appsettings",
+    b"puma", b"uwsgi", b"scale:", b"!include",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
@@ -38,11 +42,12 @@ Hyphens, underscores and capitals make no difference.
 NAMES: Sequence[tuple[str, Reader]] = (
     (r"appsettings.*\.json", appsettings_pools),
     (r"proxysql.*\.sql", proxysql_sql_pools),
-    (r"\.env.*", dotenv_pools),
+    (r"\.env.*", env_file_pools),
+    (r"procfile", procfile_counts),
+    (r"gunicorn.*\.py", gunicorn_counts),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
 ENDINGS: dict[str, Reader] = {
-    **dict.fromkeys((".yml", ".yaml"), yaml_pools),
     ".py": python_pools,
     ".go": go_pools,
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
@@ -52,23 +57,27 @@ ENDINGS: dict[str, Reader] = {
     ".conf": fpm_pools,
     ".php": php_pools,
     ".prisma": prisma_pools,
-    ".env": dotenv_pools,
+    ".env": env_file_pools,
+    **dict.fromkeys((".txt", ".out", ".log"), status_pools),
     ".rs": rust_pools,
     ".cs": csharp_pools,
     ".toml": rocket_pools,
     ".cfg": proxysql_pools,
 }
-"""Ending of a file's name -> its reader; .properties needs the name as well."""
+"""Ending of a file's name -> its reader; YAML and .properties need more."""
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys((".yml", ".yaml"), ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
+BY_NAME_ONLY = {".txt", ".out", ".log"}
+"""Endings of too many other files: of a folder, they are left out."""
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
 """In the names of JSON files of a folder that may have pools: others are data."""
 KINDS = (
-    "Spring Boot YAML, .properties, Python, Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, database.yml of Rails, "
-    "schema.prisma, .env, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, or my.cnf"
+    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, .env, Python, Go, JavaScript, TypeScript, "
+    "JSON, PHP, Rust, C#, schema.prisma, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, my.cnf, or what "
+    "SHOW GLOBAL STATUS prints"
 )
 
 
@@ -76,16 +85,26 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     """Return the reader of a file by its name and its text; None for an unknown kind."""
     name = file_name.lower()
     ending = Path(name).suffix
-    if ending == ".properties":
-        return partial(properties_pools, file_name=file_name)
     of_text = [pools for is_kind, pools in BY_TEXT.get(ending, ()) if is_kind(text, file_name)]
     of_name = [pools for pattern, pools in NAMES if re.fullmatch(pattern, name)]
-    return next(iter([*of_text, *of_name]), ENDINGS.get(ending))
+    of_ending: dict[str, Reader] = {
+        **ENDINGS,
+        ".properties": partial(properties_pools, file_name=file_name),
+        **dict.fromkeys((".yml", ".yaml"), partial(yaml_found, read=found_in)),
+    }
+    return next(iter([*of_text, *of_name]), of_ending.get(ending))
+
+
+def found_in(text: str, file_name: str) -> Sequence[Found]:
+    """Return what a file, or a file embedded in another, has; nothing for an unknown kind. Raises BadInput."""
+    read = reader(file_name, text)
+    return read(text) if read else []
 
 
 def is_likely(file_name: str) -> bool:
     """Return whether a file of a folder may have pools, by its name."""
-    is_data = file_name.lower().endswith(".json") and not JSON_NAME.search(file_name)
+    ending = Path(file_name).suffix.lower()
+    is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(file_name))
     return reader(file_name) is not None and not is_data and not file_name.endswith(GENERATED)
 
 

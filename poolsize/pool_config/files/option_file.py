@@ -1,49 +1,86 @@
-"""The server's option file, my.cnf -> the settings of the server."""
+"""The server's option file, my.cnf, and the options of its command -> the settings of the server."""
 
-import configparser
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import FilePool, FileSetting
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
-SECTIONS = ("mysqld", "server", "mariadb", "mariadbd")
-"""Sections of an option file that the server reads; their names may end in a version, after a hyphen."""
+SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\d{1,9})?")
+"""Sections of an option file that the server reads. own: of a single version, or of a single server of mysqld_multi."""
+SIZE = re.compile(r"(\d{1,15})([KMGTPE])", re.IGNORECASE)
+UNITS = "KMGTPE"
+VALUE = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([^#]*))")
+"""A value in quotes, or up to a comment."""
+LOOSE, SET = "loose_", "set_variable"
+"""A prefix that lets other servers ignore an option, and the syntax of MySQL 4: set-variable = NAME=VALUE."""
 
 
 def server_pools(text: str) -> list[FilePool]:
-    """Return the settings of the server's sections. Raises BadInput for a text that is not an option file."""
-    parser = configparser.ConfigParser(
-        allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), inline_comment_prefixes=("#",),
-        default_section="",
-    )  # fmt: skip
-    lines = [line.strip() for line in text.splitlines()]
-    try:
-        parser.read_string("\n".join("" if line.startswith("!") else line for line in lines))  # !includedir
-    except configparser.Error as error:  # its text would quote the line, which may hold a password
-        first = getattr(error, "errors", [(getattr(error, "lineno", 1), "")])[0][0]
-        raise BadInput(
-            f"this is not an option file: line {first} is neither [section] nor NAME=VALUE in a section"
-        ) from None
-    settings: dict[str, FileSetting] = {}
-    place = ""
-    for section in parser.sections():
-        if section.split("-")[0] not in SECTIONS:
+    """Return the settings of the server's sections; those of a single version or server have all others, too.
+
+    Raises BadInput for a text that is not an option file.
+    """
+    included: list[FileSetting] = []
+    sections: dict[str, dict[str, FileSetting]] = {"": {}}
+    own, place, started = None, "", False
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line[0] in "#;":
             continue
-        for name, value in parser[section].items():
-            if value is not None and (setting := SERVER.setting(name, relaxed=True)):
-                settings[setting] = FileSetting(name, value, value_of(value.strip("'\"")), _line(lines, section, name))
-                place = f"[{section}]"
-    return [FilePool(SERVER, place, settings)] if settings else []
+        if line[0] == "!":
+            name, _, folder = line.partition(" ")
+            included.append(FileSetting(name, folder.strip(), None, number))
+        elif line[0] == "[":
+            started, match = True, SECTION.fullmatch(line[1:].partition("]")[0].strip())
+            own = match and (line.partition("]")[0] + "]" if match["own"] else "")
+            place = place or (line.partition("]")[0] + "]" if own == "" else "")
+        elif not started:
+            raise BadInput(f"this is not an option file: line {number} is neither [section] nor in a section")
+        elif own is not None:
+            name, equals, value = line.partition("=")
+            sections.setdefault(own, {}).update(server_settings([(name, value, number)] if equals else []))
+    shared = sections.pop("")
+    every = [(place, shared), *((name, {**shared, **settings}) for name, settings in sections.items())]
+    return [
+        FilePool(SERVER, name, settings, complete=not included, elsewhere=tuple(included))
+        for name, settings in every
+        if settings or (included and name == place)
+    ]
 
 
-def _line(lines: Sequence[str], section: str, name: str) -> int:
-    """Return the last line of a section that sets a name."""
-    found, inside = 1, False
-    for number, line in enumerate(lines, 1):
-        if line.startswith("["):
-            inside = line.startswith(f"[{section}]")
-        elif inside and line.split("=")[0].strip().lower() == name:
-            found = number
-    return found
+def server_settings(options: Sequence[tuple[str, str, int]]) -> dict[str, FileSetting]:
+    """Return the server's settings among options: name, value and line of each. A later value replaces an earlier one.
+
+    Names may have dashes, underscores and the prefix loose_.
+    """
+    settings = {}
+    for written, text, line in options:
+        name, value = written.strip(), text
+        if _plain(name) == SET:
+            name, _, value = (part.strip() for part in value.partition("="))
+        if setting := SERVER.setting(_plain(name).removeprefix(LOOSE), relaxed=True):
+            match = VALUE.match(value)
+            value = next((part for part in match.groups() if part is not None), "").strip() if match else ""
+            settings[setting] = FileSetting(name, value, server_value(value), line)
+    return settings
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def server_value(text: str) -> Value:
+    """Return the value of an option of the server, in which 2K is 2,048."""
+    match = SIZE.fullmatch(text)
+    return int(match[1]) * 1024 ** (UNITS.index(match[2].upper()) + 1) if match else value_of(plain(text))
+
+
+def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
+    """Yield name, value and line of each option among the words of a command: --NAME=VALUE or --NAME VALUE."""
+    for (word, line), (following, _) in pairwise([*words, ("", 0)]):
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            yield name, value if equals else "" if following.startswith("-") else following, line

@@ -23,7 +23,7 @@ from poolsize.pool_config.libraries.python import (
     SQLALCHEMY,
     TORTOISE,
 )
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,21 @@ WAIT_LIMIT = "WAIT_LIMIT_SECONDS"
 
 def python_pools(text: str) -> list[FilePool]:
     """Return the pools of Python source. Raises BadInput for a text that is not Python."""
+    return _Source(_parsed(text)).pools()
+
+
+def _parsed(text: str) -> ast.Module:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError) as error:
         raise BadInput(f"no Python: {error}") from None
-    return _Source(tree).pools()
+
+
+def assigned_in(text: str, name: str) -> FileSetting | None:
+    """Return what Python source assigns to a name; None without that. Raises BadInput for a text that is not Python."""
+    names = Names(_parsed(text))
+    node = names.of_module(name)
+    return None if node is None else FileSetting(name, ast.unparse(node), Values(names).value(node), node.lineno)
 
 
 class _Source:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +10,10 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.kinds import KINDS, is_likely, may_have_pools, reader
+from poolsize.pool_config.files.containers import Found
+from poolsize.pool_config.files.kinds import KINDS, found_in, is_likely, may_have_pools, reader
 from poolsize.pool_config.libraries import LIBRARIES
-from poolsize.pool_config.pool import FilePool, FileSetting
+from poolsize.pool_config.pool import Count, FilePool, FileSetting
 
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD = 100, 20
@@ -23,17 +24,22 @@ MOST_FILES = 100_000
 LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", "vendor"}
 """Folders whose files are generated, or those of libraries. Hidden folders are left out, too."""
 
-_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
+_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...]]
 """The fields of a FilePool, its library by its title."""
 
 
 @dataclass(frozen=True)
 class PoolFile:
-    """What a file configures. pools: the first pools, not empty. more: the number of further pools."""
+    """What a file configures.
+
+    pools: the first pools; none for a file that has counts only. more: the number of further pools. counts: the numbers
+    of instances and processes that it states.
+    """
 
     path: Path
     pools: tuple[FilePool, ...]
     more: int
+    counts: tuple[Count, ...] = ()
 
 
 class NoPools(BadInput):
@@ -64,10 +70,10 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
                     raise
                 if not (is_folder and has_no_pools):
                     errors.append(error)
-    if not files:
+    if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
-            raise errors[0]
+            raise errors[0] if errors else NoPools(_without_pools(paths[0]))
         raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
     return files, errors
 
@@ -91,23 +97,28 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     raw = content(path, MOST_BYTES)
     if reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    no_pools = NoPools(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
     if not (is_named or may_have_pools(raw, path.name)):
-        raise no_pools
-    number, pools = parsed(lambda: _first(_pools_in(raw, path.name)), tuple[int, tuple[_Pool, ...]], str(path))
-    if not pools:
-        raise no_pools
-    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools))
+        raise NoPools(_without_pools(path))
+    number, pools, counts = parsed(
+        lambda: _first(found_in(_text(raw), path.name)), tuple[int, tuple[_Pool, ...], tuple[Count, ...]], str(path)
+    )
+    if not pools and not counts:
+        raise NoPools(_without_pools(path))
+    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools), counts)
 
 
-def _pools_in(raw: bytes, file_name: str) -> Sequence[FilePool]:
-    text = raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-    pools_of = reader(file_name, text)
-    return pools_of(text) if pools_of else []
+def _without_pools(path: Path) -> str:
+    return f"{path} has no settings of a pool that poolsize knows: name the file that has them"
 
 
-def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
-    """Return the number of pools, and the first ones as values of JSON, with texts short enough to be shown."""
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _first(found: Sequence[Found]) -> tuple[int, list[Any], list[Any]]:
+    """Return the number of pools, and the first pools and counts as values of JSON, with texts short enough to show."""
+    pools = [each for each in found if isinstance(each, FilePool)]
+    counts = [replace(each, workload=_short(each.workload)) for each in found if isinstance(each, Count)]
     first = []
     for pool in pools[:MOST_POOLS]:
         title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
@@ -116,8 +127,10 @@ def _first(pools: Sequence[FilePool]) -> tuple[int, list[Any]]:
                 f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool: the "
                 "file is not a configuration, or is damaged"
             )
-        first.append((title, _short(pool.place), settings, list(map(_cut, pool.unread)), pool.complete))
-    return len(pools), first
+        unread, elsewhere = list(map(_cut, pool.unread)), list(map(_cut, pool.elsewhere[:MOST_UNREAD]))
+        workload = _short(pool.workload)
+        first.append((title, _short(pool.place), settings, unread, pool.complete, workload, elsewhere))
+    return len(pools), first, [{**asdict(each), "setting": _cut(each.setting)} for each in counts[:MOST_POOLS]]
 
 
 def _cut(setting: FileSetting) -> dict[str, Any]:

@@ -6,6 +6,8 @@ from poolsize.pool_config.pool import Value
 
 PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
 """Of Spring: ${NAME:default}; the default may have further colons."""
+REFERENCE = re.compile(r"\$(?:\{\w{1,120}(?::?-(?P<default>[^{}$]{0,200}))?\}|\(\w{1,120}\)|\w{1,120})")
+"""Of Compose and shells, ${NAME:-default} and $NAME, and of Kubernetes, $(NAME)."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""
 DURATION = re.compile(r"(?P<number>\d{1,12})(?P<unit>ms|s|m|h|d)")
@@ -39,3 +41,16 @@ def templated_value(text: str) -> Value:
     if match := IN_TEMPLATE.fullmatch(text.strip()):
         return int(match["default"])
     return None if not text or re.search(r"[{}$#%@<]|__", text) else value_of(text)
+
+
+def plain(text: str) -> str:
+    """Return a text with references in Spring's form: ${NAME:-5} as ${NAME:5}, $NAME and $(NAME) as ${NAME}."""
+    return REFERENCE.sub(
+        lambda match: "${X}" if match["default"] is None else f"${{X:{match['default']}}}", text.replace("$$", "")
+    )
+
+
+def number_from(text: str) -> int | None:
+    """Return the whole number from 1 on of a text; None for another text, or a number that is not in the file."""
+    value = value_of(plain(text))
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None

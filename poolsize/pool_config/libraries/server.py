@@ -26,3 +26,20 @@ SERVER = Library(
         "thread_pool_size": None,
     },
 )  # fmt: skip
+
+
+def _status(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+    if pool.number("Connection_errors_max_connections") > 0:
+        yield findings.ServerRefused(int(pool.number("Connection_errors_max_connections")))
+    yield findings.ServerCounters({name: int(pool.number(name)) for name in pool.settings})
+
+
+STATUS = Library(
+    "the server's counters",
+    "",
+    _status,
+    dict.fromkeys(
+        ("Threads_connected", "Threads_running", "Max_used_connections", "Connection_errors_max_connections",
+         "Aborted_connects", "Aborted_clients", "Connections", "Uptime")
+    ),
+)  # fmt: skip

@@ -1,0 +1,200 @@
+"""YAML of Kubernetes, Docker Compose and Helm -> pools, server settings, and the numbers of instances and processes."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import yaml
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.documents import yaml_documents, yaml_pools
+from poolsize.pool_config.files.environment import NAME, environment_pools, option_entries
+from poolsize.pool_config.files.instances import WORKLOADS, Fields, has_values, instance_counts, is_service, kind_of
+from poolsize.pool_config.files.keys import Entry
+from poolsize.pool_config.files.launch import process_counts, split_words
+from poolsize.pool_config.files.nodes import Text, fields_of, items_of, text_at, text_of, texts_in
+from poolsize.pool_config.files.option_file import command_options, server_settings
+from poolsize.pool_config.libraries.server import SERVER
+from poolsize.pool_config.pool import Count, FilePool, FileSetting
+
+Found = FilePool | Count
+Read = Callable[[str, str], Sequence[Found]]
+"""The reader of an embedded file: its text and name -> what is in it."""
+SERVERS = re.compile(
+    r"(?:\$\{\w{1,100}:?-)?(?:[\w.:-]{1,100}/){0,8}(?:mysql|mariadb|percona)(?:-server)?(?:-galera)?(?:[:@][^/]{0,100})?"
+)
+"""Images of the server."""
+CONFIGS = {"ConfigMap", "Secret"}
+FILE_NAME = re.compile(r"[\w./-]{1,100}\.[A-Za-z]{2,10}|\.env")
+OPTION_FILE = re.compile(r"^\[(?:mysqld|mariadb)\]", re.MULTILINE)
+
+
+class Part(NamedTuple):
+    """What a node is part of. workload: as in Count. name: for people."""
+
+    workload: str
+    name: str
+
+
+def yaml_found(text: str, read: Read) -> list[Found]:
+    """Return what a YAML file has: pools of Spring Boot, and those and the counts of containers.
+
+    Raises BadInput for a text that is not YAML.
+    """
+    try:
+        documents = yaml_documents(text)
+    except BadInput as error:
+        if "{{" in text:
+            raise BadInput("this is a template, not YAML: check what `helm template` writes") from None
+        raise error from None
+    found: list[Found] = list(yaml_pools(documents))
+    owners = {name: workload for document in documents for name, workload in _owners(document, "")}
+    configs = {text_at(document, "metadata", "name") for document in documents if _is_config(fields_of(document))}
+    walk = _Walk(read, owners, configs)
+    for document in documents:
+        found += walk.of(document, (), Part("", ""))
+    return found
+
+
+def _is_config(fields: Fields) -> bool:
+    return kind_of(fields) in CONFIGS
+
+
+def _owners(node: yaml.Node, workload: str) -> Iterator[tuple[str, str]]:
+    """Yield the name of each ConfigMap and Secret that a workload names, with the workload's name."""
+    fields = fields_of(node)
+    if kind_of(fields) in WORKLOADS:
+        workload = text_at(node, "metadata", "name")
+    for key, child in fields.items():
+        if key in {"configMapRef", "configMap", "secretRef", "configMapKeyRef"} and workload:
+            yield text_at(child, "name"), workload
+        yield from _owners(child, workload)
+    for item in items_of(node):
+        yield from _owners(item, workload)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """The search of a file.
+
+    owners: name of a ConfigMap or Secret -> the workload that names it. configs: the names of those in the file.
+    """
+
+    read: Read
+    owners: Mapping[str, str]
+    configs: Set[str]
+
+    def of(self, node: yaml.Node, path: tuple[str, ...], part: Part) -> Iterator[Found]:
+        """Yield what is in a node. path: its keys. part: that contains it."""
+        fields = fields_of(node)
+        if fields:
+            part = self._part(fields, path, part)
+            yield from instance_counts(fields, path, part.workload)
+            yield from self._container(fields, part)
+            yield from _server(fields)
+        yield from environment_pools(list(_environment(node)), part.name, part.workload)
+        for key, child in fields.items():
+            if not (key.startswith("x-") and not path) and key not in {"initContainers", "env", "environment"}:
+                yield from self._embedded(key, child, part)
+                yield from self.of(child, (*path, key), part)
+        for item in items_of(node):
+            yield from self.of(item, path, part)
+
+    def _part(self, fields: Fields, path: tuple[str, ...], part: Part) -> Part:
+        name = text_at(fields.get("metadata"), "name")
+        if kind_of(fields) in WORKLOADS:
+            return Part(name, name)
+        if _is_config(fields):
+            return Part(self.owners.get(name, ""), name)
+        if is_service(path):
+            return Part(path[1], path[1])
+        return Part(".".join(path), ".".join(path)) if path and has_values(fields) else part
+
+    def _container(self, fields: Fields, part: Part) -> Iterator[Found]:
+        """Yield the pools and processes of a container: in its variables and its command."""
+        words = split_words(_command(fields))
+        yield from process_counts(words, part.workload)
+        variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
+        elsewhere = tuple(self._elsewhere(fields))
+        for found in environment_pools([*variables, *option_entries(words)], part.name, part.workload):
+            yield replace(found, elsewhere=elsewhere) if isinstance(found, FilePool) else found
+
+    def _elsewhere(self, fields: Fields) -> Iterator[FileSetting]:
+        """Yield the statements of a container that name further variables, which are not in this file."""
+        for source in items_of(fields.get("envFrom")):
+            for reference in fields_of(source).values():
+                name = text_of(fields_of(reference).get("name"))
+                if name and name.text not in self.configs:
+                    yield FileSetting("envFrom", name.text, None, name.line)
+        for text in texts_in(fields.get("env_file")):
+            yield FileSetting("env_file", text.text, None, text.line)
+
+    def _embedded(self, name: str, node: yaml.Node, part: Part) -> Iterator[Found]:
+        """Yield what an embedded file has, with the lines of the outer file."""
+        text = text_of(node)
+        if text is None or not (text.is_block or "\n" in text.text):
+            return
+        if not FILE_NAME.fullmatch(name):
+            name = "my.cnf" if OPTION_FILE.search(text.text) else ""
+        try:
+            found = self.read(text.text, name)
+        except BadInput as error:
+            raise BadInput(f"{name}, which begins at line {text.line}: {error}") from None
+        for each in found:
+            moved = _moved(each, text)
+            owned = replace(moved, workload=moved.workload or part.workload)
+            yield replace(owned, place=_within(part.name, name, owned)) if isinstance(owned, FilePool) else owned
+
+
+def _within(part: str, name: str, pool: FilePool) -> str:
+    return ", ".join(filter(None, (pool.place, name, part)))
+
+
+def _command(fields: Fields) -> list[tuple[str, int]]:
+    """Return the words of a container's command with their lines."""
+    return [(each.text, each.line) for key in ("entrypoint", "command", "args") for each in texts_in(fields.get(key))]
+
+
+def _environment(node: yaml.Node | None) -> Iterator[Entry]:
+    """Yield the variables of a mapping with NAME: VALUE, or of a list with NAME=VALUE or a name and a value each."""
+    for name, child in fields_of(node).items():
+        if NAME.fullmatch(name) and (text := text_of(child)):
+            yield Entry((name,), text.text, text.line)
+    for item in items_of(node):
+        fields, text = fields_of(item), text_of(item)
+        name_text, value = text_of(fields.get("name")), text_of(fields.get("value"))
+        if text and "=" in text.text and not text.text.startswith("-"):
+            name, _, assigned = text.text.partition("=")
+            yield Entry((name,), assigned, text.line)
+        elif name_text and value:
+            yield Entry((name_text.text,), value.text, value.line)
+        elif name_text and "valueFrom" in fields:
+            yield Entry((name_text.text,), "${valueFrom}", name_text.line)
+
+
+def _server(fields: Fields) -> Iterator[FilePool]:
+    """Yield the settings of a server in the command of its container, or in the variable of Bitnami's images."""
+    image = text_at(fields.get("image"))
+    if SERVERS.fullmatch(image):
+        variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
+        flags = [(each.text, each.line) for each in variables if each.path[0].endswith("_EXTRA_FLAGS")]
+        settings = server_settings(list(command_options(split_words([*_command(fields), *flags]))))
+        if settings:
+            yield FilePool(SERVER, f"command of {image}", settings)
+
+
+def _moved(found: Found, text: Text) -> Found:
+    """Return what an embedded file has with the lines of the outer file."""
+
+    def moved(setting: FileSetting) -> FileSetting:
+        return replace(setting, line=text.line + setting.line if text.is_block else text.line)
+
+    if isinstance(found, Count):
+        return replace(found, setting=moved(found.setting))
+    return replace(
+        found,
+        settings={name: moved(setting) for name, setting in found.settings.items()},
+        unread=tuple(map(moved, found.unread)),
+        elsewhere=tuple(map(moved, found.elsewhere)),
+    )

@@ -1,0 +1,363 @@
+"""`poolsize config --check` on containers: pools in variables and embedded files, the server, and the instances."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.reading import read_pools
+from tests.conftest import Command
+
+SIZE = "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE"
+CONFIG_MAP = f"""\
+apiVersion: v1
+kind: ConfigMap
+metadata: {{name: card-config}}
+data:
+  {SIZE}: "20"
+  SPRING_DATASOURCE_HIKARI_MAXLIFETIME: "900000"
+  DB_POOL_SIZE: "77"
+  application-prod.yml: |
+    # of the application
+    spring:
+      datasource.hikari.maximum-pool-size: 30
+  my.cnf: |
+    [mysqld]
+    max_connections = 500
+"""
+DEPLOYMENT = f"""\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: shop}}
+spec:
+  replicas: 4
+  template:
+    spec:
+      containers:
+        - name: app
+          image: shop:1
+          args: [gunicorn, -w, "2", shop.wsgi]
+          env:
+            - {{name: {SIZE}, value: "5"}}
+            - {{name: SPRING_DATASOURCE_HIKARI_MINIMUM_IDLE, valueFrom: {{secretKeyRef: {{name: s, key: idle}}}}}}
+          envFrom:
+            - configMapRef: {{name: elsewhere}}
+"""
+AUTOSCALER = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: hpa}
+spec: {minReplicas: 2, maxReplicas: 8, scaleTargetRef: {kind: Deployment, name: shop}}
+"""
+COMPOSE = f"""\
+x-java: &java
+  {SIZE}: ${{POOL:-40}}
+services:
+  db:
+    image: mysql:8.0
+    command: --max_connections=100 --wait_timeout=3600
+  app:
+    image: shop
+    deploy: {{replicas: 4}}
+    environment:
+      <<: *java
+      SPRING_DATASOURCE_URL: jdbc:mysql://user:secret@db:3306/shop
+"""
+VALUES = f"""\
+replicaCount: 3
+autoscaling: {{enabled: true, maxReplicas: 6}}
+extraEnvVars:
+  - name: {SIZE}
+    value: "10"
+mysql:
+  replicaCount: 2
+  primary:
+    configuration: |-
+      [mysqld]
+      max_connections=200
+"""
+
+
+def checked(run: Command, *words: str) -> dict[str, Any]:
+    done = run("config", "--check", *words, "--json")
+    assert done.returncode in {0, 3}, done.stderr
+    values: dict[str, Any] = json.loads(done.stdout)
+    assert "secret" not in done.stdout
+    return values
+
+
+def test_variables_and_embedded_files_of_kubernetes_have_the_outer_lines(tmp_path: Path) -> None:
+    (tmp_path / "config.yml").write_text(CONFIG_MAP)
+    found = [
+        {name: (each.value, each.line) for name, each in pool.settings.items()}
+        for pool in read_pools(tmp_path / "config.yml").pools
+    ]
+    assert {"maximumPoolSize": (20, 5), "maxLifetime": (900_000, 6)} in found
+    assert {"maximumPoolSize": (30, 11)} in found
+    assert {"max_connections": (500, 14)} in found
+    assert len(found) == 3
+
+
+def test_the_replicas_of_a_deployment_multiply_its_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "shop.yml").write_text(DEPLOYMENT)
+    values = checked(poolsize_here, "shop.yml")
+    assert (values["connections"], values["connections_in_deploy"]) == (40, 50)  # 4 x 2 x 5, and 25 % more instances
+    assert [(each["kind"], each["number"], each["line"]) for each in values["counts"]] == [
+        ("instances", 4, 5), ("processes", 2, 11)
+    ]  # fmt: skip
+    codes = {each["code"] for each in values["files"][0]["pools"][0]["findings"]}
+    assert codes == {"pool_not_followed", "pool_elsewhere"}
+    text = poolsize_here("config", "--check", "shop.yml").stdout
+    assert "instances of shop: 4 (shop.yml, line 5: replicas)" in text
+    assert "envFrom elsewhere is not followed" in " ".join(text.split())
+    for words, connections in ((("--instances=1",), 10), (("--processes=1",), 20), (("--surge=0%",), 40)):
+        assert checked(poolsize_here, "shop.yml", *words)["connections"] == connections
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "in_deploy"),
+    [
+        ("spec:\n  replicas", "spec:\n  strategy: {type: Recreate}\n  replicas", 40),
+        ("spec:\n  replicas", "spec:\n  strategy: {rollingUpdate: {maxSurge: 2}}\n  replicas", 60),
+        ("spec:\n  replicas", "spec:\n  strategy: {rollingUpdate: {maxSurge: 100%}}\n  replicas", 80),
+        ("kind: Deployment", "kind: StatefulSet", 40),
+    ],
+)
+def test_the_deployment_says_how_many_instances_a_deploy_adds(
+    poolsize_here: Command, tmp_path: Path, old: str, new: str, in_deploy: int
+) -> None:
+    (tmp_path / "shop.yml").write_text(DEPLOYMENT.replace(old, new))
+    assert checked(poolsize_here, "shop.yml")["connections_in_deploy"] == in_deploy
+
+
+def test_the_autoscalers_maximum_counts_also_from_another_file(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "shop.yml").write_text(DEPLOYMENT)
+    (tmp_path / "hpa.yml").write_text(AUTOSCALER)
+    assert checked(poolsize_here, ".")["connections_in_deploy"] == 100
+    (tmp_path / "hpa.yml").write_text(AUTOSCALER.replace("name: shop", "name: other"))
+    assert checked(poolsize_here, ".")["connections_in_deploy"] == 50
+
+
+def test_compose_has_the_server_and_the_replicas(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "compose.yml").write_text(COMPOSE)
+    values = checked(poolsize_here, "compose.yml")
+    assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (160, 160, 90)
+    assert not values["limit_is_default"]
+    as_list = COMPOSE.replace("      <<: *java\n", f"      - {SIZE}=40\n").replace(
+        "      SPRING_DATASOURCE_URL: ", "      - SPRING_DATASOURCE_URL="
+    )
+    words = "command: [mysqld, --max-connections, '${MOST:-100}']"
+    (tmp_path / "compose.yml").write_text(as_list.replace("command: --max_connections=100 --wait_timeout=3600", words))
+    values = checked(poolsize_here, "compose.yml")
+    assert (values["connections"], values["limit"]) == (160, 90)
+
+
+def test_the_recommendation_is_for_the_instances_of_the_file(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "compose.yml").write_text(COMPOSE)
+    values = checked(poolsize_here, "compose.yml", "--size=32", "--max-connections=1000")
+    (pool,) = [each for each in values["files"][0]["pools"] if each["library"] == "HikariCP"]
+    assert [each["recommended"] for each in pool["differences"] if each["name"] == "maximumPoolSize"] == [8]
+
+
+def test_a_deployment_replaces_the_pool_of_the_applications_file(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text("spring.datasource.hikari.maximum-pool-size: 50\n")
+    (tmp_path / "shop.yml").write_text(DEPLOYMENT)
+    assert checked(poolsize_here, ".")["connections"] == 40
+
+
+def test_values_of_a_chart(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "values.yaml").write_text(VALUES)
+    values = checked(poolsize_here, "values.yaml")
+    assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (30, 80, 190)
+    (tmp_path / "values.yaml").write_text(VALUES.replace("enabled: true", "enabled: false"))
+    assert checked(poolsize_here, "values.yaml")["connections_in_deploy"] == 40
+
+
+def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "db.py").write_text("create_engine(u, pool_size=5, max_overflow=0, pool_recycle=1800)\n")
+    (tmp_path / "gunicorn.conf.py").write_text("workers = 4\nthreads = 8\n")
+    values = checked(poolsize_here, ".")
+    assert (values["connections"], values["counts"][0]["number"]) == (20, 4)
+    (tmp_path / "Procfile").write_text("web: gunicorn -w 3 app\n")
+    assert checked(poolsize_here, ".")["connections"] == 5
+    text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
+    assert "processes of web: 3 (Procfile, line 1: -w)" in text
+    assert "give --instances or --processes" in text
+    assert checked(poolsize_here, ".", "--processes=3")["connections"] == 15
+
+
+def test_workloads_with_different_instances_are_summed(poolsize_here: Command, tmp_path: Path) -> None:
+    second = DEPLOYMENT.replace("name: shop}", "name: jobs}").replace("replicas: 4", "replicas: 12")
+    (tmp_path / "all.yml").write_text(f"{DEPLOYMENT}---\n{second}")
+    values = checked(poolsize_here, "all.yml")
+    assert (values["connections"], values["connections_in_deploy"]) == (160, 200)
+    assert (
+        "All pools together may open 160 connections, and 200 in a rolling deploy." in values["problems"][-1]["message"]
+    )
+    assert checked(poolsize_here, "all.yml", "--max-connections=210")["problems"][-1]["severity"] == "reason"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "size"),
+    [
+        (".env", f"export {SIZE}='12' # most\nDB_PASSWORD=secret\n", 12),
+        ("prod.env", f"{SIZE}=${{POOL:-13}}\n", 13),
+        (".env", f"{SIZE}=$POOL\n", None),
+        (".env", "JAVA_OPTS=-Xmx1g -Dspring.datasource.hikari.maximum-pool-size=14\n", 14),
+        (
+            "a.yml",
+            "services: {a: {image: b, command: java -jar a.jar --spring.datasource.hikari.maximumPoolSize=15}}",
+            15,
+        ),
+    ],
+)
+def test_variables_in_other_places(tmp_path: Path, name: str, text: str, size: int | None) -> None:
+    (tmp_path / name).write_text(text)
+    (pool,) = read_pools(tmp_path / name).pools
+    assert pool.value("maximumPoolSize") == size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"services: {{a: {{environment: {{{SIZE}: 9, SPRING_DATASOURCE_URL: 'jdbc:postgresql://db/a'}}}}}}",
+        f"services: {{a: {{environment: {{{SIZE}: 9, SPRING_DATASOURCE_DRIVER_CLASS_NAME: org.h2.Driver}}}}}}",
+        "services: {a: {image: 'postgres:16', command: --max_connections=9}}",
+        "data: {DB_POOL_SIZE: '9'}",
+    ],
+)
+def test_other_databases_and_own_names_are_no_pools(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yml").write_text(text)
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "a.yml")
+
+
+def test_a_template_of_helm_is_named(tmp_path: Path) -> None:
+    (tmp_path / "deployment.yaml").write_text("spec:\n  {{- if .Values.x }}\n  replicas: {{ .Values.n }}\n")
+    with pytest.raises(BadInput, match="this is a template, not YAML: check what `helm template` writes"):
+        read_pools(tmp_path / "deployment.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("[mysqld]\nmax-connections=2K\nwait_timeout=\"60\" # short\n",
+         [{"max_connections": 2048, "wait_timeout": 60}]),
+        ("[mysqld]\nset-variable = max_connections=32000\nskip-locking\n", [{"max_connections": 32_000}]),
+        ("[mysqld]\nloose_thread_pool_size = 16\nloose-back_log = 1k\n", [{"thread_pool_size": 16, "back_log": 1024}]),
+        ("[mysqld]\nmax_connections=1\n[mysqld-8.0]\nmax_connections=2\nmax_connections=3\n",
+         [{"max_connections": 1}, {"max_connections": 3}]),
+        ("[mysqld1]\nmax_connections=4\n[mysqld2]\nmax_connections=5\n",
+         [{"max_connections": 4}, {"max_connections": 5}]),
+        ("[mysqld_safe]\nmax_connections=4\n[mysql.server]\nwait_timeout=5\n[server]\nback_log=6\n", [{"back_log": 6}]),
+    ],
+)  # fmt: skip
+def test_an_option_file(tmp_path: Path, text: str, settings: list[dict[str, Any]]) -> None:
+    (tmp_path / "my.ini").write_text(text)
+    pools = read_pools(tmp_path / "my.ini").pools
+    assert [{name: each.value for name, each in pool.settings.items()} for pool in pools] == settings
+
+
+def test_an_included_folder_is_named(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "my.cnf").write_text("# Debian\n!includedir /etc/mysql/conf.d/\n")
+    (problem,) = checked(poolsize_here, "my.cnf")["problems"]
+    assert problem["message"].startswith("!includedir /etc/mysql/conf.d/ is not followed.")
+    assert problem["line"] == 2
+
+
+STATUS = {"Connection_errors_max_connections": 5321, "Max_used_connections": 501, "Threads_connected": 340,
+          "Connections": 86_400, "Uptime": 8640}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "row",
+    ["| {:<40} | {:<6} |", "{}\t{}", '"{}","{}"', "{},{}", "*** 1. row ***\nVariable_name: {}\n        Value: {}"],
+)
+def test_the_servers_status_as_text(poolsize_here: Command, tmp_path: Path, row: str) -> None:
+    lines = [row.format(name, value) for name, value in {"Variable_name": "Value", **STATUS}.items()]
+    (tmp_path / "status.txt").write_text("\n".join([*lines, row.format("max_connections", 500)]))
+    values = checked(poolsize_here, "status.txt")
+    counters, server = values["files"][0]["pools"]
+    assert {name: each["value"] for name, each in counters["settings"].items()} == STATUS
+    assert server["settings"]["max_connections"]["value"] == 500
+    assert values["limit"] == 490
+    (warning,) = counters["warnings"]
+    assert warning.startswith("The server refused 5,321 connections since its start")
+    (reason,) = counters["reasons"]
+    assert reason == "Connections open now: 340. Most open at the same time: 501. New connections: 10/s."
+
+
+PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]]], ...] = (
+    ("infiniflow/ragflow: docker/docker-compose-base.yml", "compose.yml",
+     ("services:\n  mysql:\n    image: mysql:8.0.39\n    command:\n      --max_connections=1000\n      "
+     "--tls_version=\"TLSv1.2\"\n      --init-file /data/init.sql\n  redis:\n    image: valkey/valkey:8\n    "
+     "command: redis-server --requirepass ${PASSWORD}\n"), [1000], []),
+    ("zabbix/zabbix-docker: compose_databases.yaml", "compose.yaml",
+     ("services:\n mysql-server:\n  image: \"${MYSQL_IMAGE}:${TAG}\"\n"
+     "  command: [mysqld, --character-set-server=utf8mb4]\n"),
+     None, []),
+    ("apache/fineract: config/docker/compose/mariadb.yml", "mariadb.yml",
+     ("services:\n  mariadb:\n    image: mariadb:12.2\n    env_file: ['${PWD}/mysql.env']\n    healthcheck:\n"
+     "      test: [CMD, healthcheck.sh, --su-mysql]\n"), None, []),
+    ("mozhno-dev/mozhno: documentation, docker-compose.yml", "compose.yml",
+     ("services:\n  mozhno:\n    image: ghcr.io/mozhno-dev/mozhno:latest\n    environment:\n"
+     "      SPRING_DATASOURCE_URL: "
+     f"jdbc:postgresql://postgres:5432/flags\n      {SIZE}: '30'\n"), None, []),
+    ("johnleylorvil/psychic-octo-invention: Procfile", "Procfile",
+     ("web: gunicorn config.wsgi:application --bind 0.0.0.0:$PORT --workers 3 --timeout 120\n"
+     "worker: celery -A config worker --loglevel=info --max-tasks-per-child=50\n"), [], [("processes", 3)]),
+    ("vandorjw/flask_worker_app: flask/gunicorn_config.py", "gunicorn_config.py",
+     "bind = '0.0.0.0:5000'\nbacklog = 512\nworkers = 10\nworker_class = 'gthread'\n", [], [("processes", 10)]),
+    ("ruthlessPuppy/infinita_progressus: backend/gunicorn.conf.py", "gunicorn.conf.py",
+     "bind = \"0.0.0.0:8000\"\nworkers = 4\nthreads = 8\nworker_class = \"gthread\"\n", [], [("processes", 4)]),
+    ("unmade/shelf-back: gunicorn_conf.py", "gunicorn_conf.py",
+     ("import multiprocessing, os\ncores = multiprocessing.cpu_count()\nif os.getenv('W'):\n"
+     "    web = int(os.getenv('W'))\n"
+     "else:\n    web = max(int(cores * 1.0), 2)\nworkers = web\n"), [], [("processes", None)]),
+    ("nacos-group/nacos-k8s: deploy/nacos/nacos-quick-start.yaml", "nacos.yaml",
+     ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: nacos-cm}\n"
+     "data: {mysql.host: mysql, mysql.port: '3306'}\n---\n"
+     "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: nacos}\nspec:\n  replicas: 3\n  template:\n    spec:\n"
+     "      containers:\n        - image: nacos/nacos-server:latest\n"
+     "          env: [{name: NACOS_REPLICAS, value: '3'}]\n"),
+     [], [("instances", 3)]),
+    ("bitnami/charts: bitnami/mysql/values.yaml", "values.yaml",
+     ("architecture: standalone\nprimary:\n  command: []\n  configuration: |-\n    [mysqld]\n    skip-name-resolve\n"
+     "    max_allowed_packet=16M\n    bind-address=0.0.0.0\n\n    [client]\n    port=3306\n"
+     "  extraEnvVars: []\n"), None, []),
+    ("100-hours-a-week/13-Cafeboo-BE: k8s/deployment.yaml", "deployment.yaml",
+     ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: cafeboo-back}\nspec:\n  replicas: 1\n"
+     "  template:\n    spec:\n"
+     "      containers:\n        - image: registry/cafeboo-back:latest\n          envFrom:\n"
+     "            - configMapRef: "
+     "{name: cafeboo-config}\n"), [], [("instances", 1)]),
+    ("percona/percona-toolkit: t/pt-mysql-summary/samples/mysql-status-002.txt", "status.txt",
+     ("Aborted_clients\t1\nCompression\tOFF\nConnections\t245\nMax_used_connections\t4\nNdb_config_from_host\t\n"
+     "Slave_running\tOFF\nThreads_connected\t1\nThreads_running\t1\nUptime\t7737\n"), [4], []),
+    ("percona/percona-toolkit: t/pt-mysql-summary/samples/mysql-variables-pt-2322", "variables.txt",
+     ("back_log\t151\nbind_address\t*\nmax_connect_errors\t100\nmax_connections\t151\nmax_user_connections\t0\n"
+     "mysqlx_max_connections\t100\nmysqlx_wait_timeout\t28800\nwait_timeout\t28800\n"), [151], []),
+)  # fmt: skip
+"""Facts of public files, written anew: source, name, text, sizes of pools and servers (None without), and numbers."""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sizes", "counts"), [each[1:] for each in PUBLIC], ids=[each[0] for each in PUBLIC]
+)
+def test_a_public_file(
+    tmp_path: Path, name: str, text: str, sizes: list[int] | None, counts: list[tuple[str, int | None]]
+) -> None:
+    (tmp_path / name).write_text(text)
+    if sizes is None:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            read_pools(tmp_path / name)
+        return
+    file = read_pools(tmp_path / name)
+    names = ("maximumPoolSize", "max_connections", "Max_used_connections")
+    assert [pool.settings[size].value for pool in file.pools for size in names if size in pool.settings] == sizes
+    assert [(count.kind, count.setting.value) for count in file.counts] == counts
