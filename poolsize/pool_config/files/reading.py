@@ -16,6 +16,7 @@ from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
+from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import FilePool, FileSetting
 
@@ -50,12 +51,13 @@ READERS = {
     ".json": json_pools,
     ".cnf": server_pools,
     ".ini": server_pools,
+    ".xml": xml_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
 """In the names of JSON files of a folder that may have pools: others are data."""
 ENDINGS = {*READERS, ".properties"}
-KINDS = "Spring Boot YAML, .properties, Python, Go, JavaScript, TypeScript, JSON, or my.cnf"
+KINDS = "YAML, .properties, XML, Java, Python, Go, JavaScript, TypeScript, JSON, or my.cnf"
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool]
 """The fields of a FilePool, its library by its title."""

@@ -1,11 +1,11 @@
 """The table of libraries: the names, defaults and limits of their settings, and what is wrong with a pool of each."""
 
-from poolsize.pool_config.libraries import go, java, node, python, server
+from poolsize.pool_config.libraries import go, java, java_frameworks, node, python, server
 from poolsize.pool_config.pool import Library
 
 LIBRARIES = {
     each.title: each
-    for module in (java, python, go, node, server)
+    for module in (java, java_frameworks, python, go, node, server)
     for each in vars(module).values()
     if isinstance(each, Library)
 }
