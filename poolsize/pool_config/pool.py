@@ -103,3 +103,7 @@ class FilePool:
     def has(self, setting: str) -> bool:
         """Return whether the file has a setting."""
         return setting in self.settings
+
+    def is_unknown(self, setting: str) -> bool:
+        """Return whether the file has a setting and not its value."""
+        return setting in self.settings and self.settings[setting] in self.not_followed

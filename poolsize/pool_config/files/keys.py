@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 
 from poolsize.pool_config.files.databases import is_other_database
 from poolsize.pool_config.files.entries import Entry
-from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of
+from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.java import HIKARICP
-from poolsize.pool_config.libraries.java_frameworks import R2DBC
+from poolsize.pool_config.libraries.java import DRUID, HIKARICP
+from poolsize.pool_config.libraries.java_frameworks import HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
@@ -56,7 +56,7 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
         for place in places
         if not is_other_database(place.source, groups)
     ]
-    return [_in_view(pool, entries) for pool in _without_old(pools)]
+    return [_in_view(pool, entries) for pool in _without_unused(pools)]
 
 
 def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
@@ -120,10 +120,12 @@ def _by_source(
     parent, segment = prefix[:-1], prefix[-1:]
     if parent[-1:] == ("dynamic",):
         sources = [each for each in groups if each[:-1] == (*parent, "datasource") and _has_url(groups[each])]
+    elif prefix == ("dataSourceCommon",):
+        sources, segment = [each for each in groups if each[:-1] == ("dataSources",)], ()
     elif len(prefix) > 4 and prefix[-4] == "dynamic" and prefix[:-3] + segment in pools:
         return []  # a source's own settings, which its shared pool has
     else:
-        sources = [each for each in groups if each[:-1] == prefix and segment[:1] != () and _has_url(groups[each])]
+        sources = [each for each in groups if each[:-1] == prefix and segment and _has_url(groups[each])]
         sources = sources if len(sources) > 1 else []
     if not sources:
         return [Place(library, prefix, settings, prefix)]
@@ -131,22 +133,35 @@ def _by_source(
     return [
         Place(library, (*source, *segment), settings + tuple(groups[own[source]] if own[source] else ()), source)
         for source in sources
-        if not own[source] or own[source][-1:] == segment
+        if (own[source][-1:] == segment if own[source] else _shares(library, parent, groups[source], pools))
     ]
+
+
+def _shares(library: Library, parent: tuple[str, ...], source: Sequence[Entry], pools: set[tuple[str, ...]]) -> bool:
+    """Return whether a source has the pool of a library with global settings: Druid's where several libraries have."""
+    named = named_library(source)
+    return library is named if named else library is DRUID or (*parent, "druid") not in pools
 
 
 def _has_url(group: Sequence[Entry]) -> bool:
     return any(normalized(entry.path[-1]) in {"url", "jdbcurl"} and entry.text.strip() for entry in group)
 
 
-def _without_old(pools: Sequence[FilePool]) -> list[FilePool]:
-    """Return the pools; settings directly below spring.datasource are unread where another place has the pool's."""
+def _without_unused(pools: Sequence[FilePool]) -> list[FilePool]:
+    """Return the pools without such as another pool replaces.
+
+    Settings directly below spring.datasource are unread where a place below has a pool's. Hibernate's own pool has no
+    use where Hibernate has another.
+    """
     old = next((pool for pool in pools if pool.place == ".".join(SPRINGS)), None)
-    below = [pool for pool in pools if pool.place.startswith(".".join(SPRINGS) + ".")]
+    below = next((pool for pool in pools if pool.place.startswith(".".join(SPRINGS) + ".")), None)
+    of_hibernate = [pool for pool in pools if "hibernate" in pool.place]
+    unused = [pool for pool in of_hibernate if pool.library is HIBERNATE_POOL and len(of_hibernate) > 1]
+    kept = [pool for pool in pools if pool not in unused]
     if not old or not below:
-        return list(pools)
-    first = replace(below[0], unread=(*below[0].unread, *old.settings.values()))
-    return [first if pool is below[0] else pool for pool in pools if pool is not old]
+        return kept
+    both = replace(below, unread=(*below.unread, *old.settings.values()))
+    return [both if pool is below else pool for pool in kept if pool is not old]
 
 
 def _in_view(pool: FilePool, entries: Sequence[Entry]) -> FilePool:

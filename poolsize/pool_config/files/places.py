@@ -61,19 +61,22 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
         (parts == ["spring", "datasource", "tomcat"], _of_spring_tomcat(groups)),
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
         (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"], frameworks.R2DBC),
-        (parts[-2:] == ["hibernate", "c3p0"],
+        (parts[-1:] == ["c3p0"] and ("hibernate" in parts or any("_size" in entry.path[-1] for entry in group)),
          frameworks.SPRING_C3P0 if parts[:1] == ["spring"] else frameworks.HIBERNATE_C3P0),
         (parts[-2:] == ["hibernate", "connection"], frameworks.HIBERNATE_POOL),
         (_is_dropwizard(prefix, group), frameworks.DROPWIZARD),
         (named is not None, DBCP2 if shown is DBCP2 else named),
         (parts[-2:] == ["datasource", "properties"] and not shown, TOMCAT_JDBC),
-        (prefix[:1] == ("dataSources",) and len(prefix) == 2, frameworks.SHARDINGSPHERE),
+        ((prefix[:1] == ("dataSources",) and len(prefix) == 2) or prefix == ("dataSourceCommon",),
+         frameworks.SHARDINGSPHERE),
         (prefix[:1] == ("datasources",) and len(prefix) == 2, shown or _micronaut(group)),
     ):  # fmt: skip
         if is_place:
             return library
     segments = [SEGMENTS[part] for part in reversed(parts) if part in SEGMENTS]
-    segments += [library for name, library in SEGMENTS.items() if not prefix and name in file_name.lower()]
+    if not prefix:
+        named_so = [file_name.lower(), *(entry.path[0] for entry in group if len(entry.path) > 1)]
+        segments += [library for name, library in SEGMENTS.items() if any(name in each for each in named_so)]
     if segments:
         return segments[0]
     return shown if shown and (shown is HIKARICP or not prefix) else _of_own_code(prefix, group)
@@ -140,7 +143,8 @@ def _is_covered(prefix: tuple[str, ...], found: Set[tuple[str, ...]]) -> bool:
         each[: len(prefix)] == prefix
         or prefix[: len(each)] == each
         or (each[-2:-1] == ("dynamic",) and prefix[: len(each) - 1] == each[:-1])
-        or ("c3p0" in each and prefix[:1] == each[:1])
+        or (each == ("dataSourceCommon",) and prefix[:1] == ("dataSources",))
+        or ("hibernate" in each and prefix[:1] == each[:1])
         for each in found
     )
 

@@ -7,6 +7,7 @@ from poolsize.pool_config.libraries.rules import (
     below_least,
     closes_idle,
     in_time,
+    is_on,
     is_tested,
     known,
     no_limit,
@@ -81,7 +82,7 @@ def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
     yield from tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
-        pool.value("testConnectionOnCheckout") is True
+        is_on(pool, "testConnectionOnCheckout")
         or in_time(pool, "idleConnectionTestPeriod", 1, wait_timeout)
         or in_time(pool, "maxConnectionAge", 1, wait_timeout)
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from poolsize.pool_config import findings
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.rules import in_time, no_limit, outlives_server, tested_on_borrow
+from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, outlives_server, tested_on_borrow
 from poolsize.pool_config.pool import FilePool, Library
 
 Find = Callable[[FilePool, int], Iterator[findings.Worded]]
@@ -23,8 +23,8 @@ def _and(library: Library, record: type[findings.Worded]) -> Find:
 
 def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
-    is_checked = pool.value("checkConnectionOnBorrow") is True or (
-        pool.value("checkConnectionWhileIdle") is True and in_time(pool, "evictionInterval", 1000, wait_timeout)
+    is_checked = is_on(pool, "checkConnectionOnBorrow") or (
+        is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
     )
     yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
 
@@ -32,9 +32,7 @@ def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
 def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from no_limit(pool, "acquisitionTimeout", findings.WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
-    is_checked = pool.value("validateOnBorrow") is True or in_time(
-        pool, "backgroundValidationInterval", 1000, wait_timeout
-    )
+    is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
 
 
