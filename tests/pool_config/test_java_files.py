@@ -45,7 +45,8 @@ CASES = {
         [("HikariCP", 10), ("HikariCP", 50), ("HikariCP", 3)]),
     "several profiles of a document": Case(
         "application.yml", "spring.datasource.hikari.maximum-pool-size: 9\n---\nspring:\n"
-        "  config.activate.on-profile:\n    - prod\n    - stage\n  datasource.hikari.maximum-pool-size: 90\n", [("HikariCP", 9), ("HikariCP", 90)]),
+        "  config.activate.on-profile:\n    - prod\n    - stage\n  datasource.hikari.maximum-pool-size: 90\n",
+        [("HikariCP", 9), ("HikariCP", 90)]),
     "dynamic-datasource, a size for each source": Case(
         "application.yml", f"{DYNAMIC}:\n  hikari: {{max-pool-size: 15, min-idle: 15}}\n  datasource:\n    one:\n"
         f"      url: {MYSQL}\n    two:\n      url: {MYSQL}\n      hikari: {{maxPoolSize: 40}}\n    three:\n"
@@ -143,6 +144,40 @@ CASES = {
 }  # fmt: skip
 
 
+JAVA = """
+package a;
+import com.zaxxer.hikari.*;
+class A {
+    private static final int MOST = 4 * 5;
+    @Value("${pool.idle:7}") private int idle;
+    private HikariDataSource other;
+    DataSource of(@Value("${pool.wait:3000}") long wait) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl("jdbc:mysql://db/shop");
+        config.setMaximumPoolSize(MOST);
+        config.setMinimumIdle(this.idle);
+        config.setConnectionTimeout(wait);
+        config.setMaxLifetime(TimeUnit.MINUTES.toMillis(15));
+        config.setKeepaliveTime(Duration.ofSeconds(60).toMillis());
+        config.setLeakDetectionThreshold(Long.parseLong(System.getenv().getOrDefault("LEAK", "5000")));
+        config.setValidationTimeout(settings.timeout());
+        config.addDataSourceProperty("maximumPoolSize", "99");
+        return new HikariDataSource(config);
+    }
+    void postgres() {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl("jdbc:postgresql://db/shop");
+        config.setMaximumPoolSize(70);
+    }
+    void druid() {
+        DruidDataSource druid = new DruidDataSource();
+        druid.setMaxActive(180);
+        druid.setMaxWait(60000);
+    }
+}
+"""
+
+
 def checked(folder: Path, name: str, text: str) -> tuple[CheckedPool, ...]:
     (folder / name).write_text(text)
     return check_pools(read_pools(folder / name).pools)
@@ -230,3 +265,20 @@ def test_no_secret_of_a_url_is_kept(tmp_path: Path) -> None:
         ("context.xml", '<Resource name="a" type="javax.sql.DataSource" url="jdbc:mysql://u:secret@db" maxTotal="3"/>'),
     ):
         assert "secret" not in repr(checked(tmp_path, name, text))
+
+
+def test_setters_in_java(tmp_path: Path) -> None:
+    hikari, druid = checked(tmp_path, "A.java", JAVA)
+    assert {name: each.value for name, each in hikari.pool.settings.items()} == {
+        "maximumPoolSize": 20, "minimumIdle": 7, "connectionTimeout": 3000, "maxLifetime": 900_000,
+        "keepaliveTime": 60_000, "leakDetectionThreshold": 5000, "validationTimeout": None,
+    }  # fmt: skip
+    assert (hikari.pool.library.title, hikari.most_connections) == ("HikariCP", 20)
+    assert (druid.pool.library.title, druid.most_connections) == ("Druid", 180)
+
+
+def test_java_without_a_pool_is_not_read_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "B.java").write_text("class B { int a() { return 1; } }")
+    (tmp_path / "A.java").write_text(JAVA)
+    files, errors = read_files([tmp_path])
+    assert ([file.path.name for file in files], errors) == (["A.java"], [])

@@ -13,6 +13,7 @@ from poolsize.files import content
 from poolsize.parser_process import parsed
 from poolsize.pool_config.files.documents import json_pools, properties_pools, yaml_pools
 from poolsize.pool_config.files.go_source import go_pools
+from poolsize.pool_config.files.java_source import java_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.option_file import server_pools
 from poolsize.pool_config.files.python_source import python_pools
@@ -35,7 +36,7 @@ WORDS = (
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
-    b"unicorn", b"tortoise", b"persistentdb",
+    b"unicorn", b"hibernate", b"tortoise", b"persistentdb",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
@@ -52,6 +53,7 @@ READERS = {
     ".cnf": server_pools,
     ".ini": server_pools,
     ".xml": xml_pools,
+    ".java": java_pools,
 }
 """Ending of a file's name -> the reader of its text; .properties needs the name as well."""
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
