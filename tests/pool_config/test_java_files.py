@@ -137,6 +137,16 @@ CASES = {
     "Spring's beans": Case(
         "beans.xml", BEAN.format("com.alibaba.druid.pool.DruidDataSource", 'p:maxActive="50"',
                                  '<property name="maxWait"><value>${jdbc.wait:9}</value></property>'), [("Druid", 50)]),
+    "c3p0's own file": Case(
+        "c3p0-config.xml", '<c3p0-config><default-config><property name="maxPoolSize">60</property></default-config>'
+        "</c3p0-config>", [("c3p0", 60)]),
+    "Hibernate in Spring's beans": Case(
+        "beans.xml", BEAN.format("com.zaxxer.hikari.HikariDataSource", 'p:maximumPoolSize="25"',
+                                 '<props><prop key="hibernate.connection.pool_size">5</prop></props>'),
+        [("HikariCP", 25)]),
+    "Druid's settings above two sources": Case(
+        "application.yml", f"druid: {{one: {{url: '{MYSQL}'}}, two: {{url: '{MYSQL}'}}, maxActive: 20}}",
+        [("Druid", 20), ("Druid", 20)]),
     "Tomcat 8's resource": Case(
         "context.xml",
         f'<Context><Resource name="a" type="javax.sql.DataSource" url="{MYSQL}" maxTotal="30"/></Context>',

@@ -34,17 +34,22 @@ def is_mysql(entry: Entry) -> bool | None:
     return bool(match["mysql"]) if match else None
 
 
-def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool:
-    """Return whether the pool of a place is one of another database: as the nearest setting tells.
+def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:
+    """Return whether the pool of a place is one of another database: as the nearest setting tells; None without any.
 
-    groups: place -> its settings. Where none of the places around it tells, all others do.
+    groups: place -> its settings.
     """
     for end in range(len(prefix), 0, -1):
         near = tuple(prefix[:end])
         told = _told([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
         if told:
             return not any(told)
-    told = _told(entry for group in groups.values() for entry in group)
+    return None
+
+
+def has_only_others(entries: Iterable[Entry]) -> bool:
+    """Return whether settings tell of databases, and none of MySQL."""
+    told = _told(entries)
     return bool(told) and not any(told)
 
 

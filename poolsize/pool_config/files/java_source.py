@@ -7,7 +7,7 @@ from typing import ClassVar
 import tree_sitter_java
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import is_mysql, is_other_database
+from poolsize.pool_config.files.databases import has_only_others, is_mysql
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
@@ -117,7 +117,7 @@ def _pools(tree: JavaTree, setters: dict[tuple[int, str], list[Node]], *, is_dbc
             continue
         library = DBCP1 if library is DBCP2 and is_dbcp1 else library
         settings, told = _set(tree, library, setters.get((tree.function(created), name), []))
-        if is_other_database(("x",), {("x",): told}) or not (settings or any(map(is_mysql, told))):
+        if has_only_others(told) or not (settings or any(map(is_mysql, told))):
             continue
         place = f"{name}, line {line(created)}"
         yield FilePool(library, place, settings, complete=not tree.arguments(created))

@@ -1,10 +1,10 @@
 """The keys and values of a file -> the pools that they configure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from poolsize.pool_config.files.databases import is_other_database
+from poolsize.pool_config.files.databases import has_only_others, is_other_database
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.values import value_of
@@ -50,13 +50,19 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
         if library and _sets(library, prefix, groups[prefix], relaxed=relaxed)
     ]
     found += [(prefix, library, ()) for prefix, library in default_places(groups, {each[0] for each in found})]
-    places = [place for each in found for place in _by_source(each, groups, {prefix for prefix, *_ in found})]
+    inner: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for prefix in groups:
+        inner.setdefault(prefix[:-1], []).append(prefix)
+    with_pools = {prefix for prefix, *_ in found}
+    places = [place for each in found for place in _by_source(each, groups, inner, with_pools)]
+    only_others = has_only_others(entries)
     pools = [
         _pool(place.library, place.prefix, place.settings, relaxed=relaxed)
         for place in places
-        if not is_other_database(place.source, groups)
+        if not (only_others if (is_other := is_other_database(place.source, groups)) is None else is_other)
     ]
-    return [_in_view(pool, entries) for pool in _without_unused(pools)]
+    jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
+    return [_in_view(pool, jpa) for pool in _without_unused(pools)]
 
 
 def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
@@ -110,7 +116,10 @@ def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxe
 
 
 def _by_source(
-    found: tuple[tuple[str, ...], Library, tuple[Entry, ...]], groups: Groups, pools: set[tuple[str, ...]]
+    found: tuple[tuple[str, ...], Library, tuple[Entry, ...]],
+    groups: Groups,
+    inner: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
+    pools: Set[tuple[str, ...]],
 ) -> list[Place]:
     """Return the pool of a place for each of the sources that share it; with each source's own settings.
 
@@ -119,17 +128,17 @@ def _by_source(
     prefix, library, settings = found
     parent, segment = prefix[:-1], prefix[-1:]
     if parent[-1:] == ("dynamic",):
-        sources = [each for each in groups if each[:-1] == (*parent, "datasource") and _has_url(groups[each])]
+        sources = [each for each in inner.get((*parent, "datasource"), ()) if _has_url(groups[each])]
     elif prefix == ("dataSourceCommon",):
-        sources, segment = [each for each in groups if each[:-1] == ("dataSources",)], ()
+        sources, segment = list(inner.get(("dataSources",), ())), ()
     elif len(prefix) > 4 and prefix[-4] == "dynamic" and prefix[:-3] + segment in pools:
         return []  # a source's own settings, which its shared pool has
     else:
-        sources = [each for each in groups if each[:-1] == prefix and segment and _has_url(groups[each])]
-        sources = sources if len(sources) > 1 else []
+        sources = [each for each in inner.get(prefix, ()) if segment and _has_url(groups[each])]
+        sources, segment = sources if len(sources) > 1 else [], ()
     if not sources:
         return [Place(library, prefix, settings, prefix)]
-    own = {source: next((each for each in pools if each[:-1] == source), ()) for source in sources}
+    own = {source: next((each for each in inner.get(source, ()) if each in pools), ()) for source in sources}
     return [
         Place(library, (*source, *segment), settings + tuple(groups[own[source]] if own[source] else ()), source)
         for source in sources
@@ -137,7 +146,7 @@ def _by_source(
     ]
 
 
-def _shares(library: Library, parent: tuple[str, ...], source: Sequence[Entry], pools: set[tuple[str, ...]]) -> bool:
+def _shares(library: Library, parent: tuple[str, ...], source: Sequence[Entry], pools: Set[tuple[str, ...]]) -> bool:
     """Return whether a source has the pool of a library with global settings: Druid's where several libraries have."""
     named = named_library(source)
     return library is named if named else library is DRUID or (*parent, "druid") not in pools
@@ -164,15 +173,14 @@ def _without_unused(pools: Sequence[FilePool]) -> list[FilePool]:
     return [both if pool is below else pool for pool in kept if pool is not old]
 
 
-def _in_view(pool: FilePool, entries: Sequence[Entry]) -> FilePool:
-    """Return a pool with Spring's open-in-view, where the file has settings of JPA and the pool is small."""
-    jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
+def _in_view(pool: FilePool, jpa: Sequence[Entry]) -> FilePool:
+    """Return a pool with Spring's open-in-view, where the file has settings of JPA (jpa) and the pool is small."""
     if not jpa or pool.library is not HIKARICP or not pool.place.startswith("spring.datasource"):
         return pool
     if not pool.number("maximumPoolSize") <= SMALL:
         return pool
     said = [entry for entry in jpa if normalized(entry.path[-1]) == "openinview"]
-    setting = FileSetting("jpa", "open-in-view: true (default)", True, jpa[0].line)
+    setting = FileSetting("jpa", "true (default)", True, jpa[0].line)
     if said:
         setting = FileSetting(said[-1].path[-1], said[-1].text, value_of(said[-1].text), said[-1].line)
     return pool if setting.value is False else replace(pool, settings={**pool.settings, "openInView": setting})

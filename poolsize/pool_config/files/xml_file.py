@@ -1,4 +1,4 @@
-"""XML -> pools: resources of Tomcat, beans of Spring, Hibernate, JPA, MyBatis, and data sources of WildFly."""
+"""XML -> pools: resources of Tomcat, beans of Spring, Hibernate, JPA, MyBatis, c3p0, and data sources of WildFly."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -8,11 +8,11 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.databases import is_other_database
+from poolsize.pool_config.files.databases import has_only_others
 from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
-from poolsize.pool_config.libraries.java import DBCP2
+from poolsize.pool_config.libraries.java import C3P0, DBCP2
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
 from poolsize.pool_config.pool import FilePool, Library, normalized
 
@@ -83,8 +83,8 @@ def xml_pools(text: str) -> list[FilePool]:
     except DefusedXmlException:
         raise BadInput("the XML declares entities, which poolsize does not read") from None
     root = tree.open[0]
-    pools = (_pool_of(element) for element in root.all())
-    return [*(pool for pool in pools if pool), *_of_hibernate(root)]
+    pools = [pool for pool in map(_pool_of, root.all()) if pool]
+    return pools or list(_of_hibernate(root))  # beside a data source, Hibernate has no pool of its own
 
 
 def _pool_of(element: Element) -> FilePool | None:
@@ -101,10 +101,13 @@ def _pool_of(element: Element) -> FilePool | None:
     elif element.name == "dataSource" and element.attributes.get("type") == "POOLED":
         entries += list(_properties(element))
         library = MYBATIS
+    elif element.name in {"default-config", "named-config"}:
+        entries += list(_properties(element))
+        library = C3P0
     elif element.name in WILDFLYS:
         entries += [Entry((each.name,), each.text.strip(), each.line) for each in element.all()]
         library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
-    if library is None or is_other_database(("x",), {("x",): entries}):
+    if library is None or has_only_others(entries):
         return None
     place = next(
         (element.attributes[key] for key in ("name", "id", "pool-name", "jndi-name") if key in element.attributes), ""
