@@ -1,7 +1,7 @@
 """Java source -> pools: data sources and their configurations that are created and set in a method."""
 
 import re
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import tree_sitter_java
@@ -46,6 +46,16 @@ UNITS = {
     "ofSeconds": 1000, "ofMinutes": 60_000, "ofHours": 3_600_000, "ofDays": 86_400_000,
 }  # fmt: skip
 """Of TimeUnit and Duration, in milliseconds."""
+
+
+@dataclass
+class _Object:
+    """An object of a pool. name: of its variable. node: that creates it. calls: of its methods, in the same method."""
+
+    library: Library
+    name: str
+    node: Node
+    calls: list[Node] = field(default_factory=list)
 
 
 class JavaTree(SourceTree):
@@ -99,28 +109,36 @@ class JavaTree(SourceTree):
 def java_pools(text: str) -> list[FilePool]:
     """Return the pools of Java source: an object of a known class, and what is set of it in the same method."""
     tree = JavaTree(text)
-    setters: dict[tuple[int, str], list[Node]] = {}
-    for call in tree.nodes("method_invocation"):
-        target = call.child_by_field_name("object")
-        if target is not None and target.type in {"identifier", "field_access"}:
-            name = tree.text(target).removeprefix("this.")
-            setters.setdefault((tree.function(call), name), []).append(call)
-    return list(_pools(tree, setters, is_dbcp1="org.apache.commons.dbcp." in text))
+    is_dbcp1 = "org.apache.commons.dbcp." in text
+    objects: dict[tuple[int, str], _Object] = {}
+    found: list[_Object] = []
+    for node in sorted(tree.nodes("method_invocation") + tree.nodes("object_creation_expression"), key=_start):
+        if node.type == "object_creation_expression":
+            kind, name = tree.text(node.child_by_field_name("type")), tree.variable(node)
+            library = CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
+            if library and name:
+                library = DBCP1 if library is DBCP2 and is_dbcp1 else library
+                found.append(_Object(library, name, node))
+                objects[tree.function(node), name] = found[-1]
+        elif target := node.child_by_field_name("object"):
+            place = (tree.function(node), tree.text(target).removeprefix("this."))
+            if place in objects:
+                objects[place].calls.append(node)
+    pools = (_pool(tree, each) for each in found)
+    return [pool for pool in pools if pool]
 
 
-def _pools(tree: JavaTree, setters: dict[tuple[int, str], list[Node]], *, is_dbcp1: bool) -> Iterator[FilePool]:
-    for created in tree.nodes("object_creation_expression"):
-        kind = tree.text(created.child_by_field_name("type"))
-        library = CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
-        name = tree.variable(created)
-        if library is None or not name:
-            continue
-        library = DBCP1 if library is DBCP2 and is_dbcp1 else library
-        settings, told = _set(tree, library, setters.get((tree.function(created), name), []))
-        if has_only_others(told) or not (settings or any(map(is_mysql, told))):
-            continue
-        place = f"{name}, line {line(created)}"
-        yield FilePool(library, place, settings, complete=not tree.arguments(created))
+def _start(node: Node) -> int:
+    return node.start_byte
+
+
+def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
+    """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
+    settings, told = _set(tree, created.library, created.calls)
+    if has_only_others(told) or not (settings or any(map(is_mysql, told))):
+        return None
+    place = f"{created.name}, line {line(created.node)}"
+    return FilePool(created.library, place, settings, complete=not tree.arguments(created.node))
 
 
 def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str, FileSetting], list[Entry]]:

@@ -15,6 +15,8 @@ from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
 """Names of HikariCP's settings in dynamic-datasource, which much code of projects takes over."""
 SPRINGS = ("spring", "datasource")
+DEEPEST = 20
+"""Keys in each other; configurations have fewer."""
 SMALL = 10
 """Connections of a pool that requests soon use up if each keeps its connection."""
 URL_OPTION = re.compile(r"[?&](initialSize|maxSize|maxIdleTime|maxLifeTime|maxAcquireTime)=(\w{1,20})")
@@ -40,6 +42,8 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
     groups: Groups = {}
     for entry in entries:
         prefix = entry.path[:-1]
+        if len(prefix) > DEEPEST:
+            continue
         if prefix == ("druid",) and not relaxed:
             prefix = ()  # Druid's own files may mix maxActive and druid.keepAlive
         groups.setdefault(prefix, []).append(entry)

@@ -128,24 +128,27 @@ def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tupl
 
     found: the places with settings. Those above or below a URL have its pool.
     """
-    seen = set(found)
+    covered: set[tuple[str, ...]] = set()
+    """Places with a pool at them or below them."""
+    pools = set(found)
+    for each in found:
+        covered.update(each[:end] for end in range(1, len(each) + 1))
+    firsts = {each[0] for each in found if "hibernate" in each}
     for prefix, group in groups.items():
         place = _default_place(prefix, groups) if any(map(is_mysql, group)) else None
-        if place is None or _is_covered(prefix, seen) or _is_covered(place[0], seen):
+        if place is None or prefix in covered or place[0] in covered or prefix[0] in firsts or _is_below(prefix, pools):
             continue
-        seen.add(place[0])
+        pools.add(place[0])
+        covered.update(place[0][:end] for end in range(1, len(place[0]) + 1))
         yield place
 
 
-def _is_covered(prefix: tuple[str, ...], found: Set[tuple[str, ...]]) -> bool:
-    """Return whether a place has its pool above, below or in dynamic-datasource's global settings."""
-    return any(
-        each[: len(prefix)] == prefix
-        or prefix[: len(each)] == each
-        or (each[-2:-1] == ("dynamic",) and prefix[: len(each) - 1] == each[:-1])
-        or (each == ("dataSourceCommon",) and prefix[:1] == ("dataSources",))
-        or ("hibernate" in each and prefix[:1] == each[:1])
-        for each in found
+def _is_below(prefix: tuple[str, ...], pools: Set[tuple[str, ...]]) -> bool:
+    """Return whether a place is below a pool's, or a source of global settings."""
+    above = [prefix[:end] for end in range(1, len(prefix) + 1)]
+    shared = [(*each, name) for each in above if each[-1] == "dynamic" for name in SEGMENTS]
+    return (("dataSourceCommon",) in pools and prefix[0] == "dataSources") or any(
+        each in pools for each in above + shared
     )
 
 

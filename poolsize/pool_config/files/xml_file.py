@@ -35,10 +35,12 @@ class Element:
     children: list["Element"] = field(default_factory=list)
 
     def all(self) -> Iterator["Element"]:
-        """Yield this element and all in it."""
-        yield self
-        for child in self.children:
-            yield from child.all()
+        """Yield this element and all in it, in the order of the file."""
+        left = [self]
+        while left:
+            element = left.pop()
+            yield element
+            left += reversed(element.children)
 
 
 class _Tree:
