@@ -23,7 +23,7 @@ import atheris  # type: ignore[import-untyped]  # installed only to run this mod
 from pydantic import TypeAdapter
 
 with atheris.instrument_imports(
-    include=["poolsize", "yaml", "javaproperties", "tomllib", "configparser", "csv", "gzip"]
+    include=["poolsize", "yaml", "javaproperties", "defusedxml", "tomllib", "configparser", "csv", "gzip"]
 ):
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze

@@ -69,7 +69,7 @@ FORMS = ("text", "json", "github", "gitlab")
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Check the pool settings in files and folders instead: Spring Boot YAML, .properties, Python, Go, JavaScript "
+    help="Check the pool settings in files and folders instead: YAML, .properties, XML, Java, Python, Go, JavaScript "
     "or my.cnf. With --size, --run or --rate, also compare them with the recommendation.",
 )
 @click.argument("further", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))

@@ -19,8 +19,9 @@ class Library:
     same_as: setting -> the setting whose value is its default.
     sizes: the settings whose sum is the most connections that a pool opens. floors: settings that raise a smaller sum.
     least, largest: setting -> the least and the largest value that the library uses, or its authors advise.
-    in_spring: other names by which Spring Boot binds a setting. ignored: names that people write and the library does
-    not read.
+    aliases: other names of a setting in the files of frameworks. ignored: names that people write and the library does
+    not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
+    seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
     """
 
     title: str
@@ -32,18 +33,20 @@ class Library:
     floors: tuple[str, ...] = ()
     least: Mapping[str, int] = field(default_factory=dict)
     largest: Mapping[str, int] = field(default_factory=dict)
-    in_spring: Mapping[str, str] = field(default_factory=dict)
+    aliases: Mapping[str, str] = field(default_factory=dict)
     ignored: frozenset[str] = frozenset()
+    durations: frozenset[bool] = frozenset()
+    seconds: frozenset[str] = frozenset()
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
         """Return the setting that a name in a file means; None for another name.
 
-        relaxed: whether hyphens, underscores and capitals make no difference, and names of in_spring count.
+        relaxed: whether hyphens, underscores and capitals make no difference, and aliases count.
         """
         if not relaxed:
             return name if name in self.defaults else None
         names = {normalized(each): each for each in self.defaults}
-        names |= {normalized(other): setting for other, setting in self.in_spring.items()}
+        names |= {normalized(other): setting for other, setting in self.aliases.items()}
         return names.get(normalized(name))
 
 
@@ -119,3 +122,7 @@ class FilePool:
     def has(self, setting: str) -> bool:
         """Return whether the file has a setting."""
         return setting in self.settings
+
+    def is_unknown(self, setting: str) -> bool:
+        """Return whether the file has a setting and not its value."""
+        return setting in self.settings and self.settings[setting] in self.not_followed

@@ -237,8 +237,8 @@ def test_other_databases_and_own_names_are_no_pools(tmp_path: Path, text: str) -
         read_pools(tmp_path / "a.yml")
 
 
-def test_a_template_of_helm_is_named(tmp_path: Path) -> None:
-    (tmp_path / "deployment.yaml").write_text("spec:\n  {{- if .Values.x }}\n  replicas: {{ .Values.n }}\n")
+def test_a_template_that_is_no_yaml_without_its_values_is_named(tmp_path: Path) -> None:
+    (tmp_path / "deployment.yaml").write_text("spec:\n  {{- if .Values.x }}\n  a: b: {{ .Values.n }}\n")
     with pytest.raises(BadInput, match="this is a template, not YAML: check what `helm template` writes"):
         read_pools(tmp_path / "deployment.yaml")
 

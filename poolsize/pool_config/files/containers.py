@@ -9,9 +9,9 @@ import yaml
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import yaml_documents, yaml_pools
+from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.environment import NAME, environment_pools, option_entries
 from poolsize.pool_config.files.instances import WORKLOADS, Fields, has_values, instance_counts, is_service, kind_of
-from poolsize.pool_config.files.keys import Entry
 from poolsize.pool_config.files.launch import process_counts, split_words
 from poolsize.pool_config.files.nodes import Text, fields_of, items_of, text_at, text_of, texts_in
 from poolsize.pool_config.files.option_file import command_options, server_settings

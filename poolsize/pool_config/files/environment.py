@@ -4,8 +4,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from poolsize.pool_config.files.keys import SEGMENTS, Entry, pools_of
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
+from poolsize.pool_config.files.places import SEGMENTS
 from poolsize.pool_config.files.urls import dotenv_pools
 from poolsize.pool_config.files.values import plain
 from poolsize.pool_config.pool import Count, FilePool, FileSetting

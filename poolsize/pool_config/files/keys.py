@@ -1,90 +1,190 @@
 """The keys and values of a file -> the pools that they configure."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 
+from poolsize.pool_config.files.databases import has_only_others, is_other_database
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.libraries.java import DRUID, HIKARICP
+from poolsize.pool_config.libraries.java_frameworks import HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
-SEGMENTS = {"hikari": HIKARICP, "druid": DRUID, "dbcp2": DBCP2, "tomcat": TOMCAT_JDBC, "c3p0": C3P0}
-"""A part of a key that names the library of the settings below it."""
-OF_THE_DRIVER = {"datasourceproperties", "connectionproperties", "xaproperties"}
-"""Parts of a key below which the settings are those of the driver."""
-OWN_NAMES = (
-    (HIKARICP, {"maximumPoolSize", "minimumIdle", "keepaliveTime"}),
-    (DBCP2, {"maxTotal", "maxWaitMillis", "maxConnLifetimeMillis", "numTestsPerEvictionRun"}),
-    (TOMCAT_JDBC, {"validationInterval", "maxAge"}),
-    (DRUID, {"maxActive", "maxWait", "removeAbandonedTimeout", "maxEvictableIdleTimeMillis"}),
-)
-"""Library -> settings that show it where no part of a key does; the first library that has one."""
-NOT_BOUND = ("spring", "datasource")
-"""Spring Boot itself binds no setting of a pool directly below these."""
-DYNAMIC = {"maxPoolSize": "maximumPoolSize", "minIdle": "minimumIdle"}
-"""Names of HikariCP's settings in dynamic-datasource, which many Spring Boot applications use."""
+RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
+"""Names of HikariCP's settings in dynamic-datasource, which much code of projects takes over."""
+SPRINGS = ("spring", "datasource")
+DEEPEST = 20
+"""Keys in each other; configurations have fewer."""
+SMALL = 10
+"""Connections of a pool that requests soon use up if each keeps its connection."""
+URL_OPTION = re.compile(r"[?&](initialSize|maxSize|maxIdleTime|maxLifeTime|maxAcquireTime)=(\w{1,20})")
+"""Settings of R2DBC's pool in its URL."""
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A value in a file. path: its keys from the outermost. line: from 1."""
+class Place:
+    """Where a file configures a pool: its keys; of the pool's settings, and of the URL that it connects to."""
 
-    path: tuple[str, ...]
-    text: str
-    line: int
+    library: Library
+    prefix: tuple[str, ...]
+    settings: tuple[Entry, ...]
+    source: tuple[str, ...]
 
 
 def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = True) -> list[FilePool]:
     """Return a pool for each place with settings of a library; a later value of a setting replaces an earlier one.
 
     file_name: shows the library of a properties file without prefixes. relaxed: whether the spelling of names does not
-    matter.
+    matter. Where a framework has a MySQL URL and no settings, the pool that it then has. Another database's have none.
     """
-    groups: dict[tuple[str, ...], list[Entry]] = {}
+    groups: Groups = {}
     for entry in entries:
         prefix = entry.path[:-1]
+        if len(prefix) > DEEPEST:
+            continue
         if prefix == ("druid",) and not relaxed:
             prefix = ()  # Druid's own files may mix maxActive and druid.keepAlive
         groups.setdefault(prefix, []).append(entry)
-    pools = []
-    for prefix, group in groups.items():
-        library = _library(prefix, group, file_name)
-        pool = library and _pool(library, prefix, group, relaxed=relaxed)
-        if pool and (pool.settings or pool.unread):
-            pools.append(pool)
-    return pools
+    libraries = {prefix: library_of(prefix, groups, file_name) for prefix in groups}
+    found = [
+        (prefix, library, tuple(groups[prefix]))
+        for prefix, library in libraries.items()
+        if library and _sets(library, prefix, groups[prefix], relaxed=relaxed)
+    ]
+    found += [(prefix, library, ()) for prefix, library in default_places(groups, {each[0] for each in found})]
+    inner: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
+    for prefix in groups:
+        inner.setdefault(prefix[:-1], []).append(prefix)
+    with_pools = {prefix for prefix, *_ in found}
+    places = [place for each in found for place in _by_source(each, groups, inner, with_pools)]
+    only_others = has_only_others(entries)
+    pools = [
+        _pool(place.library, place.prefix, place.settings, relaxed=relaxed)
+        for place in places
+        if not (only_others if (is_other := is_other_database(place.source, groups)) is None else is_other)
+    ]
+    jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
+    return [_in_view(pool, jpa) for pool in _without_unused(pools)]
+
+
+def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
+    """Return the pool of a known library, with names in the library's own spelling or in another."""
+    return _pool(library, (), entries, relaxed=not any(library is each for each in SEGMENTS.values()))
+
+
+def _sets(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> bool:
+    """Return whether a place has settings of a library, or such as it does not read."""
+    pool = _pool(library, prefix, group, relaxed=relaxed)
+    return bool(pool.settings or pool.unread)
 
 
 def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> FilePool:
     """Return the pool of a place, which may have no setting of it."""
     settings, unread = {}, []
-    durations = library is (DBCP2 if relaxed else HIKARICP)
     for entry in group:
-        name = entry.path[-1]
-        setting = library.setting(name, relaxed=relaxed)
-        if library is HIKARICP and "dynamic" in prefix:
-            setting = DYNAMIC.get(name, setting)
-        found = FileSetting(name, entry.text, value_of(entry.text, durations=durations), entry.line)
+        setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
+        value = value_of(entry.text, durations=relaxed in library.durations, seconds=setting in library.seconds)
+        found = FileSetting(entry.path[-1], entry.text, value, entry.line)
         if setting:
             settings[setting] = found
-        elif not relaxed:
-            with_prefix = ".".join(entry.path[len(prefix) :])
-            if with_prefix in library.ignored or library.setting(name, relaxed=True):
-                unread.append(found)
+        elif _is_ignored(library, prefix, entry, relaxed=relaxed):
+            unread.append(found)
+        elif library is R2DBC and normalized(entry.path[-1]) == "url":
+            for match in URL_OPTION.finditer(entry.text):
+                value = value_of(match[2], durations=True)
+                settings.setdefault(match[1], FileSetting(match[1], match[2], value, entry.line))
     return FilePool(library, ".".join(prefix), settings, tuple(unread))
 
 
-def _library(prefix: tuple[str, ...], group: Sequence[Entry], file_name: str) -> Library | None:
-    if any(normalized(segment) in OF_THE_DRIVER for segment in prefix) or prefix == NOT_BOUND:
-        return None
-    for segment in reversed(prefix):
-        if segment in SEGMENTS:
-            return SEGMENTS[segment]
-    if not prefix:
-        for name, library in SEGMENTS.items():
-            if name in file_name.lower():
-                return library
-    for library, own in OWN_NAMES:
-        shows = any(library.setting(entry.path[-1], relaxed=True) in own for entry in group)
-        if shows and (library is HIKARICP or not prefix):
-            return library
-    return None
+def _setting(library: Library, prefix: Sequence[str], name: str, *, relaxed: bool) -> str | None:
+    """Return the setting that a name means: by the library's own spelling in its own files, else by any."""
+    is_strict = not relaxed and any(library is each for each in SEGMENTS.values())
+    setting = library.setting(name, relaxed=not is_strict)
+    is_renamed = library is HIKARICP and prefix and not _is_of_spring(prefix)
+    return setting or (RENAMED.get(normalized(name)) if is_renamed else None)
+
+
+def _is_of_spring(prefix: Sequence[str]) -> bool:
+    """Return whether Spring Boot itself binds the settings of a place, or code that does as Spring Boot."""
+    return tuple(prefix[:2]) == SPRINGS and "dynamic" not in prefix
+
+
+def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxed: bool) -> bool:
+    """Return whether a library does not read a name that looks as a setting."""
+    if relaxed:
+        return _is_of_spring(prefix) and normalized(entry.path[-1]) in {normalized(name) for name in library.ignored}
+    is_near = library.setting(entry.path[-1], relaxed=True) is not None
+    return is_near or ".".join(entry.path[len(prefix) :]) in library.ignored
+
+
+def _by_source(
+    found: tuple[tuple[str, ...], Library, tuple[Entry, ...]],
+    groups: Groups,
+    inner: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
+    pools: Set[tuple[str, ...]],
+) -> list[Place]:
+    """Return the pool of a place for each of the sources that share it; with each source's own settings.
+
+    dynamic-datasource has global settings beside its sources; the code of many projects has sources below the settings.
+    """
+    prefix, library, settings = found
+    parent, segment = prefix[:-1], prefix[-1:]
+    if parent[-1:] == ("dynamic",):
+        sources = [each for each in inner.get((*parent, "datasource"), ()) if _has_url(groups[each])]
+    elif prefix == ("dataSourceCommon",):
+        sources, segment = list(inner.get(("dataSources",), ())), ()
+    elif len(prefix) > 4 and prefix[-4] == "dynamic" and prefix[:-3] + segment in pools:
+        return []  # a source's own settings, which its shared pool has
+    else:
+        sources = [each for each in inner.get(prefix, ()) if segment and _has_url(groups[each])]
+        sources, segment = sources if len(sources) > 1 else [], ()
+    if not sources:
+        return [Place(library, prefix, settings, prefix)]
+    own = {source: next((each for each in inner.get(source, ()) if each in pools), ()) for source in sources}
+    return [
+        Place(library, (*source, *segment), settings + tuple(groups[own[source]] if own[source] else ()), source)
+        for source in sources
+        if (own[source][-1:] == segment if own[source] else _shares(library, parent, groups[source], pools))
+    ]
+
+
+def _shares(library: Library, parent: tuple[str, ...], source: Sequence[Entry], pools: Set[tuple[str, ...]]) -> bool:
+    """Return whether a source has the pool of a library with global settings: Druid's where several libraries have."""
+    named = named_library(source)
+    return library is named if named else library is DRUID or (*parent, "druid") not in pools
+
+
+def _has_url(group: Sequence[Entry]) -> bool:
+    return any(normalized(entry.path[-1]) in {"url", "jdbcurl"} and entry.text.strip() for entry in group)
+
+
+def _without_unused(pools: Sequence[FilePool]) -> list[FilePool]:
+    """Return the pools without such as another pool replaces.
+
+    Settings directly below spring.datasource are unread where a place below has a pool's. Hibernate's own pool has no
+    use where Hibernate has another.
+    """
+    old = next((pool for pool in pools if pool.place == ".".join(SPRINGS)), None)
+    below = next((pool for pool in pools if pool.place.startswith(".".join(SPRINGS) + ".")), None)
+    of_hibernate = [pool for pool in pools if "hibernate" in pool.place]
+    unused = [pool for pool in of_hibernate if pool.library is HIBERNATE_POOL and len(of_hibernate) > 1]
+    kept = [pool for pool in pools if pool not in unused]
+    if not old or not below:
+        return kept
+    both = replace(below, unread=(*below.unread, *old.settings.values()))
+    return [both if pool is below else pool for pool in kept if pool is not old]
+
+
+def _in_view(pool: FilePool, jpa: Sequence[Entry]) -> FilePool:
+    """Return a pool with Spring's open-in-view, where the file has settings of JPA (jpa) and the pool is small."""
+    if not jpa or pool.library is not HIKARICP or not pool.place.startswith("spring.datasource"):
+        return pool
+    if not pool.number("maximumPoolSize") <= SMALL:
+        return pool
+    said = [entry for entry in jpa if normalized(entry.path[-1]) == "openinview"]
+    setting = FileSetting("jpa", "true (default)", True, jpa[0].line)
+    if said:
+        setting = FileSetting(said[-1].path[-1], said[-1].text, value_of(said[-1].text), said[-1].line)
+    return pool if setting.value is False else replace(pool, settings={**pool.settings, "openInView": setting})

@@ -10,6 +10,7 @@ from poolsize.pool_config.files.containers import Found, yaml_found
 from poolsize.pool_config.files.documents import json_pools, properties_pools
 from poolsize.pool_config.files.environment import env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
+from poolsize.pool_config.files.java_source import java_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.launch import gunicorn_counts, procfile_counts
 from poolsize.pool_config.files.option_file import server_pools
@@ -21,6 +22,7 @@ from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
 from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale_pools
 from poolsize.pool_config.files.status_text import status_pools
 from poolsize.pool_config.files.urls import prisma_pools
+from poolsize.pool_config.files.xml_file import xml_pools
 
 Reader = Callable[[str], Sequence[Found]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
@@ -33,7 +35,7 @@ WORDS = (
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
     b"unicorn", b"tortoise", b"persistentdb", b"trilogy", b"maxscale", b"appsettings",
-    b"puma", b"uwsgi", b"scale:", b"!include",
+    b"puma", b"uwsgi", b"scale:", b"!include", b"hibernate",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
@@ -49,6 +51,8 @@ NAMES: Sequence[tuple[str, Reader]] = (
 """Names of files, in small letters -> their readers, whatever the ending."""
 ENDINGS: dict[str, Reader] = {
     ".py": python_pools,
+    ".java": java_pools,
+    ".xml": xml_pools,
     ".go": go_pools,
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
     **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
@@ -75,9 +79,9 @@ BY_NAME_ONLY = {".txt", ".out", ".log"}
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
 """In the names of JSON files of a folder that may have pools: others are data."""
 KINDS = (
-    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, .env, Python, Go, JavaScript, TypeScript, "
-    "JSON, PHP, Rust, C#, schema.prisma, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, my.cnf, or what "
-    "SHOW GLOBAL STATUS prints"
+    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, XML, .env, Java, Python, Go, JavaScript, "
+    "TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, my.cnf, or "
+    "what SHOW GLOBAL STATUS prints"
 )
 
 

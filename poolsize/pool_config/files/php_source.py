@@ -85,7 +85,7 @@ def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
     return {
         setting: FileSetting(name, "".join(tokens), _value(tokens), line)
         for name, (tokens, line) in array.values.items()
-        if (setting := library.setting(name) or library.in_spring.get(name))
+        if (setting := library.setting(name) or library.aliases.get(name))
     }
 
 

@@ -4,36 +4,50 @@ import re
 
 from poolsize.pool_config.pool import Value
 
+LONGEST = 500
+"""A longer text is no number; defaults in defaults would take long to read."""
 PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
 """Of Spring: ${NAME:default}; the default may have further colons."""
 REFERENCE = re.compile(r"\$(?:\{\w{1,120}(?::?-(?P<default>[^{}$]{0,200}))?\}|\(\w{1,120}\)|\w{1,120})")
 """Of Compose and shells, ${NAME:-default} and $NAME, and of Kubernetes, $(NAME)."""
+TEMPLATE = re.compile(r"\{\{-?(?P<words>[^{}]*?)-?\}\}")
+"""Of Helm: {{ .Values.name | default 10 }}, {{ default 10 .Values.name }}."""
+TEMPLATE_DEFAULT = re.compile(r"\bdefault\s+(?P<quote>[\"']?)(?P<default>[\w.]{1,40})(?P=quote)(?=\s|\||\)|$)")
+MAVEN = re.compile(r"@[\w.-]{1,100}@")
+"""Of Maven's resource filtering and of Gradle's expansion: @name@."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""
-DURATION = re.compile(r"(?P<number>\d{1,12})(?P<unit>ms|s|m|h|d)")
+DURATION = re.compile(r"(?P<number>\d{1,12})\s?(?P<unit>[a-z]{1,12})", re.IGNORECASE)
+ISO_DURATION = re.compile(
+    r"P(?:(?P<d>\d{1,6})D)?(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<m>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?", re.IGNORECASE
+)
 IN_TEMPLATE = re.compile(r"\{\{.{0,200}[\"'( ](?P<default>\d{1,9})[\"') ]{0,9}\}\}")
 """Of Go templates and Jinja: {{ getenv "SIZE" "48" }} and {{ size | default(48) }}."""
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+WORDS = {"milliseconds": "ms", "seconds": "s", "sec": "s", "minutes": "m", "min": "m", "hours": "h", "days": "d"}
+"""Longer names of the units; each also without its last s."""
 
 
-def value_of(text: str, *, durations: bool = False) -> Value:
+def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Value:
     """Return the value of a text; of a placeholder, its default or None.
 
-    durations: whether the library reads 30s and 5m; they become milliseconds.
+    durations: whether the library reads 30s, 5 minutes and PT5M; they become milliseconds. seconds: whether a number
+    without a unit is in seconds, which become milliseconds.
     """
     text = text.strip()
-    if match := PLACEHOLDER.fullmatch(text):
-        default = match["default"]
-        return value_of(default, durations=durations) if default else None
-    if "${" in text:
+    if len(text) > LONGEST:
+        return None if "${" in text or "{{" in text else text
+    if match := PLACEHOLDER.fullmatch(text) or TEMPLATE.fullmatch(text):
+        default = match["default"] if "default" in match.groupdict() else _default(match["words"])
+        return value_of(default, durations=durations, seconds=seconds) if default else None
+    if "${" in text or "{{" in text or MAVEN.search(text):
         return None
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
     if match := NUMBER.fullmatch(text):
-        return float(text) if match[1] else int(text)
-    if durations and (match := DURATION.fullmatch(text)):
-        return int(match["number"]) * MILLISECONDS[match["unit"]]
-    return text
+        number = float(text) if match[1] else int(text)
+        return number * 1000 if seconds else number
+    return _milliseconds(text) if durations else text
 
 
 def templated_value(text: str) -> Value:
@@ -54,3 +68,21 @@ def number_from(text: str) -> int | None:
     """Return the whole number from 1 on of a text; None for another text, or a number that is not in the file."""
     value = value_of(plain(text))
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
+
+
+def _default(words: str) -> str | None:
+    """Return the default that the words of a template give; None without any."""
+    match = TEMPLATE_DEFAULT.search(words)
+    return match["default"] if match else None
+
+
+def _milliseconds(text: str) -> Value:
+    """Return a duration in milliseconds; another text as it is."""
+    if match := DURATION.fullmatch(text):
+        unit = match["unit"].lower()
+        unit = WORDS.get(unit, WORDS.get(f"{unit}s", unit))
+        if unit in MILLISECONDS:
+            return int(match["number"]) * MILLISECONDS[unit]
+    match = ISO_DURATION.fullmatch(text)
+    parts = match.groupdict(default="0") if match else {}
+    return sum(int(number) * MILLISECONDS[unit] for unit, number in parts.items()) if match and len(text) > 2 else text

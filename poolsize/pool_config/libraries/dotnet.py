@@ -24,7 +24,7 @@ DOTNET = Library(
         "MaximumPoolSize": 100, "MinimumPoolSize": 0, "ConnectionTimeout": 15, "ConnectionIdleTimeout": 180,
         "ConnectionLifeTime": 0, "ConnectionReset": True, "Pooling": True,
     },
-    in_spring={
+    aliases={
         "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
     },
     sizes=("MaximumPoolSize",),

@@ -90,6 +90,6 @@ HYPERF = Library(
         "min_connections": 1, "max_connections": 10, "connect_timeout": 10.0, "wait_timeout": 3.0, "heartbeat": -1,
         "max_idle_time": 60.0,
     },
-    in_spring={"idle_timeout": "max_idle_time"},  # in webman
+    aliases={"idle_timeout": "max_idle_time"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip

@@ -7,6 +7,7 @@ from poolsize.pool_config.libraries.rules import (
     below_least,
     closes_idle,
     in_time,
+    is_on,
     is_tested,
     known,
     no_limit,
@@ -14,6 +15,9 @@ from poolsize.pool_config.libraries.rules import (
     tested_on_borrow,
 )
 from poolsize.pool_config.pool import FilePool, Library
+
+CLOSE_TO_LIFETIME = 1000
+"""HikariCP switches the idle timeout off where it ends less than this, in ms, before the lifetime."""
 
 
 def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
@@ -36,8 +40,16 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
         yield findings.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
     yield from below_least(pool, "keepaliveTime", findings.BelowLeast)
     yield from below_least(pool, "maxLifetime", findings.BelowLeast)
+    yield from below_least(pool, "leakDetectionThreshold", findings.BelowLeast)
+    if lifetime and lifetime < (leak := pool.number("leakDetectionThreshold")):
+        yield findings.LeakOverLifetime(leak, lifetime)
     if 0 <= least_idle < most:
         yield findings.Shrinks(int(least_idle), int(most))
+        yield from below_least(pool, "idleTimeout", findings.BelowLeast)
+        if lifetime and (idle := pool.number("idleTimeout")) > lifetime - CLOSE_TO_LIFETIME:
+            yield findings.IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
+    if pool.value("openInView") is True:
+        yield findings.OpenInView()
     if pool.has("connectionTestQuery"):
         yield findings.OldTestQuery()
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
@@ -46,10 +58,14 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
 def _druid(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from no_limit(pool, "maxWait", findings.WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
-    if pool.value("removeAbandoned") is True:
-        yield findings.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+    yield from _removes_abandoned(pool)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _removes_abandoned(pool: FilePool) -> Iterator[findings.Worded]:
+    if pool.value("removeAbandoned") is True:
+        yield findings.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
@@ -66,7 +82,7 @@ def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
     yield from tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
-        pool.value("testConnectionOnCheckout") is True
+        is_on(pool, "testConnectionOnCheckout")
         or in_time(pool, "idleConnectionTestPeriod", 1, wait_timeout)
         or in_time(pool, "maxConnectionAge", 1, wait_timeout)
     )
@@ -77,6 +93,7 @@ def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]
     yield from no_limit(pool, "maxWait", findings.WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from tested_on_borrow(pool, "testOnBorrow")
+    yield from _removes_abandoned(pool)
     is_checked = is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
     yield from outlives_server(pool, "maxAge", 1000, wait_timeout, is_checked=is_checked)
 
@@ -88,11 +105,19 @@ HIKARICP = Library(
     {
         "maximumPoolSize": 10, "minimumIdle": None, "connectionTimeout": 30_000, "idleTimeout": 600_000,
         "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
-        "leakDetectionThreshold": 0,
+        "leakDetectionThreshold": 0, "openInView": None,
     },
     same_as={"minimumIdle": "maximumPoolSize"},
     sizes=("maximumPoolSize",),
-    least={"keepaliveTime": 30_000, "maxLifetime": 30_000, "connectionTimeout": 250, "validationTimeout": 250},
+    least={
+        "keepaliveTime": 30_000, "maxLifetime": 30_000, "connectionTimeout": 250, "validationTimeout": 250,
+        "idleTimeout": 10_000, "leakDetectionThreshold": 2_000,
+    },
+    ignored=frozenset({
+        "maxPoolSize", "minPoolSize", "minimumPoolSize", "poolSize", "maxSize", "minSize", "minIdle", "maxIdle",
+        "maximumIdle", "maxActive", "maxTotal", "maxWait", "initialSize", "testOnBorrow", "testWhileIdle",
+    }),
+    durations=frozenset({False}),
 )  # fmt: skip
 DRUID = Library(
     "Druid",
@@ -116,12 +141,13 @@ DBCP2 = Library(
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
     },
-    in_spring={
+    aliases={
         "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
         "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
     },
     sizes=("maxTotal",),
     ignored=frozenset({"maxActive", "maxWait"}),
+    durations=frozenset({True}),
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
@@ -142,6 +168,7 @@ TOMCAT_JDBC = Library(
         "maxActive": 100, "maxIdle": 100, "minIdle": 10, "initialSize": 10, "maxWait": 30_000, "testOnBorrow": False,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
         "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
+        "removeAbandoned": False, "removeAbandonedTimeout": 60,
     },
     sizes=("maxActive",),
 )  # fmt: skip

@@ -28,7 +28,7 @@ PROXYSQL = Library(
     "proxysql",
     _proxysql,
     {"max_connections": 1_000, **_VARIABLES},
-    in_spring={f"mysql-{name}": name for name in _VARIABLES},
+    aliases={f"mysql-{name}": name for name in _VARIABLES},
     sizes=("max_connections",),
 )
 """max_connections is a server's. mysql-max_connections is none of these: it limits the clients."""

@@ -47,8 +47,13 @@ def outlives_server(
 
 
 def in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -> bool:
-    """Return whether an interval is shorter than the server's wait_timeout."""
-    return 0 < pool.number(setting) < wait_timeout * per_second
+    """Return whether an interval is shorter than the server's wait_timeout, or may be: the file does not show it."""
+    return 0 < pool.number(setting) < wait_timeout * per_second or pool.is_unknown(setting)
+
+
+def is_on(pool: FilePool, setting: str) -> bool:
+    """Return whether a setting is true, or may be because the file does not contain its value."""
+    return pool.value(setting) is True or pool.is_unknown(setting)
 
 
 def is_tested(pool: FilePool, wait_timeout: int, *, ends_idle: bool) -> bool:
@@ -58,7 +63,7 @@ def is_tested(pool: FilePool, wait_timeout: int, *, ends_idle: bool) -> bool:
     """
     runs = in_time(pool, "timeBetweenEvictionRunsMillis", 1000, wait_timeout)
     ends = ends_idle and in_time(pool, "minEvictableIdleTimeMillis", 1000, wait_timeout)
-    return pool.value("testOnBorrow") is True or (runs and (ends or pool.value("testWhileIdle") is True))
+    return is_on(pool, "testOnBorrow") or (runs and (ends or is_on(pool, "testWhileIdle")))
 
 
 def known(number: float) -> float | None:

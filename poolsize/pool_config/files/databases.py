@@ -1,0 +1,59 @@
+"""Which database a setting tells of: by its URL, its driver or its dialect."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.pool import normalized
+
+NAMES = {
+    "url", "jdbcurl", "driverurl", "connectionurl", "driverclassname", "driverclass", "driver", "dialect", "dbkind",
+    "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
+}  # fmt: skip
+"""Settings that name a database, without hyphens, underscores and capitals."""
+DATABASE = re.compile(
+    r"(?P<mysql>mysql|mariadb)|postgres|oracle|sqlserver|mssql|jtds|sqlite|hsqldb|derby|clickhouse|kingbase|"
+    r"cockroach|redshift|snowflake|firebird|informix|sybase|mongo|(?:\b|\.)(?:h2|db2|dm|pgsql|pg)(?:\b|dialect|\.)",
+    re.IGNORECASE,
+)
+URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
+MOST = 300
+"""Characters of a setting in which a database is looked for."""
+
+
+def is_mysql(entry: Entry) -> bool | None:
+    """Return whether a setting tells of MySQL or MariaDB; None where it tells of no database."""
+    name = normalized(entry.path[-1])
+    if name not in NAMES and not name.endswith(("url", "dialect", "drivername")):
+        return None
+    text = entry.text[:MOST]
+    url = URL.search(text)
+    if name.endswith("url") and not url:
+        return None
+    match = DATABASE.search(text, url.end() if url else 0)
+    return bool(match["mysql"]) if match else None
+
+
+def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:
+    """Return whether the pool of a place is one of another database: as the nearest setting tells; None without any.
+
+    groups: place -> its settings.
+    """
+    for end in range(len(prefix), 0, -1):
+        near = tuple(prefix[:end])
+        told = _told([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
+        if told:
+            return not any(told)
+    return None
+
+
+def has_only_others(entries: Iterable[Entry]) -> bool:
+    """Return whether settings tell of databases, and none of MySQL."""
+    told = _told(entries)
+    return bool(told) and not any(told)
+
+
+def _told(entries: Iterable[Entry]) -> list[bool]:
+    """Return what the last of each setting tells; without those that tell nothing."""
+    last = {entry.path: is_mysql(entry) for entry in entries}
+    return [each for each in last.values() if each is not None]

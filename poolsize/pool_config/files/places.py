@@ -1,0 +1,180 @@
+"""The place of settings in a file -> the library that they configure."""
+
+from collections.abc import Iterator, Sequence, Set
+
+from poolsize.pool_config.files.databases import is_mysql
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.libraries import java_frameworks as frameworks
+from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.pool import Library, normalized
+
+Groups = dict[tuple[str, ...], list[Entry]]
+"""Place -> its settings."""
+SEGMENTS = {
+    "hikari": HIKARICP, "hikaricp": HIKARICP, "druid": DRUID, "dbcp2": DBCP2, "tomcat": TOMCAT_JDBC, "c3p0": C3P0,
+}  # fmt: skip
+"""A part of a key that names the library of the settings below it."""
+OF_THE_DRIVER = {"datasourceproperties", "connectionproperties", "xaproperties", "additionaljdbcproperties"}
+"""Parts of a key below which the settings are those of the driver."""
+NO_DATABASE = {
+    "redis", "jedis", "lettuce", "redisson", "mongo", "mongodb", "http", "httpclient", "ldap", "kafka", "rabbitmq",
+    "rabbit", "executor", "thread", "threadpool", "elasticsearch", "cassandra", "jms", "activemq", "artemis", "ftp",
+    "memcached", "zookeeper", "influxdb",
+}  # fmt: skip
+"""Parts of a key below which a pool is none of a database."""
+OF_DATABASES = {"jdbc", "db", "datasource", "database", "mysql", "mariadb", "dbcp"}
+"""Parts of a key that show a database; also as the beginning or the end of a part."""
+OWN_NAMES = (
+    (HIKARICP, {"maximumPoolSize", "minimumIdle", "keepaliveTime"}),
+    (DBCP2, {"maxTotal", "maxWaitMillis", "maxConnLifetimeMillis", "numTestsPerEvictionRun"}),
+    (TOMCAT_JDBC, {"validationInterval", "maxAge"}),
+    (DRUID, {"maxEvictableIdleTimeMillis"}),
+)
+"""Library -> settings that show it where no part of a key does; the first library that has one."""
+CLASSES = {
+    "com.zaxxer.hikari.": HIKARICP, "com.alibaba.druid.": DRUID, "org.apache.commons.dbcp2.": DBCP2,
+    "org.apache.tomcat.dbcp.dbcp2.": DBCP2, "org.apache.commons.dbcp.": frameworks.DBCP1,
+    "org.apache.tomcat.dbcp.dbcp.": frameworks.DBCP1, "com.mchange.v2.c3p0.": C3P0,
+    "org.apache.tomcat.jdbc.pool.": TOMCAT_JDBC,
+}  # fmt: skip
+"""The beginning of a class's name -> the library that has it."""
+CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
+SIZES = {"maxactive", "maxtotal", "maxpoolsize"}
+"""Settings that show a pool of a project's own code."""
+BOOT_1 = {
+    TOMCAT_JDBC.title: frameworks.BOOT_1_TOMCAT, DRUID.title: frameworks.BOOT_1_DRUID,
+    HIKARICP.title: frameworks.BOOT_1_HIKARICP, DBCP2.title: frameworks.BOOT_1_DBCP2,
+}  # fmt: skip
+QUARKUS = {"jdbc": frameworks.QUARKUS, "reactive": frameworks.QUARKUS_REACTIVE}
+BELOW = {HIKARICP.title: "hikari", DRUID.title: "druid", DBCP2.title: "dbcp2", TOMCAT_JDBC.title: "tomcat"}
+"""Library -> the part of a key below which Spring Boot binds its settings."""
+
+
+def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Library | None:
+    """Return the library that the settings of a place configure; None where none is known."""
+    group, parts = groups[prefix], _parts(prefix)
+    if (OF_THE_DRIVER | NO_DATABASE) & set(parts):
+        return None
+    named, shown = named_library(group), _shown(group)
+    for is_place, library in (
+        (parts == ["spring", "datasource"], BOOT_1.get((named or shown or TOMCAT_JDBC).title)),
+        (parts == ["spring", "datasource", "tomcat"], _of_spring_tomcat(groups)),
+        (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
+        (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"], frameworks.R2DBC),
+        (parts[-1:] == ["c3p0"] and ("hibernate" in parts or any("_size" in entry.path[-1] for entry in group)),
+         frameworks.SPRING_C3P0 if parts[:1] == ["spring"] else frameworks.HIBERNATE_C3P0),
+        (parts[-2:] == ["hibernate", "connection"], frameworks.HIBERNATE_POOL),
+        (_is_dropwizard(prefix, group), frameworks.DROPWIZARD),
+        (named is not None, DBCP2 if shown is DBCP2 else named),
+        (parts[-2:] == ["datasource", "properties"] and not shown, TOMCAT_JDBC),
+        ((prefix[:1] == ("dataSources",) and len(prefix) == 2) or prefix == ("dataSourceCommon",),
+         frameworks.SHARDINGSPHERE),
+        (prefix[:1] == ("datasources",) and len(prefix) == 2, shown or _micronaut(group)),
+    ):  # fmt: skip
+        if is_place:
+            return library
+    segments = [SEGMENTS[part] for part in reversed(parts) if part in SEGMENTS]
+    if not prefix:
+        named_so = [file_name.lower(), *(entry.path[0] for entry in group if len(entry.path) > 1)]
+        segments += [library for name, library in SEGMENTS.items() if any(name in each for each in named_so)]
+    if segments:
+        return segments[0]
+    return shown if shown and (shown is HIKARICP or not prefix) else _of_own_code(prefix, group)
+
+
+def _parts(prefix: Sequence[str]) -> list[str]:
+    return [normalized(part.partition("[")[0]) for part in prefix]
+
+
+def named_library(group: Sequence[Entry]) -> Library | None:
+    """Return the library whose class a setting names; None without any."""
+    classes = [entry.text.strip() for entry in group if normalized(entry.path[-1]) in CLASS_NAMES]
+    return next((library for each in classes for start, library in CLASSES.items() if each.startswith(start)), None)
+
+
+def _shown(group: Sequence[Entry]) -> Library | None:
+    """Return the library that a name shows which only its settings have."""
+    names = {normalized(entry.path[-1]) for entry in group}
+    return next((library for library, own in OWN_NAMES if names & {normalized(each) for each in own}), None)
+
+
+def _of_spring_tomcat(groups: Groups) -> Library:
+    is_named = named_library(groups.get(("spring", "datasource"), [])) is TOMCAT_JDBC
+    return TOMCAT_JDBC if is_named else frameworks.SPRING_TOMCAT
+
+
+def _micronaut(group: Sequence[Entry]) -> Library:
+    """Return the library of a data source of Micronaut without a name that shows it: usually HikariCP."""
+    return TOMCAT_JDBC if any(normalized(entry.path[-1]) == "maxactive" for entry in group) else HIKARICP
+
+
+def _is_dropwizard(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
+    names = {entry.path[-1] for entry in group}
+    own = names & (frameworks.DROPWIZARD.defaults.keys() - {"initialSize"})
+    return {"driverClass", "url"} <= names and bool(own or prefix[-1:] == ("database",))
+
+
+def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | None:
+    """Return the library of settings with a size, and with a sign of a database in a key, a URL or a driver."""
+    has_size = any(normalized(entry.path[-1]) in SIZES for entry in group)
+    ends = tuple(OF_DATABASES)
+    of_database = not prefix or any(part.startswith(ends) or part.endswith(ends) for part in _parts(prefix))
+    is_database = of_database or any(is_mysql(entry) is not None for entry in group)
+    return frameworks.OWN_CODE if has_size and is_database else None
+
+
+def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], Library]]:
+    """Yield the places whose framework has a pool for a MySQL URL without settings, each with the library.
+
+    found: the places with settings. Those above or below a URL have its pool.
+    """
+    covered: set[tuple[str, ...]] = set()
+    """Places with a pool at them or below them."""
+    pools = set(found)
+    for each in found:
+        covered.update(each[:end] for end in range(1, len(each) + 1))
+    firsts = {each[0] for each in found if "hibernate" in each}
+    for prefix, group in groups.items():
+        place = _default_place(prefix, groups) if any(map(is_mysql, group)) else None
+        if place is None or prefix in covered or place[0] in covered or prefix[0] in firsts or _is_below(prefix, pools):
+            continue
+        pools.add(place[0])
+        covered.update(place[0][:end] for end in range(1, len(place[0]) + 1))
+        yield place
+
+
+def _is_below(prefix: tuple[str, ...], pools: Set[tuple[str, ...]]) -> bool:
+    """Return whether a place is below a pool's, or a source of global settings."""
+    above = [prefix[:end] for end in range(1, len(prefix) + 1)]
+    shared = [(*each, name) for each in above if each[-1] == "dynamic" for name in SEGMENTS]
+    return (("dataSourceCommon",) in pools and prefix[0] == "dataSources") or any(
+        each in pools for each in above + shared
+    )
+
+
+def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, ...], Library] | None:
+    """Return where a framework has a pool by default, and its library; None for another place."""
+    parts, group = _parts(prefix), groups[prefix]
+    named = named_library(group)
+    types = [entry.text for entry in group if normalized(entry.path[-1]) in CLASS_NAMES - {"datasourceclassname"}]
+    is_unknown = named is None and any(text and "${" not in text for text in types)
+    library = named or HIKARICP
+    is_source = len(parts) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
+    quarkus = parts[-1] if parts[-1:] == ["reactive"] else "jdbc"
+    has_provider = any("provider" in entry.path[-1] or entry.path[-1] == "datasource" for entry in group)
+    for is_place, place, of_place in (
+        (parts[:2] == ["spring", "datasource"] and is_source and not is_unknown and not set(parts) & SEGMENTS.keys(),
+         (*prefix, BELOW.get(library.title, "")), library),
+        (parts[:3] == ["spring", "shardingsphere", "datasource"] and len(parts) == 4 and not is_unknown,
+         prefix, library),
+        (parts[:2] == ["quarkus", "datasource"],
+         (*(prefix[:-1] if parts[-1:] and parts[-1] in QUARKUS else prefix), quarkus), QUARKUS[quarkus]),
+        (parts == ["spring", "r2dbc"], (*prefix, "pool"), frameworks.R2DBC),
+        (prefix[:1] == ("dataSources",) and len(prefix) == 2, prefix, named or frameworks.SHARDINGSPHERE),
+        (prefix[:1] == ("datasources",) and len(prefix) == 2, prefix, library),
+        (_is_dropwizard(prefix, group), prefix, frameworks.DROPWIZARD),
+        (parts[-2:] == ["hibernate", "connection"] and not has_provider, prefix, frameworks.HIBERNATE_POOL),
+    ):  # fmt: skip
+        if is_place:
+            return place, of_place
+    return None

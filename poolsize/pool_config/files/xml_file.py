@@ -1,0 +1,164 @@
+"""XML -> pools: resources of Tomcat, beans of Spring, Hibernate, JPA, MyBatis, c3p0, and data sources of WildFly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import ParseError, XMLParser
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.databases import has_only_others
+from poolsize.pool_config.files.entries import Entry, parts_of
+from poolsize.pool_config.files.keys import pool_of, pools_of
+from poolsize.pool_config.files.places import named_library
+from poolsize.pool_config.libraries.java import C3P0, DBCP2
+from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
+from poolsize.pool_config.pool import FilePool, Library, normalized
+
+DEEPEST = 200
+"""Elements in each other; configurations have fewer."""
+OF_JPA = ("javax.persistence.jdbc.", "jakarta.persistence.jdbc.")
+PLACES = ("name", "id", "pool-name", "jndi-name")
+"""Attributes that name an element, the first that it has."""
+WILDFLYS = {"datasource", "xa-datasource", "local-tx-datasource", "no-tx-datasource"}
+
+
+@dataclass
+class Element:
+    """An element of XML. name: without its namespace. line: of its start. text: its own, before other elements."""
+
+    name: str
+    attributes: dict[str, str]
+    line: int
+    text: str = ""
+    children: list["Element"] = field(default_factory=list)
+
+    def all(self) -> Iterator["Element"]:
+        """Yield this element and all in it, in the order of the file."""
+        left = [self]
+        while left:
+            element = left.pop()
+            yield element
+            left += reversed(element.children)
+
+
+class _Tree:
+    """Builds elements with their lines, which ElementTree's own builder does not keep."""
+
+    def __init__(self) -> None:
+        self.parser: Any = XMLParser(target=self)
+        self.open = [Element("", {}, 1)]
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        if len(self.open) > DEEPEST:
+            raise BadInput("the XML is nested too deeply")
+        plain = {_local(key): value for key, value in attributes.items()}
+        element = Element(_local(name), plain, self.parser.parser.CurrentLineNumber)
+        self.open[-1].children.append(element)
+        self.open.append(element)
+
+    def end(self, name: str) -> None:  # noqa: ARG002
+        self.open.pop()
+
+    def data(self, text: str) -> None:
+        if not self.open[-1].children and len(self.open[-1].text) < 1000:
+            self.open[-1].text += text
+
+    def close(self) -> Element:
+        return self.open[0]
+
+
+def _local(name: str) -> str:
+    """Return a name without its namespace, {http://...}name."""
+    return name.rpartition("}")[2]
+
+
+def xml_pools(text: str) -> list[FilePool]:
+    """Return the pools of an XML file. Raises BadInput for a text that is not XML, and for one with entities."""
+    tree = _Tree()
+    try:
+        tree.parser.feed(text)
+        tree.parser.close()
+    except ParseError as error:
+        raise BadInput(f"this is not XML: line {error.position[0]}") from None
+    except DefusedXmlException:
+        raise BadInput("the XML declares entities, which poolsize does not read") from None
+    root = tree.open[0]
+    pools = [pool for pool in map(_pool_of, root.all()) if pool]
+    return pools or list(_of_hibernate(root))  # beside a data source, Hibernate has no pool of its own
+
+
+def _pool_of(element: Element) -> FilePool | None:
+    """Return the pool that an element configures; None for another element, and for another database's."""
+    entries = [Entry((name,), value, element.line) for name, value in element.attributes.items()]
+    library: Library | None = None
+    if element.name == "Resource" and "DataSource" in element.attributes.get("type", ""):
+        of_factory = [each for each in entries if each.path[-1] == "factory"]
+        library = named_library(of_factory) or (None if of_factory else _of_tomcat(element))
+        library = TOMCAT_7 if library is DBCP1 else library
+    elif element.name == "bean":
+        entries += list(_properties(element))
+        library = named_library([Entry(("class",), element.attributes.get("class", ""), element.line)])
+    elif element.name == "dataSource" and element.attributes.get("type") == "POOLED":
+        entries += list(_properties(element))
+        library = MYBATIS
+    elif element.name in {"default-config", "named-config"}:
+        entries += list(_properties(element))
+        library = C3P0
+    elif element.name in WILDFLYS:
+        entries += [Entry((each.name,), each.text.strip(), each.line) for each in element.all()]
+        library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
+    if library is None or has_only_others(entries):
+        return None
+    place = next(
+        (element.attributes[key] for key in ("name", "id", "pool-name", "jndi-name") if key in element.attributes), ""
+    )
+    pool = pool_of(library, entries)
+    return replace(pool, place=f"{element.name} {place}".strip(), complete="parent" not in element.attributes)
+
+
+def _has_source(entries: list[Entry]) -> bool:
+    """Return whether an element without settings of a pool is a data source: it has a URL or a driver."""
+    return any(normalized(entry.path[-1]).endswith(("url", "driverclassname", "driverclass")) for entry in entries)
+
+
+def _of_tomcat(element: Element) -> Library:
+    """Return the library of a resource without a factory: DBCP 1 until Tomcat 7, then DBCP 2."""
+    names = set(element.attributes)
+    return TOMCAT_7 if names & {"maxActive", "maxWait"} and not names & {"maxTotal", "maxWaitMillis"} else DBCP2
+
+
+def _is_xa(element: Element) -> bool:
+    return element.name == "xa-datasource" and any(each.name == "xa-pool" for each in element.children)
+
+
+def _properties(element: Element) -> Iterator[Entry]:
+    """Yield the properties of an element: <property name= value=>, or with the value as text, or in a <value>."""
+    for child in element.children:
+        if child.name in {"property", "prop"}:
+            name = child.attributes.get("name") or child.attributes.get("key") or ""
+            inner = next((each.text for each in child.children if each.name == "value"), child.text)
+            yield Entry(parts_of(name), child.attributes.get("value", inner).strip(), child.line)
+
+
+def _of_hibernate(root: Element) -> Iterator[FilePool]:
+    """Yield the pools that the properties of Hibernate configure, in its own file, in JPA's and in Spring's."""
+    for element in root.all():
+        entries = [_of_jpa(entry) for entry in _properties(element)]
+        if element.name == "session-factory":
+            entries = [entry if entry.path[0] == "hibernate" else _below_hibernate(entry) for entry in entries]
+        elif element.name not in {"properties", "props"}:
+            continue
+        yield from pools_of([entry for entry in entries if normalized(entry.path[0]) == "hibernate"])
+
+
+def _below_hibernate(entry: Entry) -> Entry:
+    return replace(entry, path=("hibernate", *entry.path))
+
+
+def _of_jpa(entry: Entry) -> Entry:
+    """Return a property of JPA, such as javax.persistence.jdbc.url, under Hibernate's name."""
+    key = ".".join(entry.path)
+    jpa = next((start for start in OF_JPA if key.startswith(start)), None)
+    return replace(entry, path=("hibernate", "connection", key.removeprefix(jpa))) if jpa else entry

@@ -1,0 +1,210 @@
+"""The pools of Java's frameworks: their own names for a pool's settings, their own pools, and older versions' names."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from poolsize.pool_config import findings
+from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, outlives_server, tested_on_borrow
+from poolsize.pool_config.pool import FilePool, Library
+
+Find = Callable[[FilePool, int], Iterator[findings.Worded]]
+
+
+def _and(library: Library, record: type[findings.Worded]) -> Find:
+    """Return what finds what a library's own rules find, and in every pool a further finding."""
+
+    def find(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+        yield record()
+        yield from library.find(pool, wait_timeout)
+
+    return find
+
+
+def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
+    is_checked = is_on(pool, "checkConnectionOnBorrow") or (
+        is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
+    )
+    yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "acquisitionTimeout", findings.WaitsForEver)
+    yield from tested_on_borrow(pool, "validateOnBorrow")
+    is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
+    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from outlives_server(pool, "idleTimeout", 1000, wait_timeout, is_checked=False)
+
+
+def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield from no_limit(pool, "maxAcquireTime", findings.WaitsForEver)
+    is_checked = in_time(pool, "maxLifeTime", 1000, wait_timeout)
+    yield from outlives_server(pool, "maxIdleTime", 1000, wait_timeout, is_checked=is_checked)
+
+
+def _hibernate_pool(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
+    yield findings.NotForProduction()
+
+
+def _own_code(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
+    yield findings.OwnNames()
+
+
+def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
+    yield from no_limit(pool, "maxActive", findings.Unlimited)
+    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+
+
+def _old_tomcat(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    yield findings.OldTomcat()
+    yield from _dbcp1(pool, wait_timeout)
+
+
+def _none(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
+    yield from ()
+
+
+SHARDINGSPHERE = replace(
+    HIKARICP,
+    title="ShardingSphere",
+    defaults={**HIKARICP.defaults, "maximumPoolSize": 50},
+    aliases={
+        "maxPoolSize": "maximumPoolSize", "minPoolSize": "minimumIdle", "minIdle": "minimumIdle",
+        "connectionTimeoutMilliseconds": "connectionTimeout", "idleTimeoutMilliseconds": "idleTimeout",
+        "maxLifetimeMilliseconds": "maxLifetime", "maxLifetimeMillis": "maxLifetime",
+    },
+    ignored=frozenset(),
+)  # fmt: skip
+"""ShardingSphere-Proxy: HikariCP, with other names and defaults."""
+DBCP1 = replace(
+    DBCP2,
+    title="DBCP 1",
+    stack="",
+    find=_dbcp1,
+    aliases={},
+    defaults={
+        "maxActive": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWait": -1, "testOnBorrow": True,
+        "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
+        "minEvictableIdleTimeMillis": 1_800_000,
+    },
+    sizes=("maxActive",),
+    ignored=frozenset({"maxTotal", "maxWaitMillis"}),
+)  # fmt: skip
+TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", find=_old_tomcat)
+HIBERNATE_C3P0 = replace(
+    C3P0,
+    title="c3p0 (Hibernate)",
+    aliases={
+        "max_size": "maxPoolSize", "min_size": "minPoolSize", "timeout": "maxIdleTime",
+        "idle_test_period": "idleConnectionTestPeriod", "acquire_increment": "acquireIncrement",
+        "validate": "testConnectionOnCheckout",
+    },
+)  # fmt: skip
+SPRING_C3P0 = replace(
+    HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", find=_and(HIBERNATE_C3P0, findings.SpringsDataSource)
+)
+HIBERNATE_POOL = Library(
+    "Hibernate's own pool", "", _hibernate_pool, {"pool_size": 20}, sizes=("pool_size",),
+)  # fmt: skip
+BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
+    replace(library, title=f"{library.title} (Spring Boot 1)", find=_and(library, findings.OnlySpringBoot1))
+    for library in (TOMCAT_JDBC, DRUID, HIKARICP, DBCP2)
+)
+"""The libraries whose settings Spring Boot 1 binds directly below spring.datasource."""
+SPRING_TOMCAT = replace(
+    TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", find=_and(TOMCAT_JDBC, findings.NeedsItsType)
+)
+DROPWIZARD = Library(
+    "Dropwizard",
+    "",
+    _dropwizard,
+    {
+        "maxSize": 100, "minSize": 10, "initialSize": 10, "maxWaitForConnection": 30_000, "maxConnectionAge": 0,
+        "minIdleTime": 60_000, "checkConnectionWhileIdle": True, "checkConnectionOnBorrow": False,
+        "evictionInterval": 5_000, "validationInterval": 30_000,
+    },
+    sizes=("maxSize",),
+    durations=frozenset({True, False}),
+)  # fmt: skip
+"""Tomcat's JDBC pool with other names: dropwizard/dropwizard, DataSourceFactory.java."""
+QUARKUS = Library(
+    "Agroal (Quarkus)",
+    "",
+    _quarkus,
+    {
+        "maxSize": 50, "minSize": 0, "initialSize": None, "acquisitionTimeout": 5_000, "maxLifetime": 0,
+        "idleRemovalInterval": 300_000, "backgroundValidationInterval": 120_000, "leakDetectionInterval": 0,
+        "validateOnBorrow": False,
+    },
+    sizes=("maxSize",),
+    durations=frozenset({True, False}),
+    seconds=frozenset({
+        "acquisitionTimeout", "maxLifetime", "idleRemovalInterval", "backgroundValidationInterval",
+            "leakDetectionInterval",
+    }),
+)  # fmt: skip
+"""quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize was 20 before pull request 51169 (November 2025)."""
+QUARKUS_REACTIVE = Library(
+    "Vert.x (Quarkus)",
+    "",
+    _quarkus_reactive,
+    {"maxSize": 20, "idleTimeout": 0},
+    sizes=("maxSize",),
+    durations=frozenset({True, False}),
+    seconds=frozenset({"idleTimeout"}),
+)
+R2DBC = Library(
+    "R2DBC Pool",
+    "",
+    _r2dbc,
+    {
+        "maxSize": 10, "initialSize": 10, "minIdle": 0, "maxIdleTime": 1_800_000, "maxLifeTime": 0,
+        "maxAcquireTime": 0, "maxCreateConnectionTime": 0,
+    },
+    sizes=("maxSize",),
+    durations=frozenset({True, False}),
+)  # fmt: skip
+"""Its defaults in Spring Boot (R2dbcProperties); the library alone keeps idle connections for ever."""
+MYBATIS = Library(
+    "MyBatis's own pool",
+    "",
+    _none,
+    {
+        "poolMaximumActiveConnections": 10, "poolMaximumIdleConnections": 5, "poolMaximumCheckoutTime": 20_000,
+        "poolTimeToWait": 20_000, "poolPingEnabled": False,
+    },
+    sizes=("poolMaximumActiveConnections",),
+)  # fmt: skip
+WILDFLY = Library(
+    "WildFly",
+    "",
+    _none,
+    {
+        "maxPoolSize": 20, "minPoolSize": 0, "initialPoolSize": None, "blockingTimeoutMillis": 30_000,
+        "idleTimeoutMinutes": 30, "backgroundValidation": False,
+    },
+    aliases={"blockingTimeoutWaitMillis": "blockingTimeoutMillis"},
+    sizes=("maxPoolSize",),
+)  # fmt: skip
+OWN_CODE = Library(
+    "Pool of the project's own code",
+    "",
+    _own_code,
+    dict.fromkeys(
+        (
+            "maxActive", "maxIdle", "minIdle", "initialSize", "maxWait", "testOnBorrow", "testOnReturn",
+            "testWhileIdle", "timeBetweenEvictionRunsMillis", "minEvictableIdleTimeMillis", "validationQuery",
+            "removeAbandoned", "removeAbandonedTimeout", "maxLifetime",
+        )
+    ),
+    aliases={
+        "maxTotal": "maxActive", "maxPoolSize": "maxActive", "minPoolSize": "minIdle", "initialPoolSize": "initialSize",
+        "maxWaitMillis": "maxWait",
+    },
+    sizes=("maxActive",),
+)  # fmt: skip
+"""Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""

@@ -1,0 +1,294 @@
+"""`poolsize config --check` on the configuration files of Java's frameworks, as users of poolsize reported them."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.check import CheckedPool, check_pools
+from poolsize.pool_config.files.reading import read_files, read_pools
+
+MYSQL = "jdbc:mysql://db.example.com:3306/shop"
+DYNAMIC = "spring.datasource.dynamic"
+QUARKUS = "quarkus.datasource"
+XML = '<?xml version="1.0"?>\n'
+BEAN = '<beans xmlns:p="http://www.springframework.org/schema/p"><bean id="a" class="{}" {}>{}</bean></beans>'
+
+
+class Case(NamedTuple):
+    """A file, and the library and the most connections of each of its pools."""
+
+    name: str
+    text: str
+    pools: list[tuple[str, int | None]]
+
+
+CASES = {
+    "Maven's placeholders without quotes": Case(
+        "application.yml", "spring:\n  application:\n    name: @artifact@\n  mail: @a.b@/c\n"
+        "  datasource:\n    hikari:\n      maximum-pool-size: 30\n      max-lifetime: @life@\n",
+        [("HikariCP", 30)]),
+    "Maven's placeholder as a size": Case(
+        "application.yml", "spring.datasource.hikari:\n  maximum-pool-size: @pool.size@\n", [("HikariCP", None)]),
+    "nested defaults": Case(
+        "application.yml", "spring.datasource.hikari.maximum-pool-size: ${A:${B:${C:12}}}", [("HikariCP", 12)]),
+    "Helm": Case(
+        "values.yaml", "{{- if .Values.on }}\n{{/* two\nlines */}}\nspring:\n  {{- include \"a\" . | nindent 2 }}\n"
+        "  datasource:\n    hikari:\n      maximum-pool-size: {{ .Values.pool.max | default 25 }}\n"
+        "      minimum-idle: {{ default \"5\" .Values.pool.min | quote }}\n      max-lifetime: {{ .Values.life }}\n"
+        "      pool-name: \"{{ .Release.Name }}-pool\"\n{{- end }}\n", [("HikariCP", 25)]),
+    "profiles in .properties": Case(
+        "application.properties", "spring.datasource.hikari.maximum-pool-size=10\n#---\n"
+        "spring.config.activate.on-profile=prod\nspring.datasource.hikari.maximum-pool-size=50\n!---\n"
+        "spring.profiles=test\nspring.datasource.hikari.maximum-pool-size=3\n",
+        [("HikariCP", 10), ("HikariCP", 50), ("HikariCP", 3)]),
+    "several profiles of a document": Case(
+        "application.yml", "spring.datasource.hikari.maximum-pool-size: 9\n---\nspring:\n"
+        "  config.activate.on-profile:\n    - prod\n    - stage\n  datasource.hikari.maximum-pool-size: 90\n",
+        [("HikariCP", 9), ("HikariCP", 90)]),
+    "dynamic-datasource, a size for each source": Case(
+        "application.yml", f"{DYNAMIC}:\n  hikari: {{max-pool-size: 15, min-idle: 15}}\n  datasource:\n    one:\n"
+        f"      url: {MYSQL}\n    two:\n      url: {MYSQL}\n      hikari: {{maxPoolSize: 40}}\n    three:\n"
+        "      url: jdbc:postgresql://pg/shop\n    four:\n      url: jdbc:p6spy:mysql://db/shop\n",
+        [("HikariCP", 15), ("HikariCP", 40), ("HikariCP", 15)]),
+    "dynamic-datasource, two libraries": Case(
+        "application.yml", f"{DYNAMIC}:\n  hikari.max-pool-size: 15\n  druid.max-active: 20\n  datasource:\n    one:\n"
+        f"      url: {MYSQL}\n    two:\n      url: {MYSQL}\n      type: com.zaxxer.hikari.HikariDataSource\n",
+        [("HikariCP", 15), ("Druid", 20)]),
+    "names of a project's own code": Case(
+        "jdbc.properties", f"jdbc.url={MYSQL}\njdbc.initialSize=10\njdbc.maxActive=100\njdbc.maxWait=-1",
+        [("Pool of the project's own code", 100)]),
+    "names without a prefix": Case("db.properties", f"url={MYSQL}\nmaxActive=60\nmaxWait=60000",
+                                   [("Pool of the project's own code", 60)]),
+    "Hibernate's c3p0": Case(
+        "hibernate.properties", "hibernate.c3p0.max_size=100\nhibernate.c3p0.timeout=100\n",
+        [("c3p0 (Hibernate)", 100)]),
+    "Hibernate's c3p0 in Spring": Case(
+        "application.properties", f"spring.datasource.url={MYSQL}\nspring.jpa.properties.hibernate.c3p0.max_size=20",
+        [("c3p0 (Spring, Hibernate)", 20)]),
+    "Hibernate's own pool": Case(
+        "hibernate.properties", f"hibernate.connection.url={MYSQL}\nhibernate.connection.pool_size=7",
+        [("Hibernate's own pool", 7)]),
+    "Hibernate's own pool beside c3p0": Case(
+        "hibernate.properties", "hibernate.connection.pool_size=7\nhibernate.c3p0.max_size=20\n",
+        [("c3p0 (Hibernate)", 20)]),
+    "Hibernate's own pool by default": Case(
+        "hibernate.cfg.xml", XML + '<!DOCTYPE hibernate-configuration PUBLIC "-//A//B" "http://a.example/b.dtd">'
+        f'<hibernate-configuration><session-factory><property name="connection.url">\n{MYSQL}\n</property>'
+        "</session-factory></hibernate-configuration>", [("Hibernate's own pool", 20)]),
+    "hibernate.cfg.xml": Case(
+        "hibernate.cfg.xml", '<hibernate-configuration><session-factory><property name="c3p0.max_size">20</property>'
+        '<property name="hibernate.c3p0.timeout">300</property></session-factory></hibernate-configuration>',
+        [("c3p0 (Hibernate)", 20)]),
+    "persistence.xml": Case(
+        "persistence.xml", '<persistence><persistence-unit name="a"><properties>'
+        f'<property name="javax.persistence.jdbc.url" value="{MYSQL}"/>'
+        '<property name="hibernate.hikari.maximumPoolSize" value="33"/></properties></persistence-unit></persistence>',
+        [("HikariCP", 33)]),
+    "Quarkus": Case(
+        "application.properties", f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.jdbc.max-size=20\n"
+        f"%dev.{QUARKUS}.jdbc.max-size=4\n"
+        f'{QUARKUS}."us.ers".db-kind=mariadb\n{QUARKUS}."us.ers".jdbc.max-size=8\n{QUARKUS}.logs.db-kind=postgresql\n'
+        f"{QUARKUS}.logs.jdbc.max-size=9\n",
+        [("Agroal (Quarkus)", 20), ("Agroal (Quarkus)", 8), ("Agroal (Quarkus)", 4)]),
+    "Quarkus by default": Case("application.properties", f"{QUARKUS}.db-kind=mysql", [("Agroal (Quarkus)", 50)]),
+    "Quarkus's YAML": Case(
+        "application.yml", 'quarkus: {datasource: {db-kind: mysql, jdbc: {max-size: 5}}}\n"%prod":\n'
+        "  quarkus: {datasource: {jdbc: {max-size: 60}}}", [("Agroal (Quarkus)", 5), ("Agroal (Quarkus)", 60)]),
+    "Quarkus, reactive": Case(
+        "application.properties", f"{QUARKUS}.reactive.url=mysql://db/shop\n{QUARKUS}.reactive.max-size=30",
+        [("Vert.x (Quarkus)", 30)]),
+    "Micronaut": Case(
+        "application.yml", f"datasources:\n  default:\n    url: {MYSQL}\n    maximum-pool-size: 12\n  more:\n"
+        f"    url: {MYSQL}\n  other:\n    url: jdbc:h2:mem:a;MODE=MySQL\n", [("HikariCP", 12), ("HikariCP", 10)]),
+    "Dropwizard": Case(
+        "config.yml", f"database:\n  driverClass: com.mysql.cj.jdbc.Driver\n  url: {MYSQL}\n  maxSize: 32\n"
+        "  maxWaitForConnection: 1s\n", [("Dropwizard", 32)]),
+    "Dropwizard by default": Case(
+        "config.yml", f"database: {{driverClass: com.mysql.cj.jdbc.Driver, url: '{MYSQL}'}}", [("Dropwizard", 100)]),
+    "R2DBC": Case(
+        "application.yml", "spring.r2dbc: {url: 'r2dbc:mysql://db/shop', pool: {max-size: 50, max-acquire-time: 3s}}",
+        [("R2DBC Pool", 50)]),
+    "R2DBC by default": Case("application.yml", "spring.r2dbc.url: r2dbc:mysql://db/shop", [("R2DBC Pool", 10)]),
+    "R2DBC in its URL": Case(
+        "application.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?initialSize=5&maxSize=40",
+        [("R2DBC Pool", 40)]),
+    "ShardingSphere": Case(
+        "config.yaml", f"dataSources:\n  ds_0:\n    url: {MYSQL}\n    maxPoolSize: 200\n  ds_1:\n    url: {MYSQL}\n"
+        f"  ds_2: !!org.apache.commons.dbcp2.BasicDataSource\n    url: {MYSQL}\n    maxTotal: 65\nrules:\n- !SHARDING\n"
+        "  tables: {}\n", [("ShardingSphere", 200), ("DBCP 2", 65), ("ShardingSphere", 50)]),
+    "Grails": Case(
+        "application.yml", f"environments:\n  production:\n    dataSource:\n      url: {MYSQL}\n      properties:\n"
+        "        maxActive: 50\n", [("Tomcat JDBC Pool", 50)]),
+    "Spring Boot 1": Case(
+        "application.properties", "spring.datasource.maxActive=50\nspring.datasource.removeAbandoned=true",
+        [("Tomcat JDBC Pool (Spring Boot 1)", 50)]),
+    "Spring Boot 1, Tomcat's part": Case(
+        "application.yml", "spring.datasource.tomcat: {max-active: 40}", [("Tomcat JDBC Pool (Spring Boot)", 40)]),
+    "Tomcat's pool by its type": Case(
+        "application.yml",
+        "spring.datasource: {type: org.apache.tomcat.jdbc.pool.DataSource, tomcat: {max-active: 40}}",
+        [("Tomcat JDBC Pool", 40)]),
+    "Spring Boot by default": Case("application.properties", f"spring.datasource.url={MYSQL}", [("HikariCP", 10)]),
+    "Spring Boot with Druid by default": Case(
+        "application.yml", f"spring.datasource: {{url: '{MYSQL}', type: com.alibaba.druid.pool.DruidDataSource}}",
+        [("Druid", 8)]),
+    "Spring's beans": Case(
+        "beans.xml", BEAN.format("com.alibaba.druid.pool.DruidDataSource", 'p:maxActive="50"',
+                                 '<property name="maxWait"><value>${jdbc.wait:9}</value></property>'), [("Druid", 50)]),
+    "c3p0's own file": Case(
+        "c3p0-config.xml", '<c3p0-config><default-config><property name="maxPoolSize">60</property></default-config>'
+        "</c3p0-config>", [("c3p0", 60)]),
+    "Hibernate in Spring's beans": Case(
+        "beans.xml", BEAN.format("com.zaxxer.hikari.HikariDataSource", 'p:maximumPoolSize="25"',
+                                 '<props><prop key="hibernate.connection.pool_size">5</prop></props>'),
+        [("HikariCP", 25)]),
+    "Druid's settings above two sources": Case(
+        "application.yml", f"druid: {{one: {{url: '{MYSQL}'}}, two: {{url: '{MYSQL}'}}, maxActive: 20}}",
+        [("Druid", 20), ("Druid", 20)]),
+    "Tomcat 8's resource": Case(
+        "context.xml",
+        f'<Context><Resource name="a" type="javax.sql.DataSource" url="{MYSQL}" maxTotal="30"/></Context>',
+        [("DBCP 2", 30)]),
+}  # fmt: skip
+
+
+JAVA = """
+package a;
+import com.zaxxer.hikari.*;
+class A {
+    private static final int MOST = 4 * 5;
+    @Value("${pool.idle:7}") private int idle;
+    private HikariDataSource other;
+    DataSource of(@Value("${pool.wait:3000}") long wait) {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl("jdbc:mysql://db/shop");
+        config.setMaximumPoolSize(MOST);
+        config.setMinimumIdle(this.idle);
+        config.setConnectionTimeout(wait);
+        config.setMaxLifetime(TimeUnit.MINUTES.toMillis(15));
+        config.setKeepaliveTime(Duration.ofSeconds(60).toMillis());
+        config.setLeakDetectionThreshold(Long.parseLong(System.getenv().getOrDefault("LEAK", "5000")));
+        config.setValidationTimeout(settings.timeout());
+        config.addDataSourceProperty("maximumPoolSize", "99");
+        return new HikariDataSource(config);
+    }
+    void postgres() {
+        HikariConfig config = new HikariConfig();
+        config.setJdbcUrl("jdbc:postgresql://db/shop");
+        config.setMaximumPoolSize(70);
+    }
+    void druid() {
+        DruidDataSource druid = new DruidDataSource();
+        druid.setMaxActive(180);
+        druid.setMaxWait(60000);
+    }
+}
+"""
+
+
+def checked(folder: Path, name: str, text: str) -> tuple[CheckedPool, ...]:
+    (folder / name).write_text(text)
+    return check_pools(read_pools(folder / name).pools)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_the_pools_of_a_kind_of_file(tmp_path: Path, case: Case) -> None:
+    pools = checked(tmp_path, case.name, case.text)
+    assert [(each.pool.library.title, each.most_connections) for each in pools] == case.pools
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("application.yml", "spring.datasource: {url: 'jdbc:postgresql://mysql', hikari.maximumPoolSize: 9}"),
+        ("application.properties", "spring.datasource.driverClassName=org.h2.Driver\nspring.datasource.maxActive=9"),
+        ("application.properties", "spring.datasource.url=${DB:jdbc:oracle:thin:@db}\nspring.datasource.maxActive=9"),
+        ("application.properties", "quarkus.datasource.db-kind=postgresql\nquarkus.datasource.jdbc.max-size=9"),
+        ("hibernate.properties", "hibernate.dialect=org.hibernate.dialect.H2Dialect\nhibernate.c3p0.max_size=9"),
+        ("jdbc.properties", "jdbc.url=jdbc:sqlserver://db\npool.maximumPoolSize=9"),
+        ("redis.properties", "redis.pool.maxActive=9\nredis.pool.maxTotal=9"),
+        ("application.yml", "spring.redis.lettuce.pool: {max-active: 8, max-wait: -1}"),
+        ("context.xml", '<Resource type="javax.sql.DataSource" driverClassName="org.postgresql.Driver" maxTotal="9"/>'),
+        ("pom.xml", "<project><dependency><artifactId>HikariCP</artifactId></dependency></project>"),
+        ("logback.xml", "<configuration><appender name='a'><maxIndex>5</maxIndex></appender></configuration>"),
+        ("jedis.xml", BEAN.format("redis.clients.jedis.JedisPoolConfig", "", '<property name="maxTotal" value="9"/>')),
+    ],
+)  # fmt: skip
+def test_other_databases_and_other_xml_have_no_pools(tmp_path: Path, name: str, text: str) -> None:
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        checked(tmp_path, name, text)
+
+
+def test_xml_without_pools_is_no_error_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "pom.xml").write_text("<project/>")
+    (tmp_path / "a.yml").write_text("spring.datasource.hikari.maximumPoolSize: 3")
+    files, errors = read_files([tmp_path])
+    assert ([file.path.name for file in files], errors) == (["a.yml"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<a><b></a>", "this is not XML: line 1"),
+        ('<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', "declares entities"),
+        ('<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>', "declares entities"),
+        ("<a>" * 500 + "</a>" * 500, "nested too deeply"),
+    ],
+)
+def test_hostile_xml_is_refused(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        checked(tmp_path, "a.xml", text)
+
+
+def test_durations_of_frameworks_have_units(tmp_path: Path) -> None:
+    text = "".join(
+        f"quarkus.datasource.jdbc.{name}\n"
+        for name in ("max-lifetime=PT1H30M", "acquisition-timeout=30", "idle-removal-interval=10M", "max-size=20")
+    )
+    (pool,) = checked(tmp_path, "application.properties", text)
+    values = {name: each.value for name, each in pool.pool.settings.items()}
+    assert values == {
+        "maxLifetime": 5_400_000, "acquisitionTimeout": 30_000, "idleRemovalInterval": 600_000, "maxSize": 20
+    }  # fmt: skip
+    (pool,) = checked(tmp_path, "a.yml", f"database: {{driverClass: a, url: '{MYSQL}', minIdleTime: 10 seconds}}")
+    assert pool.pool.number("minIdleTime") == 10_000
+
+
+def test_a_template_is_shown_as_the_file_writes_it(tmp_path: Path) -> None:
+    (pool,) = checked(tmp_path, "a.yml", "hikari:\n  maximum-pool-size: {{ .Values.size | default 4 }}\n")
+    setting = pool.pool.settings["maximumPoolSize"]
+    assert (setting.text, setting.value, setting.line) == ("{{ .Values.size | default 4 }}", 4, 2)
+
+
+def test_settings_of_spring_boot_1_beside_those_of_a_pool_are_not_read(tmp_path: Path) -> None:
+    text = "spring.datasource: {maxActive: 50, hikari: {maximum-pool-size: 9, max-pool-size: 70}}"
+    (pool,) = checked(tmp_path, "application.yml", text)
+    assert pool.most_connections == 9
+    assert {each.name for each in pool.pool.unread} == {"maxActive", "max-pool-size"}
+
+
+def test_no_secret_of_a_url_is_kept(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?maxSize=4"),
+        ("context.xml", '<Resource name="a" type="javax.sql.DataSource" url="jdbc:mysql://u:secret@db" maxTotal="3"/>'),
+    ):
+        assert "secret" not in repr(checked(tmp_path, name, text))
+
+
+def test_setters_in_java(tmp_path: Path) -> None:
+    hikari, druid = checked(tmp_path, "A.java", JAVA)
+    assert {name: each.value for name, each in hikari.pool.settings.items()} == {
+        "maximumPoolSize": 20, "minimumIdle": 7, "connectionTimeout": 3000, "maxLifetime": 900_000,
+        "keepaliveTime": 60_000, "leakDetectionThreshold": 5000, "validationTimeout": None,
+    }  # fmt: skip
+    assert (hikari.pool.library.title, hikari.most_connections) == ("HikariCP", 20)
+    assert (druid.pool.library.title, druid.most_connections) == ("Druid", 180)
+
+
+def test_java_without_a_pool_is_not_read_in_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "B.java").write_text("class B { int a() { return 1; } }")
+    (tmp_path / "A.java").write_text(JAVA)
+    files, errors = read_files([tmp_path])
+    assert ([file.path.name for file in files], errors) == (["A.java"], [])
