@@ -236,6 +236,8 @@ def test_jmeters_samples_become_seconds_of_the_active_threads(tmp_path: Path) ->
     assert means(recording) == {2: 20, 4: 40}
     assert {len(seconds.throughput) for seconds in recording.by_size.values()} == {8}
     assert recording.by_size[2].latency_ms == (23.0,) * 8, "the 19th of 20 times"
+    again = read_logs(written(tmp_path, text + jmeter(2, 20, 5000, 10), name="again.jtl"))
+    assert (means(again), len(again.by_size[2].throughput)) == ({2: 20, 4: 40}, 16), "a later test in the same file"
     with_controllers = text.replace("success", "responseMessage,success").replace("get,", "get,OK,")
     with_controllers += '1001000,100,"c","Number of samples in transaction : 9",true,2\n'
     assert read_logs(written(tmp_path, with_controllers.replace("all,", "all,OK,"), name="b.jtl")) == recording
