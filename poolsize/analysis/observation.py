@@ -8,7 +8,7 @@ from math import ceil, hypot, sqrt
 from statistics import fmean
 
 from poolsize.analysis.speed import corrected, speed_correction
-from poolsize.analysis.stats.confidence import FEWEST_SECONDS, standard_error
+from poolsize.analysis.stats.confidence import standard_error
 from poolsize.runs.run import Step
 
 MOST_SIZES = 64
@@ -39,7 +39,7 @@ class Observation:
         correction: factor of its throughput, and the factor's standard error, a share; None for the correction to the
         machine's usual speed in the run.
         """
-        if step.latencies is None and len(step.counted) < FEWEST_SECONDS:
+        if step.latencies is None and len(step.throughput) == 1:
             return cls(step.pool_size, step.mean_throughput, 0.0)  # another tool's mean, whose noise nothing shows
         factor, noise = correction or speed_correction(step)
         mean, error = _mean_and_error(corrected(step, factor))

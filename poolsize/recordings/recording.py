@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import fmean
 
 from poolsize.bounds import LARGEST_NUMBER, LARGEST_POOL, MOST_SECONDS, shown, within
 from poolsize.errors import BadInput
@@ -40,6 +41,12 @@ class Seconds:
 
     throughput: tuple[float, ...]
     latency_ms: tuple[float, ...]
+
+    def mean_of_few(self) -> "Seconds":
+        """Return the seconds, or their mean where they are too few to show their noise."""
+        if len(self.throughput) >= FEWEST_VALUES:
+            return self
+        return Seconds((fmean(self.throughput),), (fmean(self.latency_ms),))
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     generator = ReplayGenerator(recording, run)
     steps = []
     for planned in grid_steps(plan):
-        seconds = recording.by_size[planned.pool_size]
+        seconds = recording.by_size[planned.pool_size].mean_of_few()
         step = replace(
             generator.measure(planned),
             throughput=seconds.throughput,
