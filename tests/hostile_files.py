@@ -25,6 +25,9 @@ JsonPath = tuple[str | int, ...]
 """Names and indices that lead to a value of JSON."""
 
 EXAMPLES = ROOT / "data" / "examples"
+LOAD_TOOLS = ROOT / "tests" / "data" / "load_tools"
+OF_TOOL = {".json": ".summary", ".csv": ".table", ".jtl": ".jtl", ".log": ".log", ".txt": ".log"}
+"""Ending of a load tool's file -> the ending that names the command which reads it."""
 POOL_FILES = ROOT / "tests" / "data" / "pool_files"
 READS_RUN = ("analyze {}", "recommend --run {}", "predict {} --cores 8")
 READS_RUN_TOO = (
@@ -45,6 +48,9 @@ OF_ENDING = {
     ".csv": (REPLAY,),
     ".gz": (REPLAY,),
     ".log": (IMPORT,),
+    ".jtl": (IMPORT,),
+    ".summary": (IMPORT,),
+    ".table": (IMPORT,),
     ".history": (IMPORT,),
     ".toml": (APPLICATION, SERVICES),
     ".jsonl": READS_RUN[:1],
@@ -54,6 +60,7 @@ BOTH = {"escape", "escaped-key", "half", "half-key", "pools", "engines", "unread
 """Files of pools that are shown as JSON, too."""
 COLUMNS = b"pool_size,second,throughput,p95_ms\n"
 HISTORY = b"Timestamp,User Count,Name,95%,Total Request Count,Total Failure Count\n"
+JTL = b"timeStamp,elapsed,label,success,allThreads\n"
 SECOND = b"[ %ds ] thds: %d tps: 494.2 qps: 9884.1 (r/w/o: 1/1/1) lat (ms,95%%): 9.6 err/s: 0.00 reconn/s: 0.00\n"
 MYSQL2 = b"require('mysql2');"
 HIKARI = b"hikari: {maximum-pool-size: 9}\n"
@@ -108,6 +115,7 @@ def valid_files() -> dict[str, bytes]:
         "packed.csv.gz": gzip.compress(COLUMNS + b"".join(rows), mtime=0),
         "sysbench.log": b"".join(SECOND % (second, 4) for second in range(1, 30)),
         "locust.history": HISTORY + b"".join(history),
+        **{f"{path.stem}{OF_TOOL[path.suffix]}": path.read_bytes() for path in sorted(LOAD_TOOLS.iterdir())},
         "application.toml": APP.replace(b"locustfile.py", b"missing.py") + b"processes = 4\n[environment]\nA = 'b'\n",
         "services.toml": b'[[service]]\nname = "web"\ninstances = 2\nprocesses = 4\nthreads = 8\n'
         b'[[service]]\nname = "jobs"\ninstances = 1\n',
@@ -539,6 +547,29 @@ def _logs() -> dict[str, bytes]:
         "short.history": HISTORY + b"1\n" * 9_000_000,
         "names.history": HISTORY[:-1] + b",Name" * 1_000_000 + b"\n1,1,1\n",
         "others.history": HISTORY + b"1,1,1,1,1,1\n" * 2_000_000,
+        "samples.jtl": JTL + b"1700000000000,1,a,true,4\n" * 900_000,
+        "apart.jtl": JTL + b"1,1,a,true,4\n9999999999999,1,a,true,4\n",
+        "users.jtl": JTL + b"".join(b"%d,1,a,true,%d\n" % (1000 * n, n // 9) for n in range(800_000)),
+        "number.jtl": JTL + b"9" * 90_000 + b",1,a,true,4\n",
+        "nested.summary": b'{"metrics":' * 100_000,
+        "wide.summary": b'{"metrics": {"vus": {"max": 4}, "http_reqs": {"rate": 9}, "a": ['
+        + b"[]," * 1_000_000
+        + b"[]]}}",
+        "huge.summary": b'{"metrics": {"vus": {"max": 1e400}, "http_reqs": {"rate": %s}}}' % (b"9" * 9000),
+        "long.summary": b'{"metrics": "' + b"x" * 30_000_000,
+        "runs.log": b"Running 1s test @ a\n" + b"1 threads and 4 connections\nRequests/sec: 9.0\n" * 400_000,
+        "slap.log": b"Number of clients running queries: 4\n" * 900_000,
+        "vusers.log": b"4 Active Virtual Users configured\nSystem achieved 1 NOPM from 9 MySQL TPM\n" * 400_000,
+        "percent.log": b"Running 1s test @ a\n1 threads and 4 connections\n" + b"%d%% 1.0ms\n" % 50 * 900_000,
+        "json.log": b"sysbench 1.0\n" + b'"time": 1,\n"threads": 4,\n"tps": 9.0,\n"latency": 1.0,\n' * 240_000,
+        "begins.log": b"Running the test with following options\nNumber of threads: 4\n"
+        b"    transactions: 9 (9.00 per sec.)\n" * 300_000,
+        "columns.table": b"threads,tps" + b",p95" * 24_000 + b"\n4,9\n",
+        "bars.table": b"|" * 90_000 + b"\n" + b"|" * 30_000_000,
+        "sizes.table": b"threads,tps\n" + b"".join(b"%d,9\n" % n for n in range(1, 99_999)),
+        "rows.table": b"threads,tps\n" + b"4,9\n" * 900_000,
+        "slaps.table": b"a,b,1.000,1.000,1.000,4,9\n" * 900_000,
+        "words.table": b"a_" * 40_000 + b",tps\n1,2\n",
         "newlines.history": HISTORY + b"\n" * 30_000_000,
     }
     for number in NUMBERS:

@@ -94,11 +94,10 @@ def _log_mean(repeats: Sequence[Step]) -> float:
 
 
 def _series(step: Step, quantile: str) -> tuple[float, ...]:
-    """Return the logarithms of a percentile in the parts of a step: its sections, or the seconds of p95; else none."""
+    """Return the logarithms of a percentile in the parts of a step: its sections, or its seconds; else none."""
     if "total" in step.sections:
         return log_series(step.sections["total"][quantile])
-    seconds = step.p95_ms[step.warm_up_seconds :] if quantile == "p95" else ()
-    return log_series([value_ms for value_ms in seconds if value_ms > 0])
+    return log_series(step.counted_ms(quantile))
 
 
 def _bias(logarithm: float, series: Sequence[Sequence[float]], noise: Noise) -> float:

@@ -39,6 +39,8 @@ class Observation:
         correction: factor of its throughput, and the factor's standard error, a share; None for the correction to the
         machine's usual speed in the run.
         """
+        if step.latencies is None and len(step.throughput) == 1:
+            return cls(step.pool_size, step.mean_throughput, 0.0)  # another tool's mean, whose noise nothing shows
         factor, noise = correction or speed_correction(step)
         mean, error = _mean_and_error(corrected(step, factor))
         return cls(step.pool_size, mean, hypot(error, noise * mean) if noise else error, len(step.counted) or 1)

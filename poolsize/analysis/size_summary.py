@@ -80,8 +80,8 @@ class SizeSummary:
     repeats: number of these steps. throughput: transactions per second with its 95 % interval, corrected to the
         machine's usual speed.
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
-        In a replay all are NaN but total.p95, the mean of the p95 of each second. Of an application, wait and usage
-        have a mean alone, by its metrics; without metrics all are NaN.
+        In a replay all are NaN but the recorded percentile of the total time, the mean of its seconds. Of an
+        application, wait and usage have a mean alone, by its metrics; without metrics all are NaN.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
@@ -205,8 +205,8 @@ def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentile
             "usage": _percentiles(latencies.usage for latencies in stored),
             "total": total_percentiles(stored, timeout_ms, failed),
         }
-    p95s_ms = [value for step in steps for value in step.p95_ms[step.warm_up_seconds :] if value > 0]
-    total = replace(UNKNOWN, p95=fmean(p95s_ms)) if p95s_ms else UNKNOWN
+    known_ms = {quantile: [ms for step in steps for ms in step.counted_ms(quantile)] for quantile in QUANTILES}
+    total = replace(UNKNOWN, **{quantile: fmean(values) for quantile, values in known_ms.items() if values})
     return {"wait": UNKNOWN, "usage": UNKNOWN, "total": total}
 
 

@@ -136,7 +136,7 @@ def _measured(
     size, limit_finding = limited.pool_size, limited.finding
     at_rate = analysis.setting.plan.rate is not None
     verdict, doubts = verdict_on_size(analysis, size if at_rate else plateau.pool_size)
-    if limited.is_edge and verdict is Verdict.MEASURED:
+    if limited.is_edge and verdict in {Verdict.MEASURED, Verdict.MEANS_ONLY}:
         verdict = Verdict.EDGE
     first_reason, *further_reasons = reasons(analysis, size, start.connections, highest(doubts))
     is_warning = limit_finding is not None and limit_finding.severity is Severity.WARNING

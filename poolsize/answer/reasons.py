@@ -22,7 +22,8 @@ class OnPlateau(Reason, code="plateau"):
     highest: its meaning. throughput: measured at pool_size. fitted: the curve's there. best_size: where the curve is
     highest; None where unknown.
     best_measured: whether that size was measured. among_measured: whether only measured sizes could be the answer.
-    measured_below, measured_above: the measured sizes around the answer; None for a measured answer.
+    measured_below, measured_above: the measured sizes around the answer; None for a measured answer. probability: that
+    it is within the tolerance; None where the noise is unknown.
     """
 
     pool_size: int
@@ -34,7 +35,7 @@ class OnPlateau(Reason, code="plateau"):
     best_size: int | None
     best_measured: bool
     tolerance: float
-    probability: float
+    probability: float | None
     among_measured: bool
     measured_below: int | None
     measured_above: int | None
@@ -172,7 +173,7 @@ def _plateau(analysis: Analysis, plateau: Plateau, highest: Highest) -> Finding:
         best_size=analysis.best_size,
         best_measured=analysis.best_size is not None and analysis.by_size.is_measured(analysis.best_size),
         tolerance=plateau.tolerance,
-        probability=CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
+        probability=None if analysis.setting.means_only else CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
         among_measured=measured and analysis.setting.plan.search is None,
         measured_below=below,
         measured_above=above,

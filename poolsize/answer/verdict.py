@@ -36,6 +36,7 @@ class Verdict(StrEnum):
 
     MEASURED: usable. EDGE: the best size may lie beyond the measured sizes. USERS_LIMITED: larger pools had too few
     users to fill them. GENERATOR_LIMITED: a worker was the bottleneck. NOISY: the measurement determines no size.
+    MEANS_ONLY: the best estimate from so few figures a size that their noise is unknown.
     """
 
     MEASURED = "measured"
@@ -44,6 +45,7 @@ class Verdict(StrEnum):
     GENERATOR_LIMITED = "generator-limited"
     NOISY = "noisy"
     NOT_THE_LIMIT = "not-the-limit"
+    MEANS_ONLY = "means-only"
 
 
 class Highest(StrEnum):
@@ -93,6 +95,10 @@ class SmallestSize(Caution, code="smallest_size", is_doubt=True):
 
     pool_size: int
     way_out: WayOut
+
+
+class MeansOnly(Caution, code="means_only", is_doubt=True):
+    """A recording has too few figures of a size to show its noise, so the range of the answer is unknown."""
 
 
 OpenEnd = Literal["low", "high"]
@@ -169,11 +175,12 @@ def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tupl
 
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
     curve still rises, or the answer is the smallest size. The range is None where none was estimated: for a single
-    measured size, and without a fitted curve, such as at a fixed rate.
+    measured size, for means alone, and without a fitted curve, such as at a fixed rate.
     findings: the warnings of verdict_on_size.
     """
     plateau = analysis.plateau
-    if plateau is None or analysis.curve is None or any(isinstance(finding, OneSize) for finding in findings):
+    unknown = analysis.curve is None or any(isinstance(finding, OneSize | MeansOnly) for finding in findings)
+    if plateau is None or unknown:
         return None, None
     ends = [OPEN_ENDS[type(finding)] for finding in findings if type(finding) in OPEN_ENDS]
     return (plateau.low, plateau.high), next(iter(ends), None)
@@ -240,6 +247,8 @@ def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Sequence[
     if _is_generator_limited(analysis, size):
         way_out = more_workers(analysis.by_size.nearest(size))
         return Verdict.GENERATOR_LIMITED, [GeneratorLimited(size, way_out), *findings]
+    if analysis.setting.means_only:
+        return Verdict.MEANS_ONLY if verdict is Verdict.MEASURED else verdict, [*findings, MeansOnly()]
     return verdict, findings
 
 

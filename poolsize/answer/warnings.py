@@ -140,6 +140,12 @@ class ForEachPool(Caution, code="each_pool"):
     processes: int
 
 
+class IntervalMeans(Caution, code="interval_means"):
+    """Each figure of a recording is a mean over so many seconds."""
+
+    seconds: float
+
+
 class OfRecording(Caution, code="recording"):
     """The run replays a recording."""
 
@@ -236,7 +242,8 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
             best.repeats,
             measure_longer(analysis),
         )
-    if has_size and plateau is not None and plateau.high >= WIDE * plateau.low:
+    has_range = has_size and not analysis.setting.means_only
+    if has_range and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN
         way_out = None if certain else measure_longer(analysis)
         yield WideRange(plateau.pool_size, plateau.low, plateau.high, plateau.greatest_loss, way_out)
@@ -272,6 +279,8 @@ def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:
     if limited := [size.pool_size for size in analysis.sizes if size.failed(Check.USERS_LIMITED)]:
         yield LeftOut(limited, setting.plan.users)
     if setting.recording is not None:
+        if setting.interval_seconds > 1 and not setting.means_only:
+            yield IntervalMeans(setting.interval_seconds)
         yield OfRecording()
     if server is not None and not server.durable:
         yield NotDurable()

@@ -1,7 +1,9 @@
 """A complete run from a file, for the commands that need one, and the exit codes of answers without a size."""
 
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +17,73 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.command_line.traffic_options import TrafficOptions
     from poolsize.runs.run import Run
+
+
+class Source:
+    """The run, or the files of another load tool, that an answer is from; false for neither."""
+
+    def __init__(self, run_path: str | None, curve: tuple[str, ...]) -> None:
+        self.run_path, self.curve = run_path, curve
+
+    def __bool__(self) -> bool:
+        """Return whether a run or a curve was named."""
+        return bool(self.run_path or self.curve)
+
+    def check(self, *, alone: bool) -> None:
+        """Raise BadInput for a curve beside a run, and for a curve that is not alone: beside the options of traffic."""
+        if self.curve and (self.run_path or not alone):
+            raise BadInput("--curve: make a run with `poolsize import`, and give the other options with --run")
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The parameters that name it, and that describe the host of a curve."""
+        return ("curve", "more", "cores", "disks") if self.curve else ("run_path",)
+
+    def analysis(self, cores: int | None, disks: int | None) -> "Analysis":
+        """Return its analysis. cores, disks: of the database's host, for a curve. Raises BadInput and WorkFailed."""
+        if self.run_path:
+            return complete_run(self.run_path)
+        from pathlib import Path
+
+        from poolsize.analysis.analysis import analyze
+        from poolsize.recordings.importers import read_logs
+        from poolsize.sweep.replay import recorded_run
+
+        recording = read_logs([Path(path) for path in self.curve])
+        return analyze(recorded_run(recording, Path(self.curve[0]).name, cores, disks))
+
+    def next_commands(self, run: "Run", answer: "Recommendation") -> list[str]:
+        """Return the commands to type after its answer: for a curve, the command that stores it as a run."""
+        if self.run_path:
+            return next_commands(self.run_path, run, answer)
+        from poolsize.terminal import pasteable
+
+        return [pasteable("poolsize", "import", *self.curve, "--output", "run.jsonl")]
+
+
+def source_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorate a command with --run and --curve, which give the parameter `source`."""
+
+    @wraps(command)
+    def with_source(run_path: str | None, curve: str | None, more: tuple[str, ...], **others: Any) -> None:
+        if more and not curve:
+            raise BadInput(f"{more[0]}: name the files of a load tool with --curve")
+        command(source=Source(run_path, (curve, *more) if curve else ()), **others)
+
+    of_run = click.option(
+        "--run",
+        "run_path",
+        metavar="RUN",
+        help="Answer from this measured run. With --rate alone, the price table has the total times at that rate; with "
+        "options of a fleet too, the answer is the pool size of each process.",
+    )
+    of_curve = click.option(
+        "--curve",
+        metavar="FILE...",
+        help="Answer from the files of another load tool, such as sysbench. `poolsize import --help` names the tools. "
+        "--cores and --disks are of the measured host.",
+    )
+    return of_run(of_curve(click.argument("more", nargs=-1, metavar="")(with_source)))
 
 
 def complete_run(path: str) -> "Analysis":
@@ -50,6 +119,17 @@ def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
     for finding in answer.doubts:
         click.echo(f"poolsize: the pool size is in doubt{verdict}: {sentence(finding)}", err=True)
     return analysis, answer
+
+
+def client_times_of(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
+    """Return the times that the options give; None without a usage time. Raises BadInput."""
+    if usage_ms is None:
+        if cpu_ms is not None or cores is not None:
+            raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
+        return None
+    from poolsize.answer.application import ClientTimes
+
+    return ClientTimes(usage_ms, cpu_ms, cores)
 
 
 def require_shown(answer: "Recommendation", named: str) -> None:

@@ -37,7 +37,7 @@ GROUPS = {
     "Advanced": {
         "predict": "Predict throughput and latency with other cores, round trips or users.",
         "scenario": "Repeat a published experiment on this machine.",
-        "import": "Convert sysbench logs or a Locust history to a recording or a run.",
+        "import": "Convert the files of other load tools to a recording or a run.",
         "notebook": "Open a notebook on one run or several.",
     },
 }

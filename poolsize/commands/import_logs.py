@@ -1,4 +1,4 @@
-"""`poolsize import`: a recorded curve to replay, or a run to analyze, from files of other load tools."""
+"""`poolsize import`: a recorded curve to replay, or a run to analyze, from the files of other load tools."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import click
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.errors import BadInput
 from poolsize.recordings.importers import read_logs
-from poolsize.recordings.recording import write_recording
+from poolsize.recordings.recording import Recording, write_recording
 from poolsize.runs.store import RunWriter
 from poolsize.sweep.replay import recorded_run
 from poolsize.terminal import pasteable
@@ -20,7 +20,7 @@ MOST_SHOWN = 30
     "import",
     cls=GroupedCommand,
     examples={
-        "A run from logs of sysbench": "poolsize import threads-1.log threads-8.log --output run.jsonl",
+        "A run from outputs of sysbench": "poolsize import threads-1.log threads-8.log --output run.jsonl",
         "A recording from the history of Locust": "poolsize import shop_stats_history.csv --output curve.csv",
     },
 )
@@ -35,14 +35,16 @@ MOST_SHOWN = 30
     help="A recording (.csv, .csv.gz) or a run (.jsonl).",
 )
 def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
-    """Convert sysbench's logs or a Locust history to a run or to a recording.
+    """Convert the files of other load tools to a run or to a recording.
 
     `recommend` and `analyze` read a run. A recording holds the throughput at each pool size; `sweep --replay` uses it
-    in place of a server.
+    in place of a server. `poolsize recommend --curve` answers from LOGS without either.
 
-    LOGS are either sysbench's outputs with --report-interval=1 and --percentile=95 (one or more for each number of
-    threads), or one *_stats_history.csv from Locust. The number of threads or users becomes the pool size, so each
-    thread or user must have had its own connection.
+    LOGS are outputs of sysbench, mysqlslap, HammerDB and wrk; summaries of k6 and BenchBase, and BenchBase's
+    *.results.csv; JMeter's results as CSV; Locust's *_stats_history.csv; or a table with columns such as threads,tps.
+    The number of threads, users, clients or connections becomes the pool size, so each of them must have had its own
+    connection. Use the intervals of a tool, such as sysbench's --report-interval=1: from a single mean for each pool
+    size, the range of the answer stays unknown.
     """
     if output.exists():
         raise BadInput(f"--output {output} already exists: name another file")
@@ -64,4 +66,11 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
     sizes = recording.sizes
     is_short = len(sizes) <= MOST_SHOWN
     shown = ", ".join(map(str, sizes)) if is_short else f"{sizes[0]} to {sizes[-1]}, {len(sizes):,} of them"
-    click.echo(f"{output} contains the pool sizes {shown}. Next: {then}")
+    click.echo(f"{output} contains the pool sizes {shown}.{_resolution(recording)} Next: {then}")
+
+
+def _resolution(recording: Recording) -> str:
+    """Return a sentence about figures that are coarser than seconds, with a space before; "" for seconds."""
+    if recording.means_only:
+        return " A pool size has too few figures to show how much they vary, so the range of an answer stays unknown."
+    return "" if recording.interval_seconds <= 1 else f" Each figure is a mean over {recording.interval_seconds:g} s."

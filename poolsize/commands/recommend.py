@@ -23,7 +23,14 @@ from poolsize.command_line.options import (
     limit_options,
     read_by,
 )
-from poolsize.command_line.run_file import complete_run, end_unless, next_commands, supply_of, traffic_with
+from poolsize.command_line.run_file import (
+    Source,
+    client_times_of,
+    end_unless,
+    source_options,
+    supply_of,
+    traffic_with,
+)
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
@@ -34,7 +41,6 @@ from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
     from poolsize.analysis.analysis import Analysis
-    from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.from_traffic import TrafficAnswer
@@ -59,7 +65,7 @@ GROUPS = {
         "ssl_ca",
     ),
     TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:]),
-    RUN: ("run_path", "app_cpu_time_ms", "app_cores", *LIMITS),
+    RUN: ("run_path", "curve", "app_cpu_time_ms", "app_cores", *LIMITS),
     FLEET: FLEET_OPTIONS,
 }
 """Heading -> the parameters of its options."""
@@ -98,13 +104,7 @@ GROUPS = {
     show_default=True,
     help="--cores is divided by this number. Give 2 if you counted hyper-threads, such as vCPUs of x86, as cores.",
 )
-@click.option(
-    "--run",
-    "run_path",
-    metavar="RUN",
-    help="Answer from this measured run. With --rate alone, the price table has the total times at that rate; with "
-    "options of a fleet too, the answer is the pool size of each process.",
-)
+@source_options
 @click.option(
     "--usage-time",
     "usage_time_ms",
@@ -135,7 +135,7 @@ GROUPS = {
 @fleet_options
 @form_options
 def recommend(
-    run_path: str | None,
+    source: Source,
     url: str | None,
     current: int | None,
     limits: "LatencyLimits | None",
@@ -150,14 +150,14 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     demand.check(with_limits=limits is not None)
-    facts |= fleet.facts_of_class(needed=not run_path)
-    is_of_run = run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
+    source.check(alone=demand.rate is None and facts["usage_time_ms"] is None)
+    facts |= fleet.facts_of_class(needed=not source)
+    is_of_run = source.run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        traffic_answer = _for_traffic(demand, fleet, current, run_path, url, encryption, facts)
-        _answer_traffic(traffic_answer, form, fleet)
+        _answer_traffic(_for_traffic(demand, fleet, current, source, url, encryption, facts), form, fleet)
         return
-    client_times = _client_times(*(facts.pop(name) for name in OF_CLIENT))
-    if not run_path and (current is not None or limits is not None or client_times is not None):
+    client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
+    if not source and (current is not None or limits is not None or client_times is not None):
         raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
     for name in ("surge", "max_connections", "reserve"):
         if is_typed(name) and not fleet.of_instances:
@@ -165,8 +165,8 @@ def recommend(
     if not fleet.of_instances:  # else the deadlock floor is that of each process, and not of the answer
         facts |= {name: getattr(fleet, name) for name in OF_THREADS}
     analysis, inspection, note = None, None, ""
-    if run_path:
-        analysis = _analysis(run_path, may_have=OF_FLEET if fleet.of_instances else ())
+    if source:
+        analysis = _analysis(source, facts, may_have=OF_FLEET if fleet.of_instances else ())
         from poolsize.answer.from_run import recommend as recommend_from
 
         answer = recommend_from(analysis, limits, current, client_times, demand.rate)
@@ -185,7 +185,7 @@ def recommend(
     if form == "json":
         click.echo(_json(answer, plan, inspection, fleet))
     else:
-        commands = next_commands(run_path, analysis.run, answer) if run_path and analysis else []
+        commands = source.next_commands(analysis.run, answer) if analysis else []
         at_rate = demand.rate is not None
         is_short = form == "short"
         text = (
@@ -210,7 +210,7 @@ def _for_traffic(
     demand: TrafficOptions,
     fleet: FleetOptions,
     current: int | None,
-    run_path: str | None,
+    source: Source,
     url: str | None,
     encryption: Encryption,
     facts: dict[str, Any],
@@ -222,10 +222,11 @@ def _for_traffic(
     from poolsize.answer.from_traffic import recommend_for
 
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
-    analysis = _analysis(run_path, may_have=OF_FLEET) if run_path else None
+    run_path = source.run_path
+    analysis = _analysis(source, facts, may_have=OF_FLEET) if run_path else None
     traffic = traffic_with(demand, usage_ms, fleet.service(), analysis)
     if run_path and analysis:
-        client_times = _client_times(traffic.usage.mean_ms, cpu_ms, app_cores)
+        client_times = client_times_of(traffic.usage.mean_ms, cpu_ms, app_cores)
         supply: Supply | None = supply_of(run_path, analysis, client_times)
         inspection = None
     elif cpu_ms is not None or app_cores is not None:
@@ -251,28 +252,17 @@ def _supply_by_formula(facts: dict[str, Any], *, is_inspected: bool) -> "Supply 
     return None
 
 
-def _client_times(usage_ms: float | None, cpu_ms: float | None, cores: int | None) -> "ClientTimes | None":
-    """Return the times that the options give; None without a usage time. Raises BadInput."""
-    if usage_ms is None:
-        if cpu_ms is not None or cores is not None:
-            raise BadInput("--app-cpu-time and --app-cores also need --usage-time")
-        return None
-    from poolsize.answer.application import ClientTimes
-
-    return ClientTimes(usage_ms, cpu_ms, cores)
-
-
-def _analysis(run_path: str, may_have: tuple[str, ...]) -> "Analysis":
-    """Return the analysis of a run. Raises BadInput for an option that describes a host: the run has its own.
+def _analysis(source: Source, facts: dict[str, Any], may_have: tuple[str, ...]) -> "Analysis":
+    """Return the analysis of a run or a curve. Raises BadInput for an option that it has no use for.
 
     may_have: parameters of options that the run does not contain.
     """
     of_fleet = set(FLEET_OPTIONS) - set(OF_THREADS)
-    known = {"run_path", "why", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have}
+    known = {"why", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have, *source.parameters}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")
-    return complete_run(run_path)
+    return source.analysis(facts["cores"], facts["disks"] if is_typed("disks") else None)
 
 
 def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -> "Inspection | None":

@@ -3,7 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Annotated
 
+from pydantic import Field
+
+from poolsize.bounds import LARGEST_NUMBER
 from poolsize.errors import BadInput
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
@@ -168,6 +172,7 @@ class Step:
     where the pool is poolsize's own.
     programs: name of another program on the master's machine -> cores that it used, of the busiest programs; empty
     where no program is seen.
+    percentiles_ms: percentile other than p95 -> its value in each second, as in p95_ms; only in a replay.
     """
 
     pool_size: PoolSize
@@ -193,6 +198,7 @@ class Step:
     checks: Series[CheckResult]
     programs: Mapping[Name, Amount] = field(default_factory=dict)
     change_seconds: Amount = 0.0
+    percentiles_ms: Mapping[Name, Series[Amount]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise BadInput for series that are not whole.
@@ -201,8 +207,8 @@ class Step:
         quantiles; a section lasts a second or longer.
         """
         seconds = len(self.throughput)
-        series = {"p95_ms": self.p95_ms, "backlog": self.backlog, "busy": self.busy, **self.errors, **self.server}
-        for name, values in series.items():
+        series = {"p95_ms": self.p95_ms, "backlog": self.backlog, "busy": self.busy, **self.errors}
+        for name, values in {**series, **self.percentiles_ms, **self.server}.items():
             if values and len(values) != seconds:
                 raise BadInput(f"{name} has {len(values)} seconds, and throughput has {seconds}")
         for latency, quantiles in self.sections.items():
@@ -215,6 +221,11 @@ class Step:
     def counted(self) -> tuple[int | float, ...]:
         """Transactions in each counted second: warm-up left out."""
         return self.throughput[self.warm_up_seconds :]
+
+    def counted_ms(self, quantile: str) -> tuple[float, ...]:
+        """Return a percentile in each counted second in which it is known, in ms. quantile: its name, such as p95."""
+        series = self.p95_ms if quantile == "p95" else self.percentiles_ms.get(quantile, ())
+        return tuple(value_ms for value_ms in series[self.warm_up_seconds :] if value_ms > 0)
 
     @property
     def mean_throughput(self) -> float:
@@ -289,6 +300,8 @@ class Setting:
     application: the application whose pool was measured; None where the pool is poolsize's own.
     ssl_mode: the encryption that the connections ask for. cipher: what encrypts them, or None without encryption. Both
     are None in a replay, and for an application's own connections.
+    interval_seconds: over which each figure of a recording is a mean; then a second of the steps is such an interval.
+    means_only: whether the recording has too few figures of a pool size to show how much throughput varies.
     """
 
     created: Moment
@@ -310,6 +323,8 @@ class Setting:
     application: MeasuredApplication | None = None
     ssl_mode: SslMode | None = None
     cipher: Name | None = None
+    interval_seconds: Annotated[float, Field(gt=0, le=LARGEST_NUMBER)] = 1.0
+    means_only: bool = False
 
     @property
     def subject(self) -> str:
@@ -364,7 +379,7 @@ class Run:
     @property
     def load_seconds(self) -> int:
         """Seconds of load, warm-ups and failed attempts included."""
-        return sum(len(step.throughput) for step in self.steps)
+        return round(self.setting.interval_seconds * sum(len(step.throughput) for step in self.steps))
 
     @property
     def workers(self) -> int:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from math import log2
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +15,13 @@ from poolsize.analysis.stats.steady_state import warm_up_seconds
 from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.recordings.published import published_curves
 from poolsize.recordings.recording import Recording, read_recording
-from poolsize.runs.plan import MOST_STEP_SECONDS, PlannedStep
-from poolsize.runs.run import Calibration, Run, Step
+from poolsize.runs.plan import MOST_STEP_SECONDS, PlannedStep, SweepPlan
+from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.runs.store import RunWriter, resume_command
 from poolsize.sweep.events import Event
 from poolsize.sweep.loop import sweep
 from poolsize.sweep.next_step import grid_steps
-from poolsize.sweep.opening import new_file, new_setting, resumed_run, workload_of
+from poolsize.sweep.opening import Workload, new_file, new_setting, resumed_run, workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.units import count
@@ -49,7 +50,7 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
                     f"{count(largest, 'connection')}: name sizes in this range"
                 )
         plan = replace(plan, users=recording.users or plan.users)
-        run = Run(new_setting(options, plan, workload, recording=str(options.replay)), ())
+        run = Run(_setting(options, plan, workload, options.replay, recording), ())
         path = new_file(options.output, workload.name)
     generator = ReplayGenerator(recording, run)
     with RunWriter(path, run.setting, resume=options.resume is not None) as writer:
@@ -83,19 +84,35 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
     workload = workload_of(Path(name))
     plan = replace(plan_for(options, workload.name), users=recording.users or recording.sizes[-1])
-    run = Run(new_setting(options, plan, workload, recording=str(Path(name))), ())
+    run = Run(_setting(options, plan, workload, Path(name), recording), ())
     generator = ReplayGenerator(recording, run)
     steps = []
     for planned in grid_steps(plan):
-        seconds = recording.by_size[planned.pool_size]
+        seconds = recording.by_size[planned.pool_size].mean_of_few()
         step = replace(
             generator.measure(planned),
             throughput=seconds.throughput,
-            p95_ms=seconds.p95_ms,
+            **_latencies(recording, seconds.latency_ms),
             warm_up_seconds=warm_up_seconds(seconds.throughput, 0),
         )
         steps.append(replace(step, checks=check_step(step, plan.error_budget)))
     return replace(run, steps=tuple(steps))
+
+
+def _setting(options: SweepOptions, plan: SweepPlan, workload: Workload, named: Path, recording: Recording) -> Setting:
+    """Return the setting of a replay of a recording. named: the recording, as typed."""
+    return replace(
+        new_setting(options, plan, workload, recording=str(named)),
+        interval_seconds=recording.interval_seconds,
+        means_only=recording.means_only,
+    )
+
+
+def _latencies(recording: Recording, latency_ms: tuple[float, ...]) -> dict[str, Any]:
+    """Return the fields of a step that have the recorded percentile under its own name."""
+    if recording.quantile == "p95":
+        return {"p95_ms": latency_ms}
+    return {"p95_ms": (), "percentiles_ms": {recording.quantile: latency_ms}}
 
 
 class ReplayGenerator:
@@ -121,17 +138,20 @@ class ReplayGenerator:
     def measure(self, planned: PlannedStep) -> Step:
         """Return a window of the recording as a step. The plan's seed and the step's order determine the window.
 
-        At its end, the recording continues with its beginning. No time passes but in the steps' start times.
+        At its end, the recording continues with its beginning. No time passes but in the steps' start times. A
+        recording of means alone has a single second, their mean.
         """
-        length = self._plan.planned_seconds
+        means_only = self._recording.means_only
+        length = 1 if means_only else self._plan.planned_seconds
         random = np.random.default_rng([self._plan.seed, planned.order])
         window = np.zeros((2, length))
         for size, weight in _weights(self._recording.sizes, planned.pool_size):
             seconds = self._recording.by_size[size]
             recorded = len(seconds.throughput)
             places = (random.integers(recorded) + np.arange(length)) % recorded
-            window += weight * np.array([seconds.throughput, seconds.p95_ms])[:, places]
-        rates, p95_ms = window.round(3).tolist()
+            values = np.array([seconds.throughput, seconds.latency_ms])
+            window += weight * (values.mean(axis=1, keepdims=True) if means_only else values[:, places])
+        rates, latency_ms = window.round(3).tolist()
         started, self._now = self._now, self._now + timedelta(seconds=length)
         return Step(
             pool_size=planned.pool_size,
@@ -140,10 +160,9 @@ class ReplayGenerator:
             started=started.isoformat(timespec="seconds"),
             users=self._recording.users or 0,
             rate=None,
-            warm_up_seconds=self._plan.warm_up_seconds,
+            warm_up_seconds=0 if means_only else self._plan.warm_up_seconds,
             throughput=tuple(rates),
             errors={},
-            p95_ms=tuple(p95_ms),
             backlog=(),
             busy=(),
             gap_ms=0.0,
@@ -155,6 +174,7 @@ class ReplayGenerator:
             workers=(),
             stopped=None,
             checks=(),
+            **_latencies(self._recording, tuple(latency_ms)),
         )
 
 

@@ -15,7 +15,7 @@ CONTEXT = click.Context(cli, info_name="poolsize")
 LONGEST_LINE = 80
 NEEDS_MORE = ("sweep", "notebook", "import", "scenario exhaustion", "application check", "explain <", "config --check")
 """Beginnings of examples that need a server, a program or files of the user's."""
-ARGUMENTS = ("run", "further")
+ARGUMENTS = ("run", "further", "more")
 """Names of arguments, which are in no group of the help."""
 
 

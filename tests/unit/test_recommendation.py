@@ -294,6 +294,7 @@ def test_the_answer_claims_no_more_probability_than_it_has() -> None:
         assert analysis.plateau
         finding = recommend(analysis).findings[0]
         assert isinstance(finding, OnPlateau)
+        assert finding.probability is not None
         claimed[name] = finding.probability
         assert claimed[name] <= analysis.plateau.probability
     assert set(claimed.values()) == {0.5, CERTAINTY}, "one example has a measured size in place of a larger one"

@@ -81,7 +81,8 @@ def plot_throughput(
     """
     sizes = [size.pool_size for size in analysis.sizes]
     if analysis.curve:
-        band(ax, analysis.curve, THROUGHPUT, "95 % band of the curve")
+        if not analysis.setting.means_only:
+            band(ax, analysis.curve, THROUGHPUT, "95 % band of the curve")
         ax.plot(analysis.curve.sizes, analysis.curve.mean, color=THROUGHPUT, label="fitted curve")
     for passed, face, label in ((True, THROUGHPUT, "measured"), (False, "white", "a check failed")):
         shown = [size for size in analysis.sizes if size.passed_all_checks is passed]

@@ -38,7 +38,7 @@ def analysis_text(analysis: Analysis) -> str:
     """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
     setting = analysis.setting
     parts = [
-        f"{run_title(analysis)}, {counted_seconds(analysis.steps)} counted per step, {setting.created[:10]}",
+        f"{run_title(analysis)}, {counted_seconds(analysis.steps, setting)} counted per step, {setting.created[:10]}",
         sizes_table(analysis).as_text(),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
         knee_text(analysis, terminal_width()),
@@ -93,7 +93,8 @@ def _estimates(analysis: Analysis) -> str:
         size, rate = count(plateau.pool_size, "connection"), per_second(analysis.setting.plan.rate)
         return f"The smallest measured pool that serves {rate} has {size}."
     reached = highest_text(_highest(analysis), analysis.setting.plan.users)
-    certainty = f" that is, with at least {percent(CERTAINTY)} probability," if plateau.probability >= CERTAINTY else ""
+    is_certain = plateau.probability >= CERTAINTY and not analysis.setting.means_only
+    certainty = f" that is, with at least {percent(CERTAINTY)} probability," if is_certain else ""
     between = f" ({text})" if (text := plateau_range_text(analysis)) else ""
     wide = f" Among the measured sizes it goes from {plateau.low} to {plateau.high}: too wide for an answer."
     return (

@@ -37,7 +37,8 @@ def knee_text(analysis: Analysis, width: int | None = None) -> str:
         lines.append(f"{label if row == HEIGHT - 1 else '':{len(label)}} |{letters}")
     sizes = {column(each.pool_size): number(each.pool_size) for each in analysis.valid_sizes}
     lines.append(f"{margin}{_row(sizes)}  connections")
-    low, start, high = map(column, (plateau.low, plateau.pool_size, plateau.high))
+    ends = (plateau.pool_size,) * 2 if analysis.setting.means_only else (plateau.low, plateau.high)
+    low, start, high = map(column, (ends[0], plateau.pool_size, ends[1]))
     marks = margin + " " * low + "~" * (high - low + 1)
     start += len(margin)
     marks = f"{marks[:start]:<{start}}^{marks[start + 1 :]}"

@@ -2,11 +2,15 @@
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import OpenEnd, known_range, verdict_on_size
+from poolsize.answer.verdict import MeansOnly, OpenEnd, known_range, verdict_on_size
+
+UNKNOWN = "range unknown: the recording has means only"
 
 
 def range_text(answer: Recommendation) -> str:
     """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated."""
+    if any(isinstance(finding, MeansOnly) for finding in answer.findings):
+        return UNKNOWN
     return _range(answer.range, answer.range_open)
 
 
@@ -17,6 +21,8 @@ def plateau_range_text(analysis: Analysis) -> str:
     """
     if analysis.plateau is None:
         return ""
+    if analysis.setting.means_only:
+        return UNKNOWN
     _, findings = verdict_on_size(analysis, analysis.plateau.pool_size)
     return _range(*known_range(analysis, findings))
 

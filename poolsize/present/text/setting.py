@@ -35,7 +35,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
         *(_facts_of_application(setting.application) if setting.application else []),
         *(_facts_of_server(setting, setting.server) if setting.server else []),
         *(_facts_of_load(run) if setting.recording is None else [("Recording", setting.recording)]),
-        ("Steps", f"{len(run.steps)}, with {counted_seconds(run.steps)} of counted time each"),
+        ("Steps", f"{len(run.steps)}, with {counted_seconds(run.steps, setting)} of counted time each"),
         ("Warm-up", f"{plan.warm_up_seconds} s or more before the counted time of each step"),
         ("Replayed load" if setting.recording else "Load", minutes(run.load_seconds)),
         ("Measured", setting.created.replace("T", " ").replace("+00:00", " UTC")),
@@ -47,7 +47,7 @@ def scope(run: Run) -> str:
     """Return the sentence that says where and for how long a run was measured."""
     setting = run.setting
     server = f"{setting.server.flavor} {setting.server.version}, " if setting.server else ""
-    steps = f"{count(len(run.steps), 'step')} of {counted_seconds(run.steps)} each"
+    steps = f"{count(len(run.steps), 'step')} of {counted_seconds(run.steps, setting)} each"
     if setting.recording:
         return f"Replayed: the recording {setting.recording}; {steps}. The answer holds for the recorded server."
     return (
@@ -56,9 +56,11 @@ def scope(run: Run) -> str:
     )
 
 
-def counted_seconds(steps: Sequence[Step]) -> str:
+def counted_seconds(steps: Sequence[Step], setting: Setting) -> str:
     """Return the counted time of the shortest and of the longest of some steps: 4 to 8 s; 8 s where they are equal."""
-    lengths = [len(step.counted) for step in steps] or [0]
+    if setting.means_only and setting.plan.search is None:
+        return "an unknown time"
+    lengths = [round(setting.interval_seconds * len(step.counted)) for step in steps] or [0]
     shortest, longest = min(lengths), max(lengths)
     return f"{longest:,} s" if shortest == longest else f"{shortest:,} to {longest:,} s"
 

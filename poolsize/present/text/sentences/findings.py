@@ -156,7 +156,7 @@ register_templates(
         SearchLonger: "extend the search with --resume and --budget {budget_minutes}m",
         SearchNarrower: "extend the search with --resume and --interval {interval:g}",
         FillGap: "measure more pool sizes between {below} and {above}",
-        SweepRecordingBeyond: "replay other --pool-sizes, if the recording contains them",
+        SweepRecordingBeyond: "measure other pool sizes, or replay them if the recording contains them",
         MoreWorkersByDemands: lambda way_out: (
             (MORE_CPU if way_out.workers is None else MORE_WORKERS)
             + " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "

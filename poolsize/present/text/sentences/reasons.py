@@ -62,9 +62,12 @@ def _(finding: reasons.OnPlateau) -> str:
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(finding.tolerance)} of "
-        f"{highest if highest == 'capacity' else 'that highest throughput,'} "
-        f"with at least {percent(finding.probability)} probability."
+        f"{highest if highest == 'capacity' else 'that highest throughput'}"
     )
+    if finding.probability is not None:
+        comma = "" if highest == "capacity" else ","
+        smallest += f"{comma} with at least {percent(finding.probability)} probability"
+    smallest += "."
     if finding.measured_below is None:
         return f"{reached} {smallest}"
     nearest = f"{finding.measured_below} and {finding.measured_above}"

@@ -204,6 +204,10 @@ register_templates(
         warnings.LeftOut: "Not used for the answer: {sizes:sizes}, because {users:#user} never filled the pool.",
         warnings.CoresAssumed: "The formula assumes that the database's host has {cores:#core}, as many as the machine "
         "of the sweep. Set --cores to the host's number.",
+        warnings.IntervalMeans: "Each figure of the recording is a mean over {seconds:g} s. Such means hide seconds "
+        "that were slower or faster.",
+        verdict.MeansOnly: "The recording has too few figures of a pool size to show how much throughput varies, so "
+        "the range is unknown. Measure with a figure for each second, such as by sysbench --report-interval=1.",
         warnings.OfRecording: "The run replays a recording. If the recording is not of your own server, measure your "
         "server before you rely on the answer.",
         warnings.NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer "

@@ -1,0 +1,111 @@
+"""JMeter's results as CSV (.jtl): one line a sample."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
+from typing import NoReturn
+
+from poolsize.bounds import MOST_SECONDS
+from poolsize.errors import BadInput
+from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, mean_of_run, table_of
+
+NEEDED = ("timeStamp", "elapsed", "allThreads")
+LONGEST_GAP = 30
+"""Seconds without a sample, within a test."""
+OF_CONTROLLER = "Number of samples in transaction"
+"""Begins the message of a transaction controller, whose samples have lines of their own."""
+
+
+@dataclass(slots=True)
+class _Second:
+    """The samples that ended in a second: the fewest and most threads, and the times in ms of the successful ones."""
+
+    fewest: int
+    most: int
+    elapsed_ms: list[int] = field(default_factory=list)
+
+
+def read(path: Path, text: bytes) -> Iterator[LoadRun]:
+    """Yield what each number of active threads did in its whole seconds, or the mean of a short test.
+
+    Raises BadInput where a column is missing, or a line lacks a number.
+    """
+    delimiter = next((letter for letter in ",;\t" if letter.encode() in text[:100].partition(b"elapsed")[0]), ",")
+    rows = table_of(path, text, delimiter)
+    header = next(rows, [])
+    if missing := [column for column in NEEDED if column not in header]:
+        raise BadInput(
+            f"{path}: JMeter's results lack the column {missing[0]!r}: let JMeter save them as CSV, with this field"
+        )
+    seconds = _seconds(path, rows, header)
+    if not seconds:
+        raise BadInput(f"{path}: JMeter's results have no sample")
+    if (length := max(seconds) - min(seconds)) >= MOST_SECONDS:
+        raise BadInput(f"{path}: the samples are {length:,} s apart, and poolsize reads {MOST_SECONDS:,} s at most")
+    parts = list(_parts(seconds))
+    yield from parts
+    if not parts:
+        yield _mean(seconds)
+
+
+def refuse_report(path: Path, _: bytes) -> NoReturn:
+    """Raise BadInput: the aggregate report lacks the number of threads."""
+    raise BadInput(
+        f"{path} is JMeter's aggregate report, which lacks the number of threads: give the results file (.jtl), or a "
+        "table with the columns threads,throughput"
+    )
+
+
+def _seconds(path: Path, rows: Iterator[list[str]], header: list[str]) -> dict[int, _Second]:
+    begin, elapsed, threads = (header.index(column) for column in NEEDED)
+    success = header.index("success") if "success" in header else None
+    message = header.index("responseMessage") if "responseMessage" in header else None
+    seconds: dict[int, _Second] = {}
+    for row in rows:
+        if not row or (message is not None and row[message : message + 1] and row[message].startswith(OF_CONTROLLER)):
+            continue
+        try:
+            began_ms, elapsed_ms, users = int(row[begin]), int(row[elapsed]), int(row[threads])
+            passed = success is None or row[success].casefold() == "true"
+        except (ValueError, IndexError):
+            raise BadInput(
+                f"{path}: a line lacks a whole number of `timeStamp` (ms), `elapsed` or `allThreads`"
+            ) from None
+        second = seconds.setdefault((began_ms + elapsed_ms) // 1000, _Second(users, users))
+        second.fewest, second.most = min(second.fewest, users), max(second.most, users)
+        if passed:
+            second.elapsed_ms.append(elapsed_ms)
+        if len(seconds) > MOST_SECONDS:
+            raise BadInput(f"{path}: the samples are of more than {MOST_SECONDS:,} seconds: give fewer")
+    return seconds
+
+
+def _parts(seconds: dict[int, _Second]) -> Iterator[LoadRun]:
+    """Yield the stretches of seconds with the same number of threads, without their first and last second.
+
+    A second without a sample belongs to the stretch around it: all threads waited. In a longer gap, no test ran.
+    """
+    stretch: list[int] = []
+    users = 0
+    for at in [*sorted(seconds), None]:
+        now = seconds[at].most if at is not None and seconds[at].fewest == seconds[at].most else None
+        if at is not None and now == users and stretch and at - stretch[-1] <= LONGEST_GAP:
+            stretch.append(at)
+            continue
+        whole = range(stretch[0] + 1, stretch[-1]) if stretch else range(0)
+        if len(whole) >= FEWEST_SECONDS and users >= 1:
+            of_each = [seconds[each].elapsed_ms if each in seconds else [] for each in whole]
+            yield LoadRun(users, tuple(map(float, map(len, of_each))), tuple(map(_p95, of_each)), "p95", 1.0)
+        stretch, users = ([at], now) if at is not None and now is not None else ([], 0)
+
+
+def _mean(seconds: dict[int, _Second]) -> LoadRun:
+    """Return the mean of a test that is too short for seconds, at its largest number of threads."""
+    every = [ms for second in seconds.values() for ms in second.elapsed_ms]
+    users = max(second.most for second in seconds.values())
+    return mean_of_run(users, len(every) / (max(seconds) - min(seconds) + 1), _p95(every), "p95")
+
+
+def _p95(times_ms: Sequence[float]) -> float:
+    return sorted(times_ms)[ceil(0.95 * len(times_ms)) - 1] if times_ms else 0.0

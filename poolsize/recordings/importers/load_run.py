@@ -1,0 +1,89 @@
+"""LoadRun: what a load tool printed of one run at one pool size; and readers of numbers that others wrote."""
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from poolsize.errors import BadInput
+from poolsize.recordings.recording import can_be, lines_of
+
+LONGEST_LINE_SHOWN = 60
+MOST_JSON_BYTES = 2**22
+"""The largest summary: k6 has a few figures for each of its metrics, BenchBase few in all."""
+FEWEST_SECONDS = 5
+"""A tool passes through a number of users while it starts them; such a short time is not a measurement."""
+
+
+@dataclass(frozen=True)
+class LoadRun:
+    """One run, or one part of a run, at one pool size.
+
+    throughput: successful transactions per second in each interval, or a single mean of the whole run.
+    latency_ms: a percentile of the total time in each; 0 where unknown. quantile: its name, such as p95; None where
+    unknown. interval_seconds: of each interval; None for a mean of the whole run.
+    """
+
+    pool_size: int
+    throughput: tuple[float, ...]
+    latency_ms: tuple[float, ...]
+    quantile: str | None = None
+    interval_seconds: float | None = None
+
+    @property
+    def can_be(self) -> bool:
+        """Whether these figures can have been measured."""
+        return all(can_be(self.pool_size, *pair) for pair in zip(self.throughput, self.latency_ms, strict=True))
+
+
+def mean_of_run(pool_size: int, throughput: float, latency_ms: float = 0.0, quantile: str | None = None) -> LoadRun:
+    """Return a run of which only the mean throughput per second is known."""
+    return LoadRun(pool_size, (throughput,), (latency_ms,), quantile if latency_ms else None)
+
+
+def quantile_name(percentage: str) -> str:
+    """Return the name of a percentile: p95 of "95", p99_9 of "99.9"."""
+    whole, _, decimals = percentage.partition(".")
+    decimals = decimals.rstrip("0")
+    return f"p{int(whole)}{'_' + decimals if decimals else ''}"
+
+
+def table_of(path: Path, text: bytes, delimiter: str = ",") -> Iterator[list[str]]:
+    """Yield the rows of a CSV file. Raises BadInput for a damaged file."""
+    try:
+        yield from csv.reader(lines_of(path, text), delimiter=delimiter)
+    except csv.Error as error:
+        raise BadInput(f"{path} is not a CSV file: {error}") from None
+
+
+def json_of(path: Path, text: bytes) -> dict[str, Any]:
+    """Return the JSON object in a file. Raises BadInput for any other file."""
+    if len(text) > MOST_JSON_BYTES:
+        raise BadInput(f"{path} is longer than {MOST_JSON_BYTES // 2**20} MiB: give the summary of the run")
+    try:
+        value = json.loads(text.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise BadInput(f"{path} is not complete JSON") from None
+    if not isinstance(value, dict):
+        raise BadInput(f"{path} is not the summary of k6 or BenchBase: its JSON has no names")
+    return value
+
+
+def number_at(value: Any, *names: str) -> float | None:
+    """Return the number under names that lead into a JSON value; None where there is none."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        return None
+
+
+def common_interval(moments: Sequence[float]) -> float:
+    """Return the shortest time between moments, ascending; 1 for a single moment."""
+    return min((after - before for before, after in pairwise(moments)), default=1.0)

@@ -1,0 +1,75 @@
+"""A table of pool sizes and throughputs, as people post them: columns such as threads and tps."""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from poolsize.bounds import MOST_SECONDS
+from poolsize.errors import BadInput
+from poolsize.recordings.importers.load_run import LoadRun, common_interval, mean_of_run, quantile_name, table_of
+
+SIZES = (
+    "pool_size", "poolsize", "pool", "connections", "connection", "conns", "conn", "max_connections", "threads",
+    "thread", "thds", "num_threads", "nthreads", "thread_count", "clients", "client", "num_clients", "concurrency",
+    "concurrent_users", "users", "user", "user_count", "virtual_users", "vus", "vu", "terminals", "workers", "size",
+)  # fmt: skip
+RATES = (
+    "tps", "throughput", "throughput_s", "throughput_requests_second", "transactions_s", "transactions_sec",
+    "transactions_per_second", "transactions_per_sec", "trx_s", "txn_s", "qps", "queries_s", "queries_sec",
+    "queries_per_second", "queries_per_sec", "rps", "req_s", "req_sec", "reqs_s", "requests_s", "requests_sec",
+    "requests_per_second", "requests_per_sec", "ops", "ops_s", "ops_sec", "ops_per_sec", "operations_s", "avg_tps",
+    "mean_tps", "average_tps", "avg_qps", "rate", "tpm", "nopm", "tpmc", "transactions_per_minute",
+)  # fmt: skip
+A_MINUTE = {"tpm", "nopm", "tpmc", "transactions_per_minute"}
+MOMENTS = ("second", "seconds", "time", "time_s", "time_seconds", "elapsed", "elapsed_s", "t", "timestamp")
+LATENCY = re.compile(
+    r"(?:lat(?:ency)?_|response_time_)?(?:ms_)?p?(?P<q>\d{2}(?:_9{1,3})?)(?:th)?(?:_percentile)?(?:_latency)?"
+    r"(?:_(?P<unit>ms|us|s))?$"
+)
+TO_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3, None: 1.0}
+OTHER = re.compile(r"[^a-z0-9]{1,100}")
+FORMATS = (
+    "an output of sysbench, mysqlslap, HammerDB, wrk; a summary of k6 or BenchBase; a results file of JMeter; a "
+    "history of Locust; or a table with the columns threads,tps"
+)
+
+
+def read(path: Path, text: bytes) -> Iterator[LoadRun]:
+    """Yield what each pool size did in a table: its rows are seconds if it has a column of time, else runs.
+
+    Raises BadInput for a file that is no such table.
+    """
+    head = text[:2000].partition(b"\n")[0].decode("latin-1")
+    rows = table_of(path, text, max(",;\t|", key=head.count))
+    header = [OTHER.sub("_", name.casefold()).strip("_") for name in next(rows, [])]
+    size_place, rate_place = _place(header, SIZES), _place(header, RATES)
+    if size_place is None or rate_place is None:
+        raise BadInput(f"{path} is none of the files that poolsize reads: {FORMATS}")
+    moment_place = _place(header, MOMENTS)
+    latency = next(((place, match) for place, name in enumerate(header) if (match := LATENCY.match(name))), None)
+    per_second = 1 / 60 if header[rate_place] in A_MINUTE else 1.0
+    by_size: dict[int, list[tuple[float, float, float]]] = {}
+    for number, row in enumerate(rows, 2):
+        if number > MOST_SECONDS:
+            raise BadInput(f"{path} has more than {MOST_SECONDS:,} lines: shorten it")
+        if not any(map(str.strip, row)):
+            continue
+        try:
+            ms = float(row[latency[0]] or 0) * TO_MS[latency[1]["unit"]] if latency else 0.0
+            moment = float(row[moment_place]) if moment_place is not None else 0.0
+            by_size.setdefault(int(row[size_place]), []).append((moment, float(row[rate_place]) * per_second, ms))
+        except (ValueError, IndexError):
+            raise BadInput(
+                f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}"
+            ) from None
+    quantile = quantile_name(latency[1]["q"].replace("_", ".")) if latency else None
+    for size, figures in by_size.items():
+        moments, rates, latency_ms = zip(*sorted(figures), strict=True)
+        if moment_place is None or len(moments) == 1 or common_interval(moments) <= 0:
+            yield from (mean_of_run(size, rate, ms, quantile) for rate, ms in zip(rates, latency_ms, strict=True))
+        else:
+            yield LoadRun(size, rates, latency_ms, quantile, common_interval(moments))
+
+
+def _place(header: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)

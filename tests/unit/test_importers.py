@@ -1,0 +1,375 @@
+"""Files of load tools, as their programs write them and as people post them, and the answers that they allow."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from poolsize.analysis.analysis import analyze
+from poolsize.answer.from_run import recommend
+from poolsize.answer.recommendation import Recommendation
+from poolsize.errors import BadInput
+from poolsize.present.text.analysis import analysis_json
+from poolsize.present.text.recommendation import headline, recommendation_text
+from poolsize.recordings.importers import read_logs
+from poolsize.recordings.recording import Recording, read_recording, write_recording
+from poolsize.sweep.replay import recorded_run
+from tests.conftest import ROOT, Command
+
+OUTPUTS = ROOT / "tests/data/load_tools"
+CURVE = {1: 120, 2: 235, 4: 450, 8: 800, 16: 1310, 32: 1450, 64: 1460}
+"""Pool size -> throughput of a curve that bends at 16 to 32."""
+SUMMARY = {"Throughput (requests/second)": 812.5, "Latency Distribution": {}}
+
+
+def means(recording: Recording) -> dict[int, float]:
+    return {
+        size: round(sum(seconds.throughput) / len(seconds.throughput), 2) for size, seconds in recording.by_size.items()
+    }
+
+
+def answer_of(recording: Recording) -> Recommendation:
+    return recommend(analyze(recorded_run(recording, "a curve", 8)))
+
+
+def written(folder: Path, *texts: str, name: str = "run{}.log") -> list[Path]:
+    paths = [folder / name.format(number) for number in range(len(texts))]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def sysbench(threads: int, line: str, seconds: Sequence[int]) -> str:
+    noise = (1.0, -2.0, 0.5, 2.5, -1.5)
+    lines = [
+        line.format(at=at, threads=threads, tps=CURVE[threads] + noise[number % 5]) for number, at in enumerate(seconds)
+    ]
+    return f"Running the test with following options:\nNumber of threads: {threads}\n\n" + "\n".join(lines) + "\n"
+
+
+V04 = "[{at:4d}s] Intermediate results: {threads} threads, tps: {tps:f}, reads/s: 9.0 response time: 8.05ms (95%)"
+V05 = (
+    "[{at:4d}s] threads: {threads}, tps: {tps:.2f}, reads: 9.0, writes: 2.0, response time: 8.05ms (99%), errors: 0.00"
+)
+V10 = "[ {at}s ] thds: {threads} tps: {tps:.2f} qps: 9.0 (r/w/o: 1/1/1) lat (ms,98%): 8.05 err/s: 0.00 reconn/s: 0.00"
+V11 = "[ {at}s ] thds: {threads} eps: {tps:.2f} lat (ms,75%): 8.05"
+
+
+@pytest.mark.parametrize(
+    ("line", "quantile", "interval"),
+    [(V04, "p95", 10), (V05, "p99", 5), (V10, "p98", 1), (V11, "p75", 2)],
+    ids=["0.4", "0.5", "1.0", "1.1"],
+)
+def test_every_version_of_sysbench_is_read_with_its_interval_and_percentile(
+    tmp_path: Path, line: str, quantile: str, interval: int
+) -> None:
+    seconds = range(interval, 31 * interval, interval)
+    recording = read_logs(written(tmp_path, *(sysbench(threads, line, seconds) for threads in CURVE)))
+    assert (recording.quantile, recording.interval_seconds, recording.means_only) == (quantile, interval, False)
+    assert means(recording) == pytest.approx({size: rate + 0.1 for size, rate in CURVE.items()})
+    assert {seconds.latency_ms for seconds in recording.by_size.values()} == {(8.05,) * 30}
+    answer = answer_of(recording)
+    assert answer.range
+    assert answer.range[0] <= 25 <= answer.range[1]
+    assert ("a mean over" in recommendation_text(answer)) == (interval > 1)
+    (together,) = written(tmp_path, "".join(sysbench(threads, line, seconds) for threads in CURVE), name="all.log")
+    assert read_logs([together]) == recording, "one file with all runs"
+
+
+def test_a_percentile_keeps_its_name_in_recordings_runs_and_answers(tmp_path: Path) -> None:
+    lines = V10.replace("98%", "99%")
+    recording = read_logs(written(tmp_path, *(sysbench(threads, lines, range(1, 31)) for threads in CURVE)))
+    write_recording(recording, tmp_path / "curve.csv")
+    assert (tmp_path / "curve.csv").read_text().startswith("pool_size,second,throughput,p99_ms\n1,1,121,8.05\n")
+    assert read_recording(tmp_path / "curve.csv") == recording
+    run = recorded_run(recording, "curve.csv", 8)
+    assert all(step.p95_ms == () and set(step.percentiles_ms) == {"p99"} for step in run.steps)
+    sizes = json.loads(analysis_json(analyze(run)))["steps"]
+    assert {(size["total_ms"]["p95"], size["total_ms"]["p99"]) for size in sizes} == {(None, 8.05)}
+
+
+@pytest.mark.parametrize("leaving", [V10, V05], ids=["1.0", "0.5"])
+def test_threads_that_leave_at_the_end_are_no_pool_size(tmp_path: Path, leaving: str) -> None:
+    text = "\n".join(
+        leaving.format(at=at, threads=threads, tps=CURVE.get(threads, 12.0))
+        for most in (8, 16, 32)
+        for at, threads in [*((at, most) for at in range(1, 11)), (11, 5), (12, 1)]
+    )
+    recording = read_logs(written(tmp_path, text))
+    assert {size: len(seconds.throughput) for size, seconds in recording.by_size.items()} == {8: 10, 16: 10, 32: 10}
+
+
+CLOSING = """
+    transactions:                        {events}   ({tps:.2f} per sec.)
+    {percentile}  8.10
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "percentile"), [(V04, "approx.  95 percentile:"), (V10, "95th percentile:")], ids=["0.4", "1.0"]
+)
+@pytest.mark.parametrize("lines", [0, 1])
+def test_a_run_of_one_line_or_none_has_the_mean_of_its_closing_statistics(
+    tmp_path: Path, line: str, percentile: str, lines: int
+) -> None:
+    runs = [
+        sysbench(threads, line, range(60, 60 + lines)) + CLOSING.format(events=60 * tps, tps=tps, percentile=percentile)
+        for threads, tps in CURVE.items()
+    ]
+    recording = read_logs(written(tmp_path, "".join(runs)))
+    assert means(recording) == CURVE
+    assert recording.means_only
+    assert {seconds.latency_ms for seconds in recording.by_size.values()} == {(8.1,)}
+
+
+MYSQLSLAP = """Benchmark
+	Average number of seconds to run all queries: {seconds:.3f} seconds
+	Minimum number of seconds to run all queries: 0.001 seconds
+	Number of clients running queries: {size}
+	Average number of queries per client: {queries}
+
+"""
+HAMMERDB = """Vuser 1:{size} Active Virtual Users configured
+Vuser 1:TEST RESULT : System achieved 9 NOPM from {tpm} MySQL TPM
+"""
+OLD_HAMMERDB = HAMMERDB.replace("9 NOPM from {tpm} MySQL TPM", "{tpm} MySQL TPM at 9 NOPM")
+WRK = """Running 30s test @ http://service/
+  1 threads and {size} connections
+  Thread Stats   Avg      Stdev     Max   +/- Stdev
+    Latency    42.1ms   10.2ms 210.00ms   81.10%
+  {requests} requests in 2.00s, 12.30MB read
+  Non-2xx or 3xx responses: {failed}
+Requests/sec:   {all}.00
+"""
+K6 = '{{"metrics": {{"http_reqs": {{"count": 9, "rate": {rate}}}, "vus": {{"min": {size}, "max": {size}}}}}}}'
+HANDLED = (
+    '{{"metrics": {{"iterations": {{"values": {{"rate": {rate}}}}}, "vus_max": {{"values": {{"max": {size}}}}}}}}}'
+)
+TERMINALS = '{{"terminals": "{size}", "Throughput (requests/second)": {rate}, "Latency Distribution": {{}}}}'
+JMETER = "timeStamp,elapsed,label,success,allThreads\n"
+
+
+def posted(header: str, separator: str = ",", factor: int = 1) -> str:
+    return header + "".join(f"\n{size}{separator}{rate * factor}" for size, rate in CURVE.items())
+
+
+MEANS = {
+    "mysqlslap": "".join(MYSQLSLAP.format(size=size, queries=rate, seconds=size) for size, rate in CURVE.items()),
+    "mysqlslap --csv": "".join(f"innodb,mixed,{size}.000,1.198,1.300,{size},{rate}\n" for size, rate in CURVE.items()),
+    "HammerDB": "".join(HAMMERDB.format(size=size, tpm=60 * rate) for size, rate in CURVE.items()),
+    "old HammerDB": "".join(OLD_HAMMERDB.format(size=size, tpm=60 * rate) for size, rate in CURVE.items()),
+    "wrk": "".join(WRK.format(size=size, requests=2 * rate, failed=20, all=rate + 10) for size, rate in CURVE.items()),
+    "threads,tps": posted("threads,tps"),
+    "Clients;QPS": posted("Clients;QPS", ";"),
+    "users rps by tabs": posted("# users\tRequests/sec", "\t"),
+    "pool_size,throughput": posted("pool_size,throughput"),
+    "vusers,tpm": posted("Virtual Users,TPM", factor=60),
+    "one second": "pool_size,second,throughput,p95_ms" + posted("", ",1,").replace("\n", ",9\n")[2:] + ",9",
+}
+"""A program, or a header -> its figures of the curve, in one file."""
+OF_EACH = {"k6": K6, "k6's handleSummary": HANDLED, "BenchBase": TERMINALS}
+"""Program -> its file of one size."""
+
+
+@pytest.mark.parametrize("name", [*MEANS, *OF_EACH])
+def test_one_mean_a_size_gives_a_size_whose_range_is_unknown(tmp_path: Path, name: str) -> None:
+    texts = (
+        [MEANS[name]] if name in MEANS else [OF_EACH[name].format(size=size, rate=rate) for size, rate in CURVE.items()]
+    )
+    recording = read_logs(written(tmp_path, *texts))
+    assert means(recording) == CURVE
+    assert recording.means_only
+    answer = answer_of(recording)
+    assert 16 < (answer.pool_size or 0) <= 32
+    assert (answer.range, answer.range_open, answer.verdict) == (None, None, "means-only")
+    assert "(range unknown: the recording has means only)  [means-only]" in headline(answer)
+    text = recommendation_text(answer)
+    assert "the range is unknown" in " ".join(text.split())
+    assert "95 % range" not in text
+    assert "probability" not in text
+
+
+def test_means_of_too_few_sizes_are_at_an_edge_without_a_range(tmp_path: Path) -> None:
+    for text in ("threads,tps\n50,998.2\n", "threads,tps\n8,4931\n16,7787\n"):
+        answer = answer_of(read_logs(written(tmp_path, text)))
+        assert (answer.verdict, answer.range) == ("edge", None)
+        assert "range unknown" in headline(answer)
+
+
+def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "curve.csv").write_text(MEANS["one second"])
+    done = poolsize_here("sweep", "--replay", "curve.csv", "--cores", "8", "--json")
+    answer = json.loads(done.stdout)
+    assert (answer["range"], answer["verdict"]) == (None, "means-only")
+    text = poolsize_here("analyze", answer["run"]).stdout
+    assert "(range unknown: the recording has means only)" in text
+    assert "800-800" not in text
+
+
+def test_four_runs_of_a_size_show_their_noise(tmp_path: Path) -> None:
+    rows = [f"{size},{rate * (1 + noise):.1f}" for size, rate in CURVE.items() for noise in (-0.01, 0, 0.02, 0.01)]
+    recording = read_logs(written(tmp_path, "\n".join(["threads,tps", *rows])))
+    assert not recording.means_only
+    assert answer_of(recording).range
+
+
+def test_a_table_with_a_column_of_time_has_intervals(tmp_path: Path) -> None:
+    rows = [f"{at},{size},{rate},{size}" for size, rate in CURVE.items() for at in range(10, 110, 10)]
+    recording = read_logs(written(tmp_path, "\n".join(["Time (s),Connections,Throughput,p99.9", *rows])))
+    assert (recording.interval_seconds, recording.quantile, means(recording)) == (10, "p99_9", CURVE)
+
+
+def jmeter(users: int, rate: int, begin_s: int, seconds: int, *, failed: bool = False) -> str:
+    success = "false" if failed else "true"
+    return "".join(
+        f"{1000 * (begin_s + second) + 1000 * place // rate},{5 + place},get,{success},{users}\n"
+        for second in range(seconds)
+        for place in range(rate)
+    )
+
+
+def test_jmeters_samples_become_seconds_of_the_active_threads(tmp_path: Path) -> None:
+    text = JMETER + jmeter(2, 20, 1000, 10) + jmeter(4, 40, 1010, 10) + jmeter(4, 40, 1010, 10, failed=True)
+    text += jmeter(3, 5, 1020, 2) + "1021500,9,all,true,4\n"
+    recording = read_logs(written(tmp_path, text, name="a.jtl"))
+    assert means(recording) == {2: 20, 4: 40}
+    assert {len(seconds.throughput) for seconds in recording.by_size.values()} == {8}
+    assert recording.by_size[2].latency_ms == (23.0,) * 8, "the 19th of 20 times"
+    again = read_logs(written(tmp_path, text + jmeter(2, 20, 5000, 10), name="again.jtl"))
+    assert (means(again), len(again.by_size[2].throughput)) == ({2: 20, 4: 40}, 16), "a later test in the same file"
+    with_controllers = text.replace("success", "responseMessage,success").replace("get,", "get,OK,")
+    with_controllers += '1001000,100,"c","Number of samples in transaction : 9",true,2\n'
+    assert read_logs(written(tmp_path, with_controllers.replace("all,", "all,OK,"), name="b.jtl")) == recording
+    short = read_logs(written(tmp_path, JMETER + jmeter(2, 20, 1000, 2), name="c.jtl"))
+    assert (means(short), short.means_only) == ({2: 20}, True)
+
+
+def test_benchbases_seconds_have_the_terminals_of_the_summary_beside_them(tmp_path: Path) -> None:
+    (tmp_path / "tpcc.results.csv").write_text(
+        "Time (seconds),Throughput (requests/second),95th Percentile Latency (millisecond)\n"
+        + "".join(f"{5 * second},{800 + second},9.5\n" for second in range(8))
+    )
+    (tmp_path / "tpcc.summary.json").write_text(json.dumps(SUMMARY | {"terminals": 8}))
+    files = [tmp_path / "tpcc.results.csv", tmp_path / "tpcc.summary.json"]
+    for given in (files[:1], files):
+        recording = read_logs(given)
+        assert (means(recording), recording.interval_seconds) == ({8: 803.5}, 5)
+        assert recording.by_size[8].latency_ms == (9.5,) * 8
+
+
+LOCUST = "Timestamp,User Count,Type,Name,Requests/s,{percent},Total Request Count,Total Failure Count"
+
+
+@pytest.mark.parametrize("quoted", [True, False], ids=["1.0", "2.x"])
+@pytest.mark.parametrize("percent", ["50%,95%,99%", "50%,90%,99%,100%"])
+@pytest.mark.parametrize("names", [("Aggregated",), ("/a", "/b"), ("/a", "/b", "Aggregated")])
+def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: str, names: tuple[str, ...]) -> None:
+    rows = [LOCUST.format(percent=percent).split(",")]
+    totals = dict.fromkeys(names, 0)
+    for number, (users, rate) in enumerate(CURVE.items()):
+        for second in range(12):
+            for name in names:
+                totals[name] += rate // (1 if name == "Aggregated" else 2)
+                quantiles = ["9"] * len(percent.split(","))
+                rows.append(
+                    [str(100 * number + second), str(users), "", name, "0.0", *quantiles, str(totals[name]), "0"]
+                )
+    mark = '"' if quoted else ""
+    text = "\n".join(",".join(f"{mark}{cell}{mark}" for cell in row) for row in rows)
+    recording = read_logs(written(tmp_path, text, name="a_stats_history.csv"))
+    half = {size: 2 * (rate // 2) for size, rate in CURVE.items()}
+    assert means(recording) == (CURVE if "Aggregated" in names else half)
+    assert {len(seconds.throughput) for seconds in recording.by_size.values()} == {11}
+    expected = ("p95" if "95%" in percent else "p99", 9.0) if "Aggregated" in names else ("p95", 0.0)
+    assert (recording.quantile, recording.by_size[1].latency_ms[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "refusal"),
+    [
+        ("run_stats.csv", "Type,Name,Request Count,Failure Count\n", "number of users: give the history"),
+        ("a.csv", "Label,# Samples,Average,Throughput\nget,5,1,2\n", "lacks the number of threads"),
+        ("a.csv", "sampler_label,aggregate_report_count\n", "lacks the number of threads"),
+        ("a.jtl", "timeStamp,elapsed,label,success\n1,2,a,true\n", "the column 'allThreads'"),
+        ("a.jtl", f"{JMETER}x,2,a,true,4\n", "lacks a whole number"),
+        ("a.jtl", f"{JMETER}1,2,a,true,4\n{10**17},2,a,true,4\n", "s apart"),
+        ("a.json", '{"metrics": {"http_reqs": {"rate": 9}}}', "number of virtual users"),
+        ("a.json", '{"metrics": {"http_reqs": {"rate": 9}, "vus": {"min": 1, "max": 9}}}', "1 to 9 virtual users"),
+        ("a.json", '{"metrics": {"vus": {"min": 9, "max": 9}}}', "lacks the rate"),
+        ("a.json", json.dumps(SUMMARY), "number of `terminals`"),
+        ("a.json", '{"a": 1}', "neither a summary of k6 nor of BenchBase"),
+        ("a.json", "{" * 100_000, "not complete JSON"),
+        ("a.results.csv", "Time (seconds),Throughput (requests/second)\n1,2\n", "lacks the number of terminals"),
+        ("a.txt", "Running 2s test @ http://a/\n  2 threads and 4 connections\n", "did not end"),
+        ("a.txt", MYSQLSLAP.format(size=4, seconds=1, queries=0), "ran no query"),
+        ("a.txt", "Vuser 1:8 Active Virtual Users configured\n", "no line `TEST RESULT"),
+        ("a.txt", "System achieved 9 NOPM from 9 MySQL TPM\n", "no line `Active Virtual Users"),
+        ("a.txt", "sysbench 1.0.20\n\nFATAL: no server\n", "no figures of sysbench"),
+        ("a.csv", "threads,tps\n4,many\n", "line 2 lacks a number"),
+        ("a.csv", "threads,tps\n4,0\n", "no throughput above 0"),
+        ("a.csv", "threads,tps\n-4,9\n", "can't have been measured"),
+        ("a.csv", "threads,tps\n4,nan\n", "can't have been measured"),
+        ("a.csv", "a,b\n1,2\n", "none of the files that poolsize reads"),
+    ],
+)  # fmt: skip
+def test_a_refused_file_is_told_what_is_missing(tmp_path: Path, name: str, content: str, refusal: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(BadInput, match=refusal.replace("(", r"\(")) as refused:
+        read_logs([tmp_path / name])
+    assert "\n" not in str(refused.value)
+
+
+def test_the_programs_own_figures_are_read() -> None:
+    """The files are outputs of sysbench 1.0.20, mariadb-slap 10.11, wrk 4.1.0, k6 0.54, JMeter 5.6 and Locust 2.47."""
+    assert means(read_logs([OUTPUTS / "sysbench-no-interval.log"])) == {1: 664.84, 2: 490.27, 4: 593.75}
+    histogram = read_logs([OUTPUTS / "sysbench-histogram.log"])
+    assert histogram.quantile == "p99"
+    printed = {1: 601.97, 2: 536.28, 4: 515.92, 8: 522.57}
+    assert means(histogram) == pytest.approx(printed, rel=0.02), "the last line may lack a part of the run"
+    assert means(read_logs([OUTPUTS / "sysbench-json.log"]))[2] == pytest.approx(604.32, rel=0.01)
+    csv_lines = read_logs([OUTPUTS / "sysbench-csv.log"])
+    assert csv_lines.by_size[2].throughput == (250.61, 381.19, 325.21, 497.61)
+    assert means(read_logs([OUTPUTS / "mysqlslap.txt"])) == {2: 742.39, 4: 1237.62, 8: 1112.35}
+    assert means(read_logs([OUTPUTS / "mysqlslap.csv"])) == {2: 600.96, 4: 1230.01, 8: 1569.86}
+    wrk = read_logs([OUTPUTS / "wrk.txt"])
+    assert (means(wrk), wrk.quantile) == ({2: 39.98, 4: 81.6, 8: 166.07}, "p99")
+    assert means(read_logs([OUTPUTS / "k6-summary-export.json"])) == {4: 80.96}
+    assert means(read_logs([OUTPUTS / "k6-handle-summary.json"])) == {4: 81.06}
+    jmeter = read_logs([OUTPUTS / "jmeter.jtl"])
+    assert means(jmeter)[2] == pytest.approx(35.8, rel=0.03), "its summary line of the last 8 s, by JMeter"
+    locust = read_logs([OUTPUTS / "locust_stats_history.csv"])
+    assert means(locust) == {2: 36.0, 4: 70.71}
+
+
+def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> None:
+    files = written(tmp_path, *(sysbench(threads, V10, range(1, 31)) for threads in CURVE))
+    names = [path.name for path in files]
+    done = poolsize_here("recommend", "--curve", *names, "--cores", "8", "--current", "64")
+    assert done.returncode == 0, done.stderr
+    assert "95 % range" in done.stdout
+    assert f"poolsize import {' '.join(names)} --output run.jsonl" in done.stdout
+    assert len(done.stdout.splitlines()) <= 12
+    in_one = json.loads(poolsize_here("recommend", "--curve", *names, "--cores", "8", "--json").stdout)
+    assert poolsize_here("import", *names, "--cores", "8", "--output", "run.jsonl").returncode == 0
+    assert in_one == json.loads(poolsize_here("recommend", "--run", "run.jsonl", "--json").stdout)
+    assert "Replayed: the recording run0.log" in poolsize_here("recommend", "--why", "--curve", *names).stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("--curve", "a.csv", "--run", "b.jsonl"), "--curve: make a run with `poolsize import`"),
+        (("--curve", "a.csv", "--rate", "400/s"), "--curve: make a run with `poolsize import`"),
+        (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate"),
+        (("--curve", "none.csv"), "none.csv"),
+        (("a.csv",), "a.csv: name the files of a load tool with --curve"),
+    ],
+)
+def test_a_curve_with_what_it_can_not_have_is_refused(
+    poolsize_here: Command, tmp_path: Path, words: tuple[str, ...], refusal: str
+) -> None:
+    (tmp_path / "a.csv").write_text(MEANS["threads,tps"])
+    done = poolsize_here("recommend", *words)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert refusal in done.stderr
