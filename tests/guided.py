@@ -37,6 +37,7 @@ with atheris.instrument_imports(
     from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
     from poolsize.pool_config.files import reading
     from poolsize.pool_config.settings import ServerFacts
+    from poolsize.pool_config.stated import Typed
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
@@ -78,7 +79,7 @@ def _application(path: Path) -> None:
 
 def _pools(path: Path) -> None:
     files = [checked_file(reading.read_pools(path), ServerFacts(), None)]
-    together = count_pools(files, Service("application", 3, 2), ServerLimit())
+    together = count_pools(files, Typed(Service("application", 3, 2), 0.25), ServerLimit())
     text = visible(pool_checks_text(files, together) + pool_checks_json(files, together))
     assert not any(unicodedata.category(letter) == "Cc" for letter in text if letter not in "\n\t")
     text.encode()
@@ -105,6 +106,22 @@ READERS: dict[str, Callable[[Path], object]] = {
     "pools.go": _pools,
     "pools.js": _pools,
     "my.cnf": _pools,
+    "pools.ts": _pools,
+    "pools.json": _pools,
+    "pools.java": _pools,
+    "pools.xml": _pools,
+    "pools.rs": _pools,
+    "pools.cs": _pools,
+    "pools.php": _pools,
+    "pools.prisma": _pools,
+    "www.conf": _pools,
+    "Rocket.toml": _pools,
+    "appsettings.json": _pools,
+    ".env": _pools,
+    "status.txt": _pools,
+    "table.csv": lambda path: read_logs([path]),
+    "requests.jtl": lambda path: read_logs([path]),
+    "summary.json": lambda path: read_logs([path]),
     "errors.log": _errors,
 }
 """Name of a file -> its reader. The first byte of an input chooses one, modulo their number; the file follows."""

@@ -16,20 +16,22 @@ METRICS: dict[str, tuple[str, ...]] = {
     "pool_active": (
         "hikaricp_connections_active", "hikaricp_active_connections", "commons_pool2_num_active",
         "go_sql_in_use_connections", "db_client_connection_count", "db_client_connections_usage",
-        "jdbc_connections_active",
+        "jdbc_connections_active", "gorm_dbstats_in_use", "agroal_active_count",
     ),
     "pool_waiting": (
         "hikaricp_connections_pending", "hikaricp_pending_threads", "commons_pool2_num_waiters",
-        "db_client_connection_pending_requests", "db_client_connections_pending_requests",
+        "db_client_connection_pending_requests", "db_client_connections_pending_requests", "agroal_awaiting_count",
     ),
     "pool_max": (
         "hikaricp_connections_max", "hikaricp_max_connections", "go_sql_max_open_connections",
         "db_client_connection_max", "db_client_connections_max", "jdbc_connections_max",
+        "gorm_dbstats_max_open_connections",
     ),
     "pool_wait_seconds": (
         "hikaricp_connections_acquire_seconds_sum", "hikaricp_connection_acquired_nanos_sum",
         "go_sql_wait_duration_seconds_total", "db_client_connection_wait_time_seconds_sum",
-        "db_client_connections_wait_time_milliseconds_sum",
+        "db_client_connections_wait_time_milliseconds_sum", "gorm_dbstats_wait_duration",
+        "agroal_blocking_time_total_milliseconds",
     ),
     "pool_usage_seconds": (
         "hikaricp_connections_usage_seconds_sum", "hikaricp_connection_usage_millis_sum",
@@ -48,11 +50,11 @@ DRUID_FIELDS = {
     "pool_wait_seconds": "NotEmptyWaitMillis",
 }
 """Counter of a step -> the field of Druid's /druid/datasource.json that has it."""
-SECONDS = {"nanos": 1e-9, "millis": 1e-3, "milliseconds": 1e-3, "NotEmptyWaitMillis": 1e-3}
-"""Unit in a metric's name -> its length in seconds."""
+SECONDS = {"nanos": 1e-9, "millis": 1e-3, "milliseconds": 1e-3, "NotEmptyWaitMillis": 1e-3, "dbstats": 1e-9}
+"""Unit in a metric's name -> its length in seconds; gorm has Go's durations, in ns."""
 BY_STATE = ("db_client_connection_count", "db_client_connections_usage")
 """Metrics that count connections by their label `state`."""
-POOL_LABELS = ("pool", "pool_name", "db_client_connection_pool_name", "db_name", "name")
+POOL_LABELS = ("pool", "pool_name", "db_client_connection_pool_name", "db_name", "datasource", "name")
 """Labels that tell the pools of a page apart."""
 MOST_SAMPLES = 10_000
 """A page with more samples of pools is not read."""

@@ -48,6 +48,20 @@ db_client_connections_usage{state="used"} 3
 db_client_connections_usage{state="idle"} 5
 db_client_connections_max 8
 """
+GORM = """
+# TYPE gorm_dbstats_in_use gauge
+gorm_dbstats_in_use{db_name="shop"} 3
+gorm_dbstats_max_open_connections{db_name="shop"} 8
+gorm_dbstats_wait_duration{db_name="shop"} 1.25e+10
+"""
+AGROAL = """
+# TYPE agroal_active_count gauge
+agroal_active_count{datasource="default"} 3.0
+agroal_awaiting_count{datasource="default"} 2.0
+agroal_active_count{datasource="users"} 4.0
+agroal_awaiting_count{datasource="users"} 0.0
+agroal_blocking_time_average_milliseconds{datasource="default"} 812.0
+"""
 DRUID = """
 {"ResultCode": 1, "Content": [
   {"Name": "shop", "ActiveCount": 3, "MaxActive": 8, "WaitThreadCount": 2, "NotEmptyWaitMillis": 500, "URL": "x"}]}
@@ -67,6 +81,8 @@ DRUID = """
             {"pool_active": 7, "pool_max": 16, "pool_wait_seconds": 3, "pool_usage_seconds": 0.75, "pool_count": 2},
         ),
         (GO, {"pool_active": 3, "pool_max": 8, "pool_wait_seconds": 12.5, "pool_count": 1}),
+        (GORM, {"pool_active": 3, "pool_max": 8, "pool_wait_seconds": 12.5, "pool_count": 1}),
+        (AGROAL, {"pool_active": 7, "pool_waiting": 2, "pool_count": 2}),
         (OTEL, {"pool_active": 3, "pool_max": 8, "pool_count": 1}),
         (DRUID, {"pool_active": 3, "pool_waiting": 2, "pool_max": 8, "pool_wait_seconds": 0.5, "pool_count": 1}),
         ("<html>Not found</html>", {}),
