@@ -50,7 +50,13 @@ DRUID_FIELDS = {
     "pool_wait_seconds": "NotEmptyWaitMillis",
 }
 """Counter of a step -> the field of Druid's /druid/datasource.json that has it."""
-SECONDS = {"nanos": 1e-9, "millis": 1e-3, "milliseconds": 1e-3, "NotEmptyWaitMillis": 1e-3, "dbstats": 1e-9}
+SECONDS = {
+    "nanos": 1e-9,
+    "millis": 1e-3,
+    "milliseconds": 1e-3,
+    "NotEmptyWaitMillis": 1e-3,
+    "gorm_dbstats_wait_duration": 1e-9,
+}
 """Unit in a metric's name -> its length in seconds; gorm has Go's durations, in ns."""
 BY_STATE = ("db_client_connection_count", "db_client_connections_usage")
 """Metrics that count connections by their label `state`."""
@@ -133,7 +139,7 @@ def _of_druid(content: Any) -> Metrics:
 def _in_seconds(name: str, value: float) -> float:
     """Return a metric's value, a time in seconds; inf for an integer that no float can hold."""
     try:
-        return value * next((SECONDS[word] for word in name.split("_") if word in SECONDS), 1.0)
+        return value * next((SECONDS[word] for word in (name, *name.split("_")) if word in SECONDS), 1.0)
     except OverflowError:
         return inf
 
