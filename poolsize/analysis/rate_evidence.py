@@ -87,12 +87,7 @@ def rate_evidence(step: Step) -> RateEvidence | None:
     """Return the evidence of an open-loop step; None where no transaction ended."""
     counted = slice(step.warm_up_seconds, None)
     return RateEvidence.of(
-        step.rate or 0.0,
-        step.pool_size,
-        step.counted,
-        step.busy[counted],
-        step.backlog[counted],
-        step.p95_ms[counted],
+        step.rate or 0.0, step.pool_size, step.counted, step.busy[counted], step.backlog[counted], step.p95_ms[counted]
     )
 
 

@@ -216,11 +216,7 @@ def _not_the_limit(
 
 
 def _of_application(
-    analysis: Analysis,
-    of_generator: Recommendation,
-    client_times: ClientTimes,
-    current: int | None,
-    rate: float | None,
+    analysis: Analysis, of_generator: Recommendation, client_times: ClientTimes, current: int | None, rate: float | None
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
     size = size_for_application(analysis, client_times)

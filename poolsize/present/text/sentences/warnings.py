@@ -5,15 +5,7 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import register_templates, sentence, way_out_text
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.runs.check import Check
-from poolsize.units import (
-    count,
-    milliseconds,
-    per_second,
-    percent,
-    pool_sizes,
-    probability_text,
-    signed_percent,
-)
+from poolsize.units import count, milliseconds, per_second, percent, pool_sizes, probability_text, signed_percent
 
 OWN_NAMES = {"mariadbd", "mysqld", "poolsize"}
 """Programs of which the sweep has one of its own: the measured server, and poolsize."""
