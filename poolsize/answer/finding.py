@@ -276,13 +276,8 @@ def more_workers(size: "SizeSummary") -> MoreWorkers:
     if demands is None or demands.inferred or not demands.server_ms:
         return MoreWorkers()
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
-    return MoreWorkersByDemands(
-        size.pool_size,
-        demands.client_ms,
-        demands.server_ms,
-        demands.server_cores,
-        workers if workers > demands.client_processes else None,
-    )
+    figures = (size.pool_size, demands.client_ms, demands.server_ms, demands.server_cores)
+    return MoreWorkersByDemands(*figures, workers if workers > demands.client_processes else None)
 
 
 def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:

@@ -111,8 +111,8 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         yield "In use", in_use
     if answer.limit is not None:
         yield "Server", f"its limit leaves room for {answer.limit:,} in each process, also in a rolling deploy."
-    if answer.knee_rate:
-        yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
+    if knee := knee_rate(supply):
+        yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
 
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
@@ -179,7 +179,7 @@ def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
             "limit": answer.limit,
             "decides": answer.decides,
             "sizes": list(map(_size_values, answer.sizes)),
-            "knee_rate": answer.knee_rate,
+            "knee_rate": knee_rate(answer.supply),
             "findings": findings_values(answer.findings),
             "reasons": reason_sentences(answer.findings),
             "warnings": warning_sentences(answer.findings),

@@ -182,7 +182,7 @@ register_templates(
                 else ". "
             )
             + "In an overload, with all {connections:#connection} in use, it completes {full_rate:/s}, and a request "
-            f"uses its connection for {milliseconds(finding.overloaded_usage_ms)}."
+            f"uses its connection for {milliseconds(1000 * finding.connections / finding.full_rate)}."
         ),
         of.Collapses: lambda finding: (
             "The database slows down when it is full, by the run: with more than {most:#connection} in use, it "
