@@ -72,10 +72,7 @@ class QuickRecord:
 
 
 class Figures(QuickRecord):
-    """Figures by names with units.
-
-    code: of the record in JSON; empty for figures that several records share, and for a kind of records.
-    """
+    """Figures by names with units. code: of the record in JSON; empty where several records share the figures."""
 
     code: ClassVar[str] = ""
 

@@ -57,10 +57,7 @@ OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted)
 
 @dataclass(frozen=True)
 class TransactionPool:
-    """One of two pools, for short or for long transactions.
-
-    pool_size: its connections. kind: share and mean usage time of its transactions.
-    """
+    """The pool for short or for long transactions. kind: share and mean usage time of its transactions."""
 
     pool_size: int
     kind: Mode

@@ -92,10 +92,7 @@ class SharedDatabase:
         return DatabaseLoad(in_use, usage_ms, slowing, away, load.total_ms if len(pools) == 1 else None)
 
     def busiest(self, place: int) -> ProcessTraffic:
-        """Return the traffic of a process of a service while an instance is away, with the usage times then.
-
-        Only by a run.
-        """
+        """Return a process's traffic and usage times while an instance is away. Only by a run."""
         assert self.supply is not None
         assert self.supply.rates is not None
         (own, *others), bursts = self._with_first(place)

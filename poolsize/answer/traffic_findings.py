@@ -207,10 +207,7 @@ class SpreadAssumed(Caution, code="traffic_spread_assumed"):
 
 
 class UsageOfRun(Caution, code="traffic_usage_of_run"):
-    """The usage times are those of the run's transactions in the database, when nothing queues.
-
-    usage_ms: their mean.
-    """
+    """The usage times are those of the run's transactions when nothing queues. usage_ms: their mean."""
 
     usage_ms: float
 

@@ -188,10 +188,7 @@ def _of_pool(of_own: Vector, requests: Vector, others: Vector) -> Vector:
 
 
 def _keeping_up(rates: Vector, pools: Sequence[Pools]) -> tuple[list[Pools], float]:
-    """Return the pools that keep up, the one that fills up first before the others, and its load.
-
-    The connections of the others are always in use.
-    """
+    """Return the pools that keep up, the first to fill up first, and its load. The others' are always in use."""
     pools, always = sorted(pools, key=lambda each: each.connections / each.rate), 0
     while pools:
         share = pools[0].connections / pools[0].rate  # of the time of a connection, for a request of each second

@@ -162,10 +162,7 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 
 
 def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
-    """Return the answer as a JSON object. A wait time of a queue that grows without end is null.
-
-    more: further keys and their values.
-    """
+    """Return the answer as a JSON object; null for a wait time that grows without end. more: further keys."""
     exists = answer.need is not None
     return json_text(
         {
