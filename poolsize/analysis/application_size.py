@@ -148,7 +148,8 @@ def _plateau(network: FittedNetwork, tolerance: float) -> tuple[int, float] | No
 
     Capacity is the throughput at the first pool size beyond which throughput no longer rises.
     """
-    needed = 2 * network.database_ms * min(station.highest_rate for station in network.stations if station.demand_ms)
+    highest_rates = [each.servers**each.scaling / each.demand_ms for each in network.stations if each.demand_ms]
+    needed = 2 * network.database_ms * min(highest_rates)
     begin = min(len(GRID), PER_DOUBLING + 1 + int(np.searchsorted(GRID, needed)))
     for end in [*range(begin, len(GRID), PER_DOUBLING), len(GRID)]:
         rates = network.throughput(GRID[:end])

@@ -193,15 +193,9 @@ def generator(step: Step) -> CheckResult:
     latest_ms = max((worker.loop_lag_ms for worker in step.workers), default=0.0)
     lasting_ms = mean_ms([step.latencies.usage]) if step.latencies and step.knows_usage else mean_total_ms(step)
     late_ms = min(LATE_LOOP_MS, max(TIMER_MS, lasting_ms)) if lasting_ms else LATE_LOOP_MS
-    return CheckResult(
-        Check.GENERATOR,
-        busiest < BUSY_CORE and latest_ms < late_ms,
-        {
-            "worker_cores": busiest,
-            "loop_lag_ms": latest_ms,
-            "usage_ms" if step.knows_usage else "response_ms": lasting_ms,
-        },
-    )
+    lasting = "usage_ms" if step.knows_usage else "response_ms"
+    values = {"worker_cores": busiest, "loop_lag_ms": latest_ms, lasting: lasting_ms}
+    return CheckResult(Check.GENERATOR, busiest < BUSY_CORE and latest_ms < late_ms, values)
 
 
 def recorded_users(step: Step) -> CheckResult:
@@ -209,11 +203,8 @@ def recorded_users(step: Step) -> CheckResult:
 
     Figures: `pool_size`; `users`.
     """
-    return CheckResult(
-        Check.USERS_LIMITED,
-        not step.users or step.pool_size < step.users,
-        {"pool_size": step.pool_size, "users": step.users},
-    )
+    values = {"pool_size": step.pool_size, "users": step.users}
+    return CheckResult(Check.USERS_LIMITED, not step.users or step.pool_size < step.users, values)
 
 
 def users_limited(step: Step, pools: int = 1) -> CheckResult:
@@ -226,12 +217,9 @@ def users_limited(step: Step, pools: int = 1) -> CheckResult:
     Figures: `pool_size`; `wanting_users` of a pool who held or wanted a connection, on average; `users`.
     """
     wanting_users = _waiting_users(step, pools)
-    connections = pools * step.pool_size
-    return CheckResult(
-        Check.USERS_LIMITED,
-        step.rate is not None or (connections < step.users and wanting_users >= FILLED * step.pool_size),
-        {"pool_size": step.pool_size, "wanting_users": wanting_users, "users": step.users},
-    )
+    filled = pools * step.pool_size < step.users and wanting_users >= FILLED * step.pool_size
+    values = {"pool_size": step.pool_size, "wanting_users": wanting_users, "users": step.users}
+    return CheckResult(Check.USERS_LIMITED, step.rate is not None or filled, values)
 
 
 def _waiting_users(step: Step, pools: int) -> float:
@@ -253,12 +241,9 @@ def service_threads(step: Step, pools: int) -> CheckResult | None:
     if wanting is None:
         return None
     waiting_users = _waiting_users(step, pools)
-    enough_users = waiting_users >= FILLED * step.pool_size
-    return CheckResult(
-        Check.SERVICE_THREADS,
-        not enough_users or wanting >= NEARLY * step.pool_size,
-        {"pool_size": step.pool_size, "wanting_requests": wanting, "waiting_users": waiting_users},
-    )
+    passed = waiting_users < FILLED * step.pool_size or wanting >= NEARLY * step.pool_size
+    values = {"pool_size": step.pool_size, "wanting_requests": wanting, "waiting_users": waiting_users}
+    return CheckResult(Check.SERVICE_THREADS, passed, values)
 
 
 def pools_used(step: Step, pools: int) -> CheckResult | None:

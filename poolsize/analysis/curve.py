@@ -216,7 +216,10 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     steps = Steps.of(pool_repeats(observations), sizes, prior)
     hypotheses = weigh(steps, sizes, prior)
     curve = _curve(steps, sizes, prior, hypotheses)
-    fewest, large = _fewest(len(steps.logs)), np.array(prior.between_step_noise)[hypotheses.noise] >= LARGE_NOISE
+    fewest, large = (
+        max(2, LEAST_LOW * len(steps.logs)),
+        np.array(prior.between_step_noise)[hypotheses.noise] >= LARGE_NOISE,
+    )
     if hypotheses.probabilities @ (large | (hypotheses.disturbed.sum(axis=1) >= fewest)) <= 1 / 2:
         return curve
     hypotheses = weigh(steps, sizes, prior.of_two_levels)
@@ -227,11 +230,6 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     if len(errors) < fewest or not len(at_both) or not _is_a_level(errors):
         return curve
     return replace(higher, lower_level=LowerLevel(len(errors), len(low), exp(float(np.median(errors))), curve))
-
-
-def _fewest(steps: int) -> float:
-    """Return the fewest of so many steps that are a level of their own."""
-    return max(2, LEAST_LOW * steps)
 
 
 def _is_a_level(errors: Vector) -> bool:

@@ -108,10 +108,7 @@ class Prior:
         return np.array([straight + roughness**2 * departure for roughness in self.roughness])
 
     def log_density(self) -> Matrix:
-        """Return the log density of each pair of roughness and between-step noise, up to a constant.
-
-        Shape (roughness, between-step noise).
-        """
+        """Return the log density, up to a constant, of each pair: shape (roughness, between-step noise)."""
         rough = np.log(np.array(self.roughness) / self.usual_roughness) / self.roughness_spread
         noise = np.log(np.array(self.between_step_noise) / self.usual_between_step_noise) / self.noise_spread
         return np.asarray(-0.5 * rough[:, None] ** 2 - 0.5 * noise**2)
@@ -142,10 +139,7 @@ PRIOR = Prior(
 
 @lru_cache(maxsize=64)
 def bends(prior: Prior, sizes: tuple[int, ...], smallest: int, largest: int) -> Matrix:
-    """Return x - h(x) at the sizes for each bend of the prior: shape (bends, sizes).
-
-    smallest, largest: of the measured sizes.
-    """
+    """Return x - h(x) at the sizes for each bend: shape (bends, sizes). smallest, largest: of the measured sizes."""
     first = np.ceil((np.log2(smallest) - prior.bends_beyond) * prior.bends_per_doubling)
     last = np.floor((np.log2(largest) + prior.bends_beyond) * prior.bends_per_doubling)
     places = np.arange(first, last + 1) / prior.bends_per_doubling

@@ -62,11 +62,7 @@ class Plateau:
 
 
 def plateau(
-    curve: FittedCurve,
-    tolerance: float = TOLERANCE,
-    *,
-    of_grid: bool,
-    certainty: float = CERTAINTY,
+    curve: FittedCurve, tolerance: float = TOLERANCE, *, of_grid: bool, certainty: float = CERTAINTY
 ) -> Plateau:
     """Return the plateau of a fitted curve; its start may lie between two measured sizes.
 

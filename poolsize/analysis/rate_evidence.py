@@ -87,12 +87,7 @@ def rate_evidence(step: Step) -> RateEvidence | None:
     """Return the evidence of an open-loop step; None where no transaction ended."""
     counted = slice(step.warm_up_seconds, None)
     return RateEvidence.of(
-        step.rate or 0.0,
-        step.pool_size,
-        step.counted,
-        step.busy[counted],
-        step.backlog[counted],
-        step.p95_ms[counted],
+        step.rate or 0.0, step.pool_size, step.counted, step.busy[counted], step.backlog[counted], step.p95_ms[counted]
     )
 
 
@@ -103,10 +98,7 @@ def relaxation_seconds(rate: float, pool_size: int, transactions: Sequence[float
 
 
 def unsettled_seconds(step: Step) -> float | None:
-    """Return the relaxation time of a queue that the step is too short for; None where it is long enough.
-
-    None also in a closed loop.
-    """
+    """Return a queue's relaxation time if the step is too short for it, else None, as in a closed loop."""
     if step.rate is None:
         return None
     seconds = relaxation_seconds(step.rate, step.pool_size, step.counted, step.busy[step.warm_up_seconds :])

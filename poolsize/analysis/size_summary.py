@@ -106,11 +106,6 @@ class SizeSummary:
     demands: ServiceDemands | None
 
     @property
-    def passed_all_checks(self) -> bool:
-        """Whether every check passed in every repeat."""
-        return not self.failed_checks
-
-    @property
     def valid(self) -> bool:
         """Whether the size may enter an estimate: no step failed a check that disqualifies."""
         return not any(result.check.disqualifies for result in self.failed_checks)

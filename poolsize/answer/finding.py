@@ -72,10 +72,7 @@ class QuickRecord:
 
 
 class Figures(QuickRecord):
-    """Figures by names with units.
-
-    code: of the record in JSON; empty for figures that several records share, and for a kind of records.
-    """
+    """Figures by names with units. code: of the record in JSON; empty where several records share the figures."""
 
     code: ClassVar[str] = ""
 
@@ -276,13 +273,8 @@ def more_workers(size: "SizeSummary") -> MoreWorkers:
     if demands is None or demands.inferred or not demands.server_ms:
         return MoreWorkers()
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
-    return MoreWorkersByDemands(
-        size.pool_size,
-        demands.client_ms,
-        demands.server_ms,
-        demands.server_cores,
-        workers if workers > demands.client_processes else None,
-    )
+    figures = (size.pool_size, demands.client_ms, demands.server_ms, demands.server_cores)
+    return MoreWorkersByDemands(*figures, workers if workers > demands.client_processes else None)
 
 
 def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:

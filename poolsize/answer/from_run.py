@@ -5,7 +5,7 @@ from itertools import starmap
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.bimodal import Mode
-from poolsize.analysis.plateau import CERTAINTY, Plateau
+from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.application import (
     ClientTimes,
     application_findings,
@@ -57,10 +57,7 @@ OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted)
 
 @dataclass(frozen=True)
 class TransactionPool:
-    """One of two pools, for short or for long transactions.
-
-    pool_size: its connections. kind: share and mean usage time of its transactions.
-    """
+    """The pool for short or for long transactions. kind: share and mean usage time of its transactions."""
 
     pool_size: int
     kind: Mode
@@ -107,31 +104,19 @@ def recommend(
     if refused := verdict_without_size(analysis):
         verdict, finding = refused
         failed = mostly_failed(analysis, has_size=False, for_noise=isinstance(finding, Noisy | NothingValid))
-        return Recommendation(
-            "measured",
-            None,
-            None,
-            Formula.of(start),
-            verdict,
-            _known(None if isinstance(finding, TooFewValid) else failed, finding, *warnings(analysis, has_size=False)),
-            estimates={"plateau": None},
-        )
-    assert analysis.plateau is not None  # a run without a plateau has a verdict without a size
+        first = None if isinstance(finding, TooFewValid) else failed
+        findings = _known(first, finding, *warnings(analysis, has_size=False))
+        return Recommendation("measured", None, None, Formula.of(start), verdict, findings, estimates={"plateau": None})
     if client_times is not None:
-        of_generator = _measured(analysis, analysis.plateau, start, NO_LIMITS, None, rate)
-        return _of_application(analysis, of_generator, client_times, current, rate)
-    limits = limits_of_run(analysis) if limits is None else limits
-    return _measured(analysis, analysis.plateau, start, limits, current, rate)
+        return _of_application(analysis, start, client_times, current, rate)
+    return _measured(analysis, start, limits_of_run(analysis) if limits is None else limits, current, rate)
 
 
 def _measured(
-    analysis: Analysis,
-    plateau: Plateau,
-    start: StartingPoint,
-    limits: LatencyLimits,
-    current: int | None,
-    rate: float | None,
+    analysis: Analysis, start: StartingPoint, limits: LatencyLimits, current: int | None, rate: float | None
 ) -> Recommendation:
+    plateau = analysis.plateau
+    assert plateau is not None  # a run without a plateau has a verdict without a size
     limited = within_limits(analysis, plateau, limits)
     size, limit_finding = limited.pool_size, limited.finding
     at_rate = analysis.setting.plan.rate is not None
@@ -188,8 +173,7 @@ def _not_the_limit(
     probability = analysis.size_within(limits_ms)[1].get(size, 0.0) if limits_ms else None
     if probability is not None and probability < CERTAINTY:
         return None
-    bottleneck = analysis.bottleneck
-    current_known = None
+    bottleneck, current_known = analysis.bottleneck, None
     if current is not None:
         measured = current >= finding.smallest
         current_known = CurrentNotTheLimit(current) if measured else current_size(analysis, size, current)
@@ -216,13 +200,10 @@ def _not_the_limit(
 
 
 def _of_application(
-    analysis: Analysis,
-    of_generator: Recommendation,
-    client_times: ClientTimes,
-    current: int | None,
-    rate: float | None,
+    analysis: Analysis, start: StartingPoint, client_times: ClientTimes, current: int | None, rate: float | None
 ) -> Recommendation:
     """Return the load generator's recommendation turned into the recommendation for an application."""
+    of_generator = _measured(analysis, start, NO_LIMITS, None, rate)
     size = size_for_application(analysis, client_times)
     kept = [finding for finding in of_generator.findings if isinstance(finding, KEPT_FOR_APPLICATION)]
     warnings = [

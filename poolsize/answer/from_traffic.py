@@ -12,7 +12,7 @@ from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
 from poolsize.answer.shared_database import SharedDatabase
-from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
+from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
 from poolsize.answer.traffic_findings import (
     BurstBeyondSupply,
     Collapses,
@@ -107,11 +107,6 @@ class TrafficAnswer:
     def connections_in_deploy(self) -> int:
         """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
         return self.pool_size * self.traffic.service.pools_in_deploy(self.server_limit.surge)
-
-    @property
-    def knee_rate(self) -> float | None:
-        """The rate from which on the database can't keep up with any pools; None where it is not known."""
-        return knee_rate(self.supply)
 
     @property
     def at_size(self) -> SizeUse:

@@ -92,10 +92,7 @@ class SharedDatabase:
         return DatabaseLoad(in_use, usage_ms, slowing, away, load.total_ms if len(pools) == 1 else None)
 
     def busiest(self, place: int) -> ProcessTraffic:
-        """Return the traffic of a process of a service while an instance is away, with the usage times then.
-
-        Only by a run.
-        """
+        """Return a process's traffic and usage times while an instance is away. Only by a run."""
         assert self.supply is not None
         assert self.supply.rates is not None
         (own, *others), bursts = self._with_first(place)
@@ -114,21 +111,17 @@ class SharedDatabase:
 
     @property
     def _pools(self) -> list[Pools]:
-        of_each = zip(self.traffics, self.pool_sizes, self._times, strict=True)
-        return [
-            Pools(traffic.service.pools, _useful(traffic, size), traffic.rate / traffic.service.pools * times)
-            for traffic, size, times in of_each
-        ]
+        pools = []
+        for traffic, size, times in zip(self.traffics, self.pool_sizes, self._times, strict=True):
+            number, useful = traffic.service.pools, min(size, traffic.service.most_useful or size)
+            pools.append(Pools(number, useful, traffic.rate / number * times))
+        return pools
 
     def _with_first(self, place: int) -> tuple[list[Pools], list[float]]:
         """Return the pools and the bursts of all services, those of the service at this place first."""
         pools, bursts = self._pools, [traffic.burst for traffic in self.traffics]
         others = [other for other in range(len(pools)) if other != place]
         return [pools[each] for each in (place, *others)], [bursts[each] for each in (place, *others)]
-
-
-def _useful(traffic: Traffic, pool_size: int) -> int:
-    return min(pool_size, traffic.service.most_useful or pool_size)
 
 
 def _connections(traffic: Traffic, pool_size: int) -> int:

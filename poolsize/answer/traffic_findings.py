@@ -141,11 +141,6 @@ class Slows(Reason, code="traffic_slows"):
     full_rate: float
     highest_measured: float | None
 
-    @property
-    def overloaded_usage_ms(self) -> float:
-        """The mean usage time when all connections are in use."""
-        return 1000 * self.connections / self.full_rate
-
 
 class NearKnee(Caution, code="traffic_near_knee"):
     """On average more connections are in use than the database can use. share: of knee_rate that arrives."""
@@ -212,10 +207,7 @@ class SpreadAssumed(Caution, code="traffic_spread_assumed"):
 
 
 class UsageOfRun(Caution, code="traffic_usage_of_run"):
-    """The usage times are those of the run's transactions in the database, when nothing queues.
-
-    usage_ms: their mean.
-    """
+    """The usage times are those of the run's transactions when nothing queues. usage_ms: their mean."""
 
     usage_ms: float
 

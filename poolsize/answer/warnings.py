@@ -234,14 +234,8 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
     """Yield the warnings of the answer: its range, the number and the levels of its steps, and the open-loop steps."""
     plan, plateau = analysis.setting.plan, analysis.plateau
     if has_size and plateau is not None and (best := analysis.contradiction):
-        yield Contradicted(
-            plateau.pool_size,
-            plateau.capacity,
-            best.pool_size,
-            best.throughput.mean,
-            best.repeats,
-            measure_longer(analysis),
-        )
+        measured = (best.pool_size, best.throughput.mean, best.repeats)
+        yield Contradicted(plateau.pool_size, plateau.capacity, *measured, measure_longer(analysis))
     has_range = has_size and not analysis.setting.means_only
     if has_range and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN

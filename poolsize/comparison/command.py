@@ -17,10 +17,7 @@ from poolsize.units import count
 
 
 @click.command(
-    cls=GroupedCommand,
-    examples={
-        "A server before and after a change": "poolsize compare before.jsonl after.jsonl",
-    },
+    cls=GroupedCommand, examples={"A server before and after a change": "poolsize compare before.jsonl after.jsonl"}
 )
 @click.argument("runs", nargs=-1, metavar="RUN RUN...")
 @click.option(

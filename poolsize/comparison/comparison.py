@@ -30,10 +30,7 @@ MACHINE = 0.1
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A compared run.
-
-    name: as the user knows the run. value: of the compared field, as text. answer: the run's recommendation.
-    """
+    """name: as the user knows the run. value: of the compared field, as text. answer: the run's recommendation."""
 
     name: str
     value: str

@@ -188,10 +188,7 @@ def _fleet_pool(pools: int, limit: int) -> int | None:
 
 
 def refused_text(refusals: Sequence[Refused]) -> str:
-    """Return a table of the failed transactions by size, and the pools that stay within the limit.
-
-    refusals: not empty.
-    """
+    """Return a table of the failed transactions by size, and the pools within the limit. refusals: not empty."""
     rows = tuple(
         (f"{refused.connections:,}", percent(refused.failed), ", ".join(refused.errors) or "none")
         for refused in refusals

@@ -186,10 +186,7 @@ def exhaustion_text(timeouts: Sequence[Exhaustion]) -> str:
 
 @dataclass(frozen=True)
 class UsersAtWork:
-    """How a number of users fares with a pool, as measured or as predicted.
-
-    throughput: transactions per second. wait_ms, usage_ms: means.
-    """
+    """How users fare with a pool, measured or predicted. throughput: per second. wait_ms, usage_ms: means."""
 
     users: int
     pool_size: int
@@ -200,10 +197,7 @@ class UsersAtWork:
 
 @dataclass(frozen=True)
 class FullSizePrediction:
-    """The measured sizes, and the predicted ones.
-
-    cpu_ms: CPU time of a transaction at the server. cores: that the server may use.
-    """
+    """The measured and the predicted sizes. cpu_ms: a transaction's CPU time at the server. cores: of the server."""
 
     measured: tuple[UsersAtWork, ...]
     predicted: tuple[UsersAtWork, ...]

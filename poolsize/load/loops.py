@@ -76,10 +76,7 @@ class ClosedLoop:
         """Do nothing: the users start the transactions."""
 
     def run_user(self, behavior: Behavior) -> None:
-        """Run one user's transactions until the loop ends.
-
-        The time of a failed transaction counts as part of the gap before the next transaction.
-        """
+        """Run one user's transactions until the loop ends. A failed one's time is part of the gap before the next."""
         load, ahead, pool = self._load, self._ahead, behavior.pool
         checkout = load.checkouts[pool]
         pause = behavior.pause or self._think

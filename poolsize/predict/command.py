@@ -1,5 +1,6 @@
 """`poolsize predict`: throughput and latencies with other cores, another round trip, or other users."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes
 
+_duration = partial(click.option, metavar="DURATION", callback=read_by(milliseconds))
+
 
 @click.command(
     cls=GroupedCommand,
@@ -24,20 +27,8 @@ from poolsize.sweep.readers import milliseconds, pool_sizes
 )
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
-@click.option(
-    "--round-trip",
-    "round_trip_ms",
-    metavar="DURATION",
-    callback=read_by(milliseconds),
-    help="Network round trip of one statement, e.g. 5ms.",
-)
-@click.option(
-    "--think-time",
-    "think_time_ms",
-    metavar="DURATION",
-    callback=read_by(milliseconds),
-    help="Mean pause of a user between transactions, e.g. 550ms.",
-)
+@_duration("--round-trip", "round_trip_ms", help="Network round trip of one statement, e.g. 5ms.")
+@_duration("--think-time", "think_time_ms", help="Mean pause of a user between transactions, e.g. 550ms.")
 @click.option("--users", type=int, help="Users of all instances together, up to 1000000.")
 @click.option(
     "--instances",

@@ -56,13 +56,7 @@ def explorer(run: Run) -> widgets.Widget:
     highest_p95_ms = max((size.total.p95 for size in analysis.sizes if size.total.p95 > 0), default=1000.0)
     layout = {"style": {"description_width": "8em"}, "layout": {"width": "32em"}, "continuous_update": False}
     tolerance = widgets.FloatSlider(
-        value=TOLERANCE,
-        min=0.01,
-        max=0.2,
-        step=0.01,
-        readout_format=".0%",
-        description="tolerance",
-        **layout,
+        value=TOLERANCE, min=0.01, max=0.2, step=0.01, readout_format=".0%", description="tolerance", **layout
     )
     limit = widgets.FloatSlider(
         value=0, min=0, max=2 * highest_p95_ms, step=highest_p95_ms / 50, readout_format=".3g",

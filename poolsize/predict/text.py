@@ -17,7 +17,7 @@ from poolsize.predict.prediction import (
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.present.text.sentences.findings import findings_values, register_templates, sentence
-from poolsize.units import count, milliseconds, number, per_second, pool_sizes
+from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")
 """The quantiles whose errors are printed."""
@@ -107,46 +107,25 @@ def prediction_json(prediction: Prediction) -> str:
     return json_text(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
 
 
-@sentence.register
-def _(finding: CoresScaleCpu) -> str:
-    return (
-        "More cores let the server work on more transactions at a time. They do not shorten a transaction: it still "
-        f"needs {milliseconds(finding.cpu_ms)} of CPU time on the server."
-    )
-
-
-@sentence.register
-def _(finding: CoresMayNotHelp) -> str:
-    return f"The run's bottleneck is not the server's CPU ({finding.bottleneck}): more cores may not help."
-
-
-@sentence.register
-def _(finding: UsersTimeOut) -> str:
+def _users_time_out(finding: UsersTimeOut) -> str:
     least, most = (f"{100 * share:.0f} %" for share in (finding.least, finding.most))
-    share = least if least == most else f"{least} to {most}"
     return (
-        f"With {pool_sizes(finding.sizes)}, {share} of the requests for a connection time out after "
-        f"{number(finding.timeout_seconds)} s, the run's pool timeout. The times in the table are those of the other "
-        "requests."
+        f"With {{sizes:sizes}}, {least if least == most else f'{least} to {most}'} of the requests for a connection "
+        "time out after {timeout_seconds:number} s, the run's pool timeout. The times in the table are those of the "
+        "other requests."
     )
-
-
-@sentence.register
-def _(finding: UsersRoundedUp) -> str:
-    return (
-        f"Every instance has {finding.users_per_instance} users, because {finding.users:,} was rounded up to a "
-        "multiple of the instances."
-    )
-
-
-@sentence.register
-def _(finding: Extrapolated) -> str:
-    largest = finding.largest_measured
-    return f"Above {largest} connections the prediction is an extrapolation: nothing was measured there."
 
 
 register_templates(
     {
+        CoresScaleCpu: "More cores let the server work on more transactions at a time. They do not shorten a "
+        "transaction: it still needs {cpu_ms:ms} of CPU time on the server.",
+        CoresMayNotHelp: "The run's bottleneck is not the server's CPU ({bottleneck}): more cores may not help.",
+        UsersTimeOut: _users_time_out,
+        UsersRoundedUp: "Every instance has {users_per_instance} users, because {users:,} was rounded up to a multiple "
+        "of the instances.",
+        Extrapolated: "Above {largest_measured} connections the prediction is an extrapolation: nothing was measured "
+        "there.",
         UsageAsMeasured: "The percentiles assume that usage times vary around their mean as they did at the measured "
         "pool size that is nearest to the connections in use.",
         UsageExponential: "Usage times are assumed to be exponentially distributed, because the run contains no usage "

@@ -164,10 +164,7 @@ def _limit_sentence(answer: Recommendation) -> str:
 
 @dataclass(frozen=True)
 class Picture:
-    """A plot of a report.
-
-    caption: what to look for. alt: alternative text, the plot's main figures in words. source: data URI of an SVG file.
-    """
+    """A plot. caption: what to look for. alt: its main figures in words. source: data URI of an SVG file."""
 
     title: str
     caption: str

@@ -25,12 +25,12 @@ class Check(StrEnum):
     @property
     def retryable(self) -> bool:
         """Whether the check may pass when the step is measured again."""
-        return self in _DISTURBED or self is Check.ARRIVALS
+        return self.disturbed or self is Check.ARRIVALS
 
     @property
     def disturbed(self) -> bool:
         """Whether a failure shows a disturbance, which passes; an overload that a second step confirms does not."""
-        return self in _DISTURBED
+        return self not in {Check.ARRIVALS, Check.GENERATOR, Check.USERS_LIMITED, Check.SERVICE_THREADS}
 
     @property
     def disqualifies(self) -> bool:
@@ -42,17 +42,3 @@ class Check(StrEnum):
         can't fill its pool does not: larger pools are then no faster in this service, which is the answer for it.
         """
         return self not in {Check.GENERATOR, Check.STEADY_STATE, Check.SPEED, Check.SERVICE_THREADS}
-
-
-_DISTURBED = frozenset(
-    {
-        Check.LITTLES_LAW,
-        Check.CONNECTIONS,
-        Check.ERRORS,
-        Check.STEADY_STATE,
-        Check.WORKERS,
-        Check.QUIET,
-        Check.SPEED,
-        Check.POOLS_USED,
-    }
-)

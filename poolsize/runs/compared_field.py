@@ -34,10 +34,7 @@ def fields(run: Run) -> Fields:
         "processes": str(run.workers),
     }
     if application is not None:
-        of_load |= {
-            "application": f"{application.host} ({application.sha256[:12]})",
-            "pools": str(application.pools),
-        }
+        of_load |= {"application": f"{application.host} ({application.sha256[:12]})", "pools": str(application.pools)}
     return of_load | _server(run) | {f"{name} version": version for name, version in setting.versions.items()}
 
 

@@ -167,10 +167,7 @@ class SweepPlan:
             )
 
     def extends(self, earlier: "SweepPlan") -> bool:
-        """Return whether the plan is an earlier plan of the same run, or extends it.
-
-        Only the search, or a grid's sizes and repeats, may differ.
-        """
+        """Return whether the plan differs from an earlier one at most in its search, or a grid's sizes and repeats."""
         same = replace(self, sizes=earlier.sizes, repeats=earlier.repeats, search=earlier.search)
         return same == earlier and (self.search is None) == (earlier.search is None)
 

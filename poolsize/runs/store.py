@@ -214,9 +214,10 @@ def named_by(setting: Setting) -> dict[str, Any]:
     """
     if setting.application is not None:
         return {"application": setting.application.file}
+    of_name = hashlib.sha256((setting.recording or "").encode()).hexdigest()  # a run has that of a published curve
     named = {
         "workload": setting.own_workload,
-        "replay": None if _is_name(setting.recording, setting.workload_sha256) else setting.recording,
+        "replay": None if of_name == setting.workload_sha256 else setting.recording,
         "schema": setting.schema,
         "server_options": dict(setting.server_options),
     }
@@ -255,11 +256,6 @@ def _named_in(path: Path) -> dict[str, Any]:
         return named_by(load_setting(path))
     except BadInput:
         return {}
-
-
-def _is_name(recording: str | None, sha256: str) -> bool:
-    """Return whether a recording is a published curve, of which a run has the name's hash."""
-    return recording is not None and hashlib.sha256(recording.encode()).hexdigest() == sha256
 
 
 def other_path(path: Path) -> Path:

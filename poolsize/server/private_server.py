@@ -151,10 +151,7 @@ def _settings(directory: Path, port: int, max_connections: int, *, mariadb: bool
 
 
 def _installer(program: Path) -> str:
-    """Return MariaDB's script that makes a data directory, from near the program or from the PATH.
-
-    Raises BadInput without a script.
-    """
+    """Return MariaDB's script that makes a data directory, near the program or on the PATH. Raises BadInput."""
     near = [program.resolve().parent, program.resolve().parent.parent]
     folders = [*(str(folder / part) for folder in near for part in ("", "bin", "scripts")), os.environ.get("PATH", "")]
     for name in ("mariadb-install-db", "mysql_install_db"):

@@ -226,10 +226,7 @@ def _connected(url: URL) -> tuple[Any, psutil.Process | None]:
 
 
 def _context_switches(process: psutil.Process) -> int | None:
-    """Return the context switches of all threads, or None for too many threads.
-
-    The process's own figure counts its main thread only.
-    """
+    """Return the context switches of all threads, not only of the main one; None for too many threads."""
     if process.num_threads() > MOST_THREADS:
         return None
     switches = 0

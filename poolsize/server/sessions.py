@@ -66,10 +66,7 @@ class HeldLocks:
 
     @contextmanager
     def cursor(self) -> Iterator[Any]:
-        """Yield a cursor of the session that holds the locks.
-
-        Raises WorkFailed when another sweep has a lock, and ServerGone when the server is gone.
-        """
+        """Yield the cursor that holds the locks. Raises WorkFailed for another sweep's lock, and ServerGone."""
         with self._in_use:
             self._renew()
             with self._session.cursor() as cursor:

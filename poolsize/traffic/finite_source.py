@@ -72,11 +72,7 @@ class FiniteSource:
 
 
 def finite_source(
-    rates: Vector,
-    users: int,
-    think_ms: float,
-    departures: MeasuredDepartures | None = None,
-    timeout_ms: float = inf,
+    rates: Vector, users: int, think_ms: float, departures: MeasuredDepartures | None = None, timeout_ms: float = inf
 ) -> FiniteSource:
     """Return the solution for a number of users with a mean think time of think_ms; 0 for no think time.
 

@@ -192,11 +192,6 @@ def _calm(traffic: ProcessTraffic) -> float:
     return traffic.load * (1 - traffic.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
 
 
-def _figures_of(of_pool: Waits) -> Vector:
-    rare = (of_pool.quantile(0.99), of_pool.quantile(0.999))
-    return np.array([of_pool.longer[0], of_pool.mean, *rare, of_pool.timed_out])
-
-
 def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
     """Return the figures of a pool by the waits of a smaller one, whose queue moves more slowly, or of its own."""
     of_smaller, load = _exact_waits(traffic, smaller), smaller.load(traffic.load)
@@ -208,7 +203,9 @@ def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
         (speeds_of_smaller,) = smaller.speeds(traffic.slowing)
         likelier *= _share_waiting(traffic.load, speeds) / _share_waiting(load, speeds_of_smaller)
         faster = (pool_size - traffic.load) / (smaller.connections - load)
-    return _figures_of(of_smaller.likelier(likelier, faster))
+    of_pool = of_smaller.likelier(likelier, faster)
+    rare = (of_pool.quantile(0.99), of_pool.quantile(0.999))
+    return np.array([of_pool.longer[0], of_pool.mean, *rare, of_pool.timed_out])
 
 
 def _is_fluid(traffic: ProcessTraffic, pool_size: int) -> bool:

@@ -158,7 +158,8 @@ def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
             return None
     elsewhere = _in_use(of_others, tilt * (total - own.rate)) + always
     used = np.append(np.arange(min(own.connections, most)), own.connections)
-    of_pool = _of_pool(of_own, requests, of_others * _usage(rates, used[:, None] + elsewhere))
+    with_own = np.maximum(1, used[:, None] + elsewhere)
+    of_pool = _of_pool(of_own, requests, of_others * (with_own / _completed(rates, with_own)))
     waiting = of_pool[own.connections :]
     of_connections = np.zeros(own.connections + 1)
     of_connections[: min(own.connections, most + 1)] = of_pool[: own.connections]
@@ -187,10 +188,7 @@ def _of_pool(of_own: Vector, requests: Vector, others: Vector) -> Vector:
 
 
 def _keeping_up(rates: Vector, pools: Sequence[Pools]) -> tuple[list[Pools], float]:
-    """Return the pools that keep up, the one that fills up first before the others, and its load.
-
-    The connections of the others are always in use.
-    """
+    """Return the pools that keep up, the first to fill up first, and its load. The others' are always in use."""
     pools, always = sorted(pools, key=lambda each: each.connections / each.rate), 0
     while pools:
         share = pools[0].connections / pools[0].rate  # of the time of a connection, for a request of each second
@@ -219,12 +217,6 @@ def _usual(rates: Vector, total: float) -> tuple[int, int]:
 def _served(rates: Vector, in_use: Vector, always: int) -> Vector:
     """Return the rates at which the database completes requests of some pools. always: in use of the others."""
     return np.asarray(_completed(rates, in_use + always) * in_use / np.maximum(1, in_use + always))
-
-
-def _usage(rates: Vector, in_use: Vector) -> Vector:
-    """Return the usage times in seconds, with these connections in use."""
-    some = np.maximum(1, in_use)
-    return np.asarray(some / _completed(rates, some))
 
 
 def _weights(pools: Pools, tilt: float, most: int) -> Vector:

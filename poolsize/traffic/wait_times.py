@@ -159,10 +159,7 @@ def wait_times(ahead: NDArray[np.int64], probabilities: Vector, rate: float, dep
 
 
 def thinned(numbers: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, Vector]:
-    """Return at most GROUPS numbers, each the mean of a group, and the groups' probabilities.
-
-    Numbers of negligible probability are left out.
-    """
+    """Return at most GROUPS means of groups of numbers, and their probabilities. Negligible ones are left out."""
     kept = np.flatnonzero(probabilities > NEGLIGIBLE * probabilities.sum())
     groups = np.array_split(kept, min(GROUPS, len(kept)))
     weights = np.array([probabilities[group].sum() for group in groups])
@@ -171,10 +168,7 @@ def thinned(numbers: NDArray[np.int64], probabilities: Vector) -> tuple[Vector, 
 
 
 def usage_shape(usage: HdrHistogram | None) -> Vector:
-    """Return CLASSES equally likely usage times, as multiples of their mean.
-
-    usage: as measured; None for exponential usage times.
-    """
+    """Return CLASSES equally likely usage times, as multiples of their mean. usage: None for exponential ones."""
     levels = (np.arange(CLASSES) + 0.5) / CLASSES
     shape = -np.log1p(-levels) if usage is None else quantiles(usage, levels.tolist())
     return np.asarray(shape / shape.mean())

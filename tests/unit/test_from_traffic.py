@@ -15,7 +15,7 @@ from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.shared_database import SharedDatabase
-from poolsize.answer.traffic import Supply, Traffic
+from poolsize.answer.traffic import Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import (
     BeyondSupply,
     Collapses,
@@ -117,12 +117,12 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     assert load is not None
     assert load.usage_ms == pytest.approx(50, rel=0.02)
     answer = recommend_for(asked, shared)
-    assert answer.knee_rate == pytest.approx(100)
+    assert knee_rate(answer.supply) == pytest.approx(100)
     assert answer.need is not None
     assert answer.need > recommend_for(asked).pool_size
     assert answer.need > answer.pool_size
     beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), shared)
-    assert (beyond.need, beyond.findings[0].code, beyond.knee_rate) == (None, "traffic_beyond_knee", 100)
+    assert (beyond.need, beyond.findings[0].code, knee_rate(beyond.supply)) == (None, "traffic_beyond_knee", 100)
 
 
 def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -> None:

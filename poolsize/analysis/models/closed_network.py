@@ -41,11 +41,6 @@ class Station:
     slowdown: float = 0.0
     scaling: float = 1.0
 
-    @property
-    def highest_rate(self) -> float:
-        """Transactions per millisecond with all servers busy and nothing in the queue. demand_ms must be above 0."""
-        return float(self.servers**self.scaling) / self.demand_ms
-
     def with_servers(self, servers: int) -> "Station":
         """Return the station with another number of servers, of which interference takes the same share."""
         lost = (self.scaling - 1) * log(self.servers)

@@ -174,10 +174,7 @@ def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
 
 
 def legend_above(ax: Axes, columns: int, height: float = 1.0) -> None:
-    """Draw the legend above the axes, where it hides no curve; none where nothing has a label.
-
-    height: of its lower edge, as a share of the axes.
-    """
+    """Draw the legend, if any, above the axes. height: of its lower edge, as a share of the axes."""
     if not ax.get_legend_handles_labels()[0]:
         return
     ax.legend(

@@ -84,8 +84,8 @@ def plot_throughput(
         if not analysis.setting.means_only:
             band(ax, analysis.curve, THROUGHPUT, "95 % band of the curve")
         ax.plot(analysis.curve.sizes, analysis.curve.mean, color=THROUGHPUT, label="fitted curve")
-    for passed, face, label in ((True, THROUGHPUT, "measured"), (False, "white", "a check failed")):
-        shown = [size for size in analysis.sizes if size.passed_all_checks is passed]
+    for failed, face, label in ((False, THROUGHPUT, "measured"), (True, "white", "a check failed")):
+        shown = [size for size in analysis.sizes if bool(size.failed_checks) is failed]
         if shown:
             rates = np.array([(size.throughput.mean, size.throughput.low, size.throughput.high) for size in shown])
             rates[~np.isfinite(rates).all(axis=1), 1:] = np.nan  # too little was measured for an interval

@@ -114,10 +114,7 @@ class ProgressBar:
         self._bar.stop()
 
     def show(self, event: events.Event, side: str = "") -> None:
-        """Update the display for an event; events of other kinds change nothing.
-
-        side: of two sweeps in turn, the name of that whose event it is.
-        """
+        """Update the display for an event. side: of two sweeps in turn, the name of that with the event."""
         match event:
             case events.SweepStarted():
                 self._begin(event)

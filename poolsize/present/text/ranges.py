@@ -15,10 +15,7 @@ def range_text(answer: Recommendation) -> str:
 
 
 def plateau_range_text(analysis: Analysis) -> str:
-    """Return the 95 % range of the plateau's start, as `range_text` does.
-
-    Empty without a fitted curve, such as at a fixed rate.
-    """
+    """Return the 95 % range of the plateau's start; empty without a fitted curve, such as at a fixed rate."""
     if analysis.plateau is None:
         return ""
     if analysis.setting.means_only:

@@ -111,8 +111,8 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         yield "In use", in_use
     if answer.limit is not None:
         yield "Server", f"its limit leaves room for {answer.limit:,} in each process, also in a rolling deploy."
-    if answer.knee_rate:
-        yield "Up to", f"{per_second(answer.knee_rate)}, by the run: the database completes no more."
+    if knee := knee_rate(supply):
+        yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
 
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
@@ -162,10 +162,7 @@ def _rare(use: PoolUse) -> tuple[str, str]:
 
 
 def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
-    """Return the answer as a JSON object. A wait time of a queue that grows without end is null.
-
-    more: further keys and their values.
-    """
+    """Return the answer as a JSON object; null for a wait time that grows without end. more: further keys."""
     exists = answer.need is not None
     return json_text(
         {
@@ -179,7 +176,7 @@ def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
             "limit": answer.limit,
             "decides": answer.decides,
             "sizes": list(map(_size_values, answer.sizes)),
-            "knee_rate": answer.knee_rate,
+            "knee_rate": knee_rate(answer.supply),
             "findings": findings_values(answer.findings),
             "reasons": reason_sentences(answer.findings),
             "warnings": warning_sentences(answer.findings),

@@ -22,7 +22,6 @@ from poolsize.answer.finding import (
     Severity,
     SweepBeyond,
     SweepRecordingBeyond,
-    WayOut,
 )
 from poolsize.units import at_most, count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
@@ -47,6 +46,13 @@ UNITS: Mapping[str, Callable[[Any], str]] = {
     "range": sizes_text,
     "sizes": pool_sizes,
     "kinds": lambda failed: ", ".join(f"{failed[kind]} {kind}" for kind in sorted(failed)) or "none",
+    "names": ", ".join,
+    "limits": lambda limits_ms: ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in limits_ms.items()),
+    "raised": lambda variables: " and ".join(f"{name} to {value:,}" for name, value in variables.items()),
+    "named": lambda sizes: ", ".join(f"{name} {size:,}" for name, size in sizes.items()),
+    "pools": lambda sizes: (
+        f"pool size {next(iter(sizes.values())):,}" if len(sizes) == 1 else f"pool sizes: {UNITS['named'](sizes)}"
+    ),
 }
 """Name of a unit in a template -> figure as text."""
 
@@ -57,7 +63,7 @@ class _Figure:
 
     def __format__(self, unit: str) -> str:
         """Return the figure as text. unit: of UNITS, a noun to count (#user), a percentage (.0f %), or Python's."""
-        if isinstance(self._value, WayOut):
+        if isinstance(self._value, Figures):
             return way_out_text(self._value)
         if unit in UNITS:
             return UNITS[unit](self._value)
@@ -69,8 +75,8 @@ class _Figure:
 def filled(template: str, values: Mapping[str, Any]) -> str:
     """Return a template with its figures.
 
-    {usage_ms:ms}: in a unit of UNITS. {users:#user}: counted. {share:.0f %}: a fraction. {way_out}. Or a format of
-    Python's.
+    {usage_ms:ms}: in a unit of UNITS. {users:#user}: counted. {share:.0f %}: a fraction. {way_out}: figures that have
+    words of their own. Or a format of Python's.
     """
     return template.format_map({name: _Figure(value) for name, value in values.items()})
 
@@ -90,7 +96,7 @@ def sentence(finding: Finding) -> str:
 
 
 def register_templates(templates: Mapping[type[Figures], str | Callable[[Any], str]]) -> None:
-    """Register the words of findings and of ways out.
+    """Register the words of findings, and of ways out and other figures in them.
 
     templates: record -> its template, for `filled`, or the function that chooses a template for a record's figures.
     """
@@ -128,8 +134,8 @@ def findings_values(findings: Iterable[Finding]) -> list[dict[str, Any]]:
 
 
 @singledispatch
-def way_out_text(way_out: WayOut) -> str:
-    """Return the way out of a finding, as part of a sentence."""
+def way_out_text(way_out: Figures) -> str:
+    """Return the way out of a finding, or other figures that it has, as part of a sentence."""
     raise NotImplementedError(way_out.code)
 
 

@@ -1,96 +1,10 @@
 """The findings of a fleet as sentences."""
 
-from collections.abc import Mapping
-
 from poolsize.answer import fleet_plan
-from poolsize.present.text.sentences.findings import register_templates, sentence
+from poolsize.present.text.sentences.findings import register_templates
 from poolsize.units import count, loss_text
 
 MIB = 2**20
-
-
-@sentence.register
-def _(finding: fleet_plan.FleetLimit) -> str:
-    return (
-        f"The server's limit keeps the pools small. {in_deploy(finding.instances)}, they open "
-        f"{finding.in_deploy:,} of the {finding.usable:,} connections that the fleet may use. Usually they have "
-        f"{finding.connections:,} of the recommended {finding.size:,}."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.FleetFloor) -> str:
-    return (
-        f"Deadlock floor of each process: {_floors(finding)}. With fewer connections in its pool, the threads of a "
-        "process can deadlock, because each thread holds several."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.SeparatePools) -> str:
-    busy, waits, p99 = (
-        "{}, {} and {}".format(*(f"{value:.2g}" if value >= 0.01 else "0" for value in values))
-        for values in ([100 * share for share in finding.busy], finding.waits, finding.p99)
-    )
-    return (
-        f"Each process of {finding.service} has only its own {count(finding.pool_size, 'connection')} for "
-        f"{finding.threads:,} threads, and can't use those of others. With {busy} % of its connections in use, a "
-        f"request waits {waits} mean usage times on average (p99 {p99}). The rate and the usage time decide: give "
-        "them to `poolsize recommend --rate` or, for several services, to `poolsize fleet --service "
-        "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME`."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.AboveSize) -> str:
-    when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
-    parts = [f"{when} pools together have {finding.connections:,} connections; {finding.size:,} are recommended."]
-    if finding.throughput_loss is not None:
-        parts.append(f"In the run, the difference costs {loss_text(finding.throughput_loss)}.")
-    elif finding.measured_up_to is not None:
-        parts.append(f"The run does not show the loss of throughput: it measured up to {finding.measured_up_to:,}.")
-    else:
-        parts.append("To see the loss of throughput, give a measured --run.")
-    if finding.pool_sizes:
-        parts.append(f"With {_pool_sizes(finding.pool_sizes)}, they stay within {finding.size:,}.")
-    return " ".join(parts)
-
-
-@sentence.register
-def _(finding: fleet_plan.LimitUnknown) -> str:
-    return (
-        f"The server's max_connections is not known. {in_deploy(finding.instances)}, the fleet opens "
-        f"{count(finding.needed, 'connection')}. To stay within the server's limit, give --max-connections."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.ExceedsLimit) -> str:
-    floor = f" (deadlock floor of each process: {_floors(finding)})" if finding.floors else ""
-    return (
-        f"No pool size fits. {in_deploy(finding.instances)}, "
-        f"{count(finding.processes, 'process', 'processes')} need {finding.needed:,} connections{floor}. "
-        f"The server admits {finding.usable:,} for them: {finding.excess:,} too few."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.FewerProcesses) -> str:
-    return (
-        "Alternative: more threads and fewer processes. With at most "
-        f"{count(finding.processes, 'process', 'processes')} in each instance, the fleet has "
-        f"{finding.connections:,} connections ({_pool_sizes(finding.pool_sizes)})."
-    )
-
-
-@sentence.register
-def _(finding: fleet_plan.RaiseLimit) -> str:
-    variables = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
-    return (
-        f"Alternative: a larger limit. Set {variables}. The pools then have {finding.connections:,} connections "
-        f"({_pool_sizes(finding.pool_sizes)}). The limit then admits {finding.more:,} more connections; even idle, "
-        f"they take about {finding.memory_bytes / MIB:,.0f} MiB of the server's memory."
-    )
 
 
 def in_deploy(instances: fleet_plan.MoreInstances) -> str:
@@ -102,27 +16,62 @@ def in_deploy(instances: fleet_plan.MoreInstances) -> str:
 
 
 def _floors(finding: fleet_plan.FleetFloor | fleet_plan.ExceedsLimit) -> str:
-    return _sizes(finding.floors) if finding.services == 1 else listed(finding.floors)
+    """Return the deadlock floors as part of a template; of a single service, without its name."""
+    return f"{next(iter(finding.floors.values())):,}" if finding.services == 1 else "{floors:named}"
 
 
-def _pool_sizes(sizes: Mapping[str, int]) -> str:
-    return f"pool {'size' if len(sizes) == 1 else 'sizes:'} {_sizes(sizes)}"
+def _separate_pools(finding: fleet_plan.SeparatePools) -> str:
+    busy, waits, p99 = (
+        "{}, {} and {}".format(*(f"{value:.2g}" if value >= 0.01 else "0" for value in values))
+        for values in ([100 * share for share in finding.busy], finding.waits, finding.p99)
+    )
+    return (
+        "Each process of {service} has only its own {pool_size:#connection} for {threads:,} threads, and can't use "
+        f"those of others. With {busy} % of its connections in use, a request waits {waits} mean usage times on "
+        f"average (p99 {p99}). The rate and the usage time decide: give them to `poolsize recommend --rate` or, for "
+        "several services, to `poolsize fleet --service NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME`."
+    )
 
 
-def _sizes(sizes: Mapping[str, int]) -> str:
-    """Return pool sizes with the names of their services; of a single service, without its name."""
-    if len(sizes) == 1:
-        return f"{next(iter(sizes.values())):,}"
-    return listed(sizes)
-
-
-def listed(sizes: Mapping[str, int]) -> str:
-    """Return pool sizes with the names of their services."""
-    return ", ".join(f"{name} {size:,}" for name, size in sizes.items())
+def _above_size(finding: fleet_plan.AboveSize) -> str:
+    when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
+    loss = "To see the loss of throughput, give a measured --run."
+    if finding.throughput_loss is not None:
+        loss = f"In the run, the difference costs {loss_text(finding.throughput_loss)}."
+    elif finding.measured_up_to is not None:
+        loss = "The run does not show the loss of throughput: it measured up to {measured_up_to:,}."
+    within = " With {pool_sizes:pools}, they stay within {size:,}." if finding.pool_sizes else ""
+    return f"{when} pools together have {{connections:,}} connections; {{size:,}} are recommended. {loss}{within}"
 
 
 register_templates(
     {
+        fleet_plan.MoreInstances: in_deploy,
+        fleet_plan.FleetLimit: "The server's limit keeps the pools small. {instances}, they open {in_deploy:,} of the "
+        "{usable:,} connections that the fleet may use. Usually they have {connections:,} of the recommended {size:,}.",
+        fleet_plan.FleetFloor: lambda finding: (
+            f"Deadlock floor of each process: {_floors(finding)}. With fewer connections in its pool, the threads of a "
+            "process can deadlock, because each thread holds several."
+        ),
+        fleet_plan.SeparatePools: _separate_pools,
+        fleet_plan.AboveSize: _above_size,
+        fleet_plan.LimitUnknown: "The server's max_connections is not known. {instances}, the fleet opens "
+        "{needed:#connection}. To stay within the server's limit, give --max-connections.",
+        fleet_plan.ExceedsLimit: lambda finding: (
+            f"No pool size fits. {{instances}}, {count(finding.processes, 'process', 'processes')} need {{needed:,}} "
+            f"connections{f' (deadlock floor of each process: {_floors(finding)})' if finding.floors else ''}. "
+            "The server admits {usable:,} for them: {excess:,} too few."
+        ),
+        fleet_plan.FewerProcesses: lambda finding: (
+            "Alternative: more threads and fewer processes. With at most "
+            f"{count(finding.processes, 'process', 'processes')} in each instance, the fleet has "
+            "{connections:,} connections ({pool_sizes:pools})."
+        ),
+        fleet_plan.RaiseLimit: lambda finding: (
+            "Alternative: a larger limit. Set {variables:raised}. The pools then have "
+            "{connections:,} connections ({pool_sizes:pools}). The limit then admits {more:,} more connections; even "
+            f"idle, they take about {finding.memory_bytes / MIB:,.0f} MiB of the server's memory."
+        ),
         fleet_plan.PoolSizeKept: "Each pool keeps its size of {pool_size}. Whether the database can use "
         "{connections:#connection} was not measured. The run's bottleneck is in the application ({bottleneck}), so the "
         "{measured_pools:#pool} of the run do not show what the database can use.",

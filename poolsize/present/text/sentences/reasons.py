@@ -5,16 +5,11 @@ from collections.abc import Mapping
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
-from poolsize.present.text.sentences.findings import filled, register_templates, sentence
+from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
 NEAR = 0.9
 """From this share of the throughput on, the total times are uncertain. A chosen value."""
-
-
-@sentence.register
-def _(finding: application.NoApplicationSizes) -> str:
-    return f"The table of pool sizes for applications is missing: {application.EXPLANATIONS[finding.why]}."
 
 
 @sentence.register
@@ -103,31 +98,17 @@ def _(finding: latency_limit.LimitKept | latency_limit.LimitDecides) -> str:
     return f"{kept} Without the limit the pool size would be {finding.plateau_size}.{loss}"
 
 
-@sentence.register
-def _(finding: price.CurrentSize) -> str:
-    current, loss = finding.current, finding.throughput_loss
-    if current == finding.pool_size:
-        return f"Your current pool size, {current}, is the recommended size."
-    throughput = f"{'loses' if loss >= 0 else 'gains'} {loss_text(abs(loss))}"
-    return f"Your current pool size, {current}, {throughput} compared with {count(finding.pool_size, 'connection')}."
-
-
-@sentence.register
-def _(finding: reasons.LimitedBy) -> str:
-    return bottleneck_sentence(finding.name, finding.values)
-
-
-@sentence.register
-def _(finding: reasons.TwoUsageTimes) -> str:
-    short, long = (f" ({', '.join(kinds)})" if kinds else "" for kinds in (finding.short_kinds, finding.long_kinds))
-    return filled(
-        "Usage times are bimodal: {short_share:%} of the transactions{short} take {short_usage_ms:ms}, {long_share:%}"
-        "{long} take {long_usage_ms:ms}. Use two pools, {short_pool_size:#connection} for the short transactions and "
-        "{long_pool_size} for the long ones, so that short transactions never wait for long ones. Together they have "
-        "{more:#connection} more than one pool, because neither can use the other's.",
-        vars(finding)
-        | {"short": short, "long": long}
-        | {"more": finding.short_pool_size + finding.long_pool_size - finding.pool_size},
+def _two_usage_times(finding: reasons.TwoUsageTimes) -> str:
+    short, long = (
+        f" ({{{kind}_kinds:names}})" if kinds else ""
+        for kind, kinds in (("short", finding.short_kinds), ("long", finding.long_kinds))
+    )
+    more = count(finding.short_pool_size + finding.long_pool_size - finding.pool_size, "connection")
+    return (
+        f"Usage times are bimodal: {{short_share:%}} of the transactions{short} take {{short_usage_ms:ms}}, "
+        f"{{long_share:%}}{long} take {{long_usage_ms:ms}}. Use two pools, {{short_pool_size:#connection}} for the "
+        "short transactions and {long_pool_size} for the long ones, so that short transactions never wait for long "
+        f"ones. Together they have {more} more than one pool, because neither can use the other's."
     )
 
 
@@ -146,6 +127,9 @@ def _interval(measured: operating_point.MeasuredP95) -> str:
 
 register_templates(
     {
+        application.NoApplicationSizes: lambda finding: (
+            f"The table of pool sizes for applications is missing: {application.EXPLANATIONS[finding.why]}."
+        ),
         application.DatabaseSize: lambda finding: (
             "When nothing queues, a transaction takes {database_ms:ms} in the database, and {client_ms:ms} of CPU time "
             "in the load generator."
@@ -162,6 +146,12 @@ register_templates(
         ),
         application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
         "needs {pool_size:#connection} (95 % range {range:range}).",
+        price.CurrentSize: lambda finding: (
+            "Your current pool size, {current}, is the recommended size."
+            if finding.current == finding.pool_size
+            else f"Your current pool size, {{current}}, {'loses' if finding.throughput_loss >= 0 else 'gains'} "
+            f"{loss_text(abs(finding.throughput_loss))} compared with {{pool_size:#connection}}."
+        ),
         price.CurrentNotTheLimit: "Your current pool size, {current}, is not the limit either.",
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
@@ -213,6 +203,8 @@ register_templates(
             + (" for all {pools} pools together" if finding.pools > 1 else "")
             + " ({cores:#core} x 2 + {disks:#disk}). The measurement overrides it."
         ),
+        reasons.TwoUsageTimes: _two_usage_times,
+        reasons.LimitedBy: lambda finding: bottleneck_sentence(finding.name, finding.values),
         reasons.Verified: "At {load:%} of the throughput of this pool size ({rate:/s}, open loop), the p95 wait time "
         "is {wait_p95_ms:ms} and the p95 total time {total_p95_ms:ms}.",
         reasons.JobQueue: "With as many users as connections ({users}) no user waits. If your users are the consumers "

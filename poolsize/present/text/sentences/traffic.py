@@ -4,8 +4,8 @@ from math import ceil, isinf
 
 from poolsize.answer import fleet_from_traffic
 from poolsize.answer import traffic_findings as of
-from poolsize.present.text.sentences.findings import filled, register_templates, sentence
-from poolsize.present.text.sentences.fleet import in_deploy, listed
+from poolsize.present.text.sentences.findings import register_templates
+from poolsize.present.text.sentences.fleet import in_deploy
 from poolsize.units import count, milliseconds, percent
 
 FAR_BEYOND = 1.2
@@ -14,84 +14,50 @@ NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 
 
-@sentence.register
-def _(finding: of.KeepsWait) -> str:
+def _keeps_wait(finding: of.KeepsWait) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     wait = "It is then {wait_p99_ms:ms}" if finding.wait_p99_ms else "Fewer than 1 % of the requests wait then"
     if finding.fewer_p99_ms is not None:
         grows = ", the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", it is {fewer_p99_ms:ms}"
         wait += f"; with {count(finding.need - 1, 'connection')}{grows}"
-    return filled(
-        "The traffic needs {need:#connection}" + (" in each process" if finding.processes > 1 else "") + ": the "
-        "smallest pool whose p99 wait time stays within {limit_ms:ms}" + away + ". " + wait + ".",
-        vars(finding),
-    )
+    each = " in each process" if finding.processes > 1 else ""
+    smallest = f"the smallest pool whose p99 wait time stays within {{limit_ms:ms}}{away}"
+    return f"The traffic needs {{need:#connection}}{each}: {smallest}. {wait}."
 
 
-@sentence.register
-def _(finding: of.CurrentPool) -> str:
+def _current_pool(finding: of.CurrentPool) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     if finding.current == finding.pool_size:
-        return filled("Your pool size of {current:,} is the recommended one.", vars(finding))
+        return "Your pool size of {current:,} is the recommended one."
     if finding.current > finding.pool_size:
-        text = (
+        return (
             "Your pool size of {current:,} is larger: in an overload, {current_connections:#connection} in place of "
             "{connections:,} reach the database."
         )
-    elif isinf(finding.current_p99_ms):
-        text = f"With your pool size of {{current:,}}, the queue grows without end{away}."
-    else:
-        text = f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{away}."
-    return filled(text, vars(finding))
+    if isinf(finding.current_p99_ms):
+        return f"With your pool size of {{current:,}}, the queue grows without end{away}."
+    return f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{away}."
 
 
-@sentence.register
-def _(finding: of.LimitBound) -> str:
+def _limit_bound(finding: of.LimitBound) -> str:
     away = " with one instance away" if finding.one_away_of else ""
     wait = "The queue grows without end" if isinf(finding.wait_p99_ms) else "The p99 wait time is {wait_p99_ms:ms}"
-    raised = " and ".join(f"{name} to {value:,}" for name, value in finding.variables.items())
     each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
     each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
-    return filled(
-        "The server's limit allows {limit:#connection}"
-        + each
-        + ", and {need:,} are needed. "
-        + wait
-        + away
-        + ". Raise "
-        f"{raised}{fewer}.",
-        vars(finding),
-    )
+    allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
+    return f"{allowed}. {wait}{away}. Raise {{variables:raised}}{fewer}."
 
 
-@sentence.register
-def _(finding: of.TooFewThreads) -> str:
-    away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
-    return filled(
-        f"A process{_of(finding)} has " + "{threads:#thread}, and its requests use {in_use:number} connections on "
-        "average" + away + ". Requests wait for a thread without end: add threads or processes.",
-        vars(finding),
-    )
-
-
-@sentence.register
-def _(finding: of.InUse) -> str:
-    share = finding.in_use / finding.supply
-    near = (
-        f", and {100 * share:.0f} % of that is in use on average: the traffic is near what the database can do, "
-        "whatever the pool sizes are"
-        if NEAR <= share < 1
-        else ""
-    )
-    at_once = (
-        "In use at once, by all processes: {in_use:number} on average"
-        + (
-            ", and more than {in_use_p99_9:,} for at most 0.1 % of the time. "
-            if finding.in_use_p99_9 < finding.connections
-            else ", and all {connections:,} for {share_full:%} of the time. "
+def _in_use(finding: of.InUse) -> str:
+    share, near = finding.in_use / finding.supply, ""
+    if NEAR <= share < 1:
+        near = (
+            f", and {100 * share:.0f} % of that is in use on average: the traffic is near what the database can do, "
+            "whatever the pool sizes are"
         )
-        + f"The database can use {{supply:,}}{near}. "
-    )
+    often = "all {connections:,} for {share_full:%} of the time"
+    if finding.in_use_p99_9 < finding.connections:
+        often = "more than {in_use_p99_9:,} for at most 0.1 % of the time"
     if finding.connections <= finding.supply:
         after = "The pools have no more."
     elif finding.share_beyond < 0.001:
@@ -102,49 +68,31 @@ def _(finding: of.InUse) -> str:
     else:
         uncounted = "" if finding.waits_grow else ", which the waits do not count"
         after = (
-            "More than {supply:,} are in use for {share_beyond:%} of the time, and usage times are longer then"
-            f"{uncounted}. "
-            "In an overload, all {connections:,} connections reach the database."
+            f"More than {{supply:,}} are in use for {{share_beyond:%}} of the time, and usage times are longer then"
+            f"{uncounted}. In an overload, all {{connections:,}} connections reach the database."
         )
-    return filled(at_once + after, vars(finding))
+    at_once = f"In use at once, by all processes: {{in_use:number}} on average, and {often}"
+    return f"{at_once}. The database can use {{supply:,}}{near}. {after}"
 
 
-@sentence.register
-def _(finding: fleet_from_traffic.FleetNeeds) -> str:
+def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
     parts = []
     if finding.limits_ms:
-        of_all = finding.several == len(finding.limits_ms)
-        away = (
-            " with one instance away" + ("" if of_all else ", where a service has several") if finding.several else ""
-        )
-        limits = ", ".join(f"{name} {milliseconds(limit_ms)}" for name, limit_ms in finding.limits_ms.items())
+        away = " with one instance away" if finding.several else ""
+        away += ", where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
         parts.append(
-            f"Each need is the smallest pool whose p99 wait time stays within the limit of the service{away}: {limits}."
+            f"Each need is the smallest pool whose p99 wait time stays within the limit of the service{away}: "
+            "{limits_ms:limits}."
         )
     if finding.missed:
         parts.append(
             "The database is too full for any pool size to keep the limit of the p99 wait time, at the latest while an "
-            f"instance is away: {', '.join(finding.missed)}."
+            "instance is away: {missed:names}."
         )
     if finding.usable is not None and finding.needed <= finding.usable:
-        parts.append(
-            f"{in_deploy(finding.instances)}, the pools open {finding.needed:,} of the {finding.usable:,} connections "
-            "that the fleet may use."
-        )
+        of_usable = "{needed:,} of the {usable:,} connections that the fleet may use"
+        parts.append(f"{in_deploy(finding.instances)}, the pools open {of_usable}.")
     return " ".join(parts)
-
-
-@sentence.register
-def _(finding: fleet_from_traffic.FleetBelowNeed) -> str:
-    endless = (
-        " With these pools the queue grows without end, at the latest while an instance is away: "
-        f"{', '.join(finding.endless)}."
-    )
-    return (
-        f"The server's limit allows less than the services need. {in_deploy(finding.instances)}, they need "
-        f"{finding.needed:,} connections, and the fleet may use {finding.usable:,}. Pool sizes below the need: "
-        f"{listed(finding.pool_sizes)}; needed: {listed(finding.needs)}.{endless if finding.endless else ''}"
-    )
 
 
 def _for_thread(finding: of.ThreadsBound) -> str:
@@ -164,6 +112,27 @@ def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound) -> str:
 
 register_templates(
     {
+        of.KeepsWait: _keeps_wait,
+        of.CurrentPool: _current_pool,
+        of.LimitBound: _limit_bound,
+        of.InUse: _in_use,
+        fleet_from_traffic.FleetNeeds: _fleet_needs,
+        fleet_from_traffic.FleetBelowNeed: lambda finding: (
+            f"The server's limit allows less than the services need. {in_deploy(finding.instances)}, they need "
+            "{needed:,} connections, and the fleet may use {usable:,}. Pool sizes below the need: {pool_sizes:named}; "
+            "needed: {needs:named}."
+            + (
+                " With these pools the queue grows without end, at the latest while an instance is away: "
+                "{endless:names}."
+                if finding.endless
+                else ""
+            )
+        ),
+        of.TooFewThreads: lambda finding: (
+            f"A process{_of(finding)} has {{threads:#thread}}, and its requests use {{in_use:number}} connections on "
+            f"average{' with one of {one_away_of:,} instances away' if finding.one_away_of else ''}. Requests wait for "
+            "a thread without end: add threads or processes."
+        ),
         of.ThreadsBound: lambda finding: (
             f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: with so "
             "many, no thread waits for one." + _for_thread(finding)
@@ -213,7 +182,7 @@ register_templates(
                 else ". "
             )
             + "In an overload, with all {connections:#connection} in use, it completes {full_rate:/s}, and a request "
-            f"uses its connection for {milliseconds(finding.overloaded_usage_ms)}."
+            f"uses its connection for {milliseconds(1000 * finding.connections / finding.full_rate)}."
         ),
         of.Collapses: lambda finding: (
             "The database slows down when it is full, by the run: with more than {most:#connection} in use, it "

@@ -5,15 +5,7 @@ from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import register_templates, sentence, way_out_text
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.runs.check import Check
-from poolsize.units import (
-    count,
-    milliseconds,
-    per_second,
-    percent,
-    pool_sizes,
-    probability_text,
-    signed_percent,
-)
+from poolsize.units import count, milliseconds, per_second, percent, pool_sizes, probability_text, signed_percent
 
 OWN_NAMES = {"mariadbd", "mysqld", "poolsize"}
 """Programs of which the sweep has one of its own: the measured server, and poolsize."""
@@ -78,47 +70,8 @@ def _(finding: warnings.VerificationFailed) -> str:
     )
 
 
-@sentence.register
-def _(finding: warnings.Retried) -> str:
-    steps, sizes = count(len(finding.sizes), "step"), pool_sizes(sorted({*finding.sizes}))
-    replaced = "is excluded, and another step was measured in its place"
-    if len(finding.sizes) > 1:
-        replaced = "are excluded, and other steps were measured in their place"
-    return f"{steps} at {sizes} {replaced}; `poolsize analyze` says why."
-
-
-@sentence.register
-def _(finding: warnings.SpeedCorrected) -> str:
-    changes = " to ".join(dict.fromkeys(map(signed_percent, (finding.low, finding.high))))
-    return (
-        f"The machine's speed changed. The throughput of {count(finding.steps, 'step')} is corrected to the usual "
-        f"speed of the machine, by {changes}; latencies are as measured."
-    )
-
-
-@sentence.register
-def _(finding: warnings.ForEachPool) -> str:
-    instances, processes = finding.instances, finding.processes
-    return (
-        f"The pool size is that of each pool. The application has {count(instances, 'instance')} with "
-        f"{count(processes, 'process', 'processes')} each, so {instances * processes} pools."
-    )
-
-
-@sentence.register
-def _(finding: failed_attempts.MostlyFailed) -> str:
-    doubt = " The answer is in doubt." if finding.has_size else ""
-    return f"{_failed_attempts(finding.attempts)}{doubt} {way_out_text(finding.way_out)}."
-
-
-@sentence.register
-def _(finding: failed_attempts.TooFewValid) -> str:
-    valid = finding.valid
-    left = f"Only the pool size {valid[0]} is valid, and an answer compares two." if valid else ""
-    return f"{_failed_attempts(finding.attempts)} {left or 'No pool size is valid.'} {way_out_text(finding.way_out)}."
-
-
-def _failed_attempts(attempts: failed_attempts.FailedAttempts) -> str:
+@way_out_text.register
+def _(attempts: failed_attempts.FailedAttempts) -> str:
     """Return the cause first: what other programs used, or the checks that failed."""
     checks = ", ".join(f"{check} {count(number, 'time')}" for check, number in attempts.checks.items())
     failed = f"{attempts.failed} of {count(attempts.attempts, 'measured step')} failed a check ({checks})."
@@ -158,6 +111,18 @@ register_templates(
             if finding.keeps_up is None
             else "{pool_size:#connection} can't keep up with {rate:/s}. The smallest pool size that can is {keeps_up}."
         ),
+        failed_attempts.MostlyFailed: lambda finding: (
+            f"{{attempts}}{' The answer is in doubt.' if finding.has_size else ''} {{way_out}}."
+        ),
+        failed_attempts.TooFewValid: lambda finding: (
+            "{attempts} "
+            + (
+                f"Only the pool size {finding.valid[0]} is valid, and an answer compares two."
+                if finding.valid
+                else "No pool size is valid."
+            )
+            + " {way_out}."
+        ),
         failed_attempts.EndPrograms: lambda way_out: (
             "The last {quiet_steps:#step} passed, so the machine may be quiet now: measure again"
             if way_out.quiet_steps
@@ -169,6 +134,25 @@ register_templates(
         "variable or the command that sets it, and measure again",
         failed_attempts.CorrectWorkload: "Find out why transactions fail, correct the workload or the server, and "
         "measure again",
+        warnings.Retried: lambda finding: (
+            f"{count(len(finding.sizes), 'step')} at {pool_sizes(sorted({*finding.sizes}))} "
+            + (
+                "are excluded, and other steps were measured in their place"
+                if len(finding.sizes) > 1
+                else "is excluded, and another step was measured in its place"
+            )
+            + "; `poolsize analyze` says why."
+        ),
+        warnings.SpeedCorrected: lambda finding: (
+            "The machine's speed changed. The throughput of {steps:#step} is corrected to the usual speed of the "
+            f"machine, by {' to '.join(dict.fromkeys(map(signed_percent, (finding.low, finding.high))))}; latencies "
+            "are as measured."
+        ),
+        warnings.ForEachPool: lambda finding: (
+            f"The pool size is that of each pool. The application has {count(finding.instances, 'instance')} with "
+            f"{count(finding.processes, 'process', 'processes')} each, so {finding.instances * finding.processes} "
+            "pools."
+        ),
         warnings.Contradicted: "The measured steps contradict the pool size of {pool_size}. With {faster:#connection}, "
         "throughput was {throughput:/s} in {steps:#step}, and the fitted curve puts capacity at {capacity:/s}. To find "
         "out which is right, {way_out}.",
