@@ -192,8 +192,8 @@ register_templates(
         "that were slower or faster.",
         verdict.MeansOnly: "The recording has too few figures of a pool size to show how much throughput varies, so "
         "the range is unknown. Measure with a figure for each second, such as by sysbench --report-interval=1.",
-        warnings.OfRecording: "The run replays a recording. If the recording is not of your own server, measure your "
-        "server before you rely on the answer.",
+        warnings.OfRecording: "The run replays a recording, whose threads or users count as connections. If the "
+        "recording is not of your own server, measure your server before you rely on the answer.",
         warnings.NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer "
         "holds only for this setting.",
         warnings.WithThreadPool: "The server's thread pool is active: throughput falls less at pool sizes that are "
