@@ -95,10 +95,11 @@ def _value(tokens: list[str]) -> Value:
         tokens = tokens[3:]
     words = [word.strip("'\"") for word in tokens if word != "("]
     last = next((word for word in reversed(words) if word not in CLOSING), "")
-    is_known = len(words) == 1 or (words[0] in {"env", "getenv", "-"}) or "?:" in words or "??" in words
+    first = next(iter(words), "")
+    is_known = len(words) == 1 or first in {"env", "getenv", "-"} or "?:" in words or "??" in words
     if not is_known or not LITERALS.fullmatch(last):
         return None
-    return value_of(f"-{last}" if words[0] == "-" else last)
+    return value_of(f"-{last}" if first == "-" else last)
 
 
 def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
