@@ -56,6 +56,8 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "'max_idle_time' => (float) env('T', 60), 'heartbeat' => -1]]];"),
         [{"max_connections": 32, "max_idle_time": 60, "heartbeat": -1}],
     ),
+    ("a.php", "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => , 'min_connections' => ( ]];",
+     [{"max_connections": None, "min_connections": None}]),
     (
         "a.rs",
         ('const MOST: u32 = 20;\nfn f() { MySqlPoolOptions::new().max_connections(MOST)'
