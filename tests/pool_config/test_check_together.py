@@ -103,7 +103,7 @@ def test_less_than_a_connection_for_each_pool_does_not_fit(poolsize_here: Comman
 
 def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command, tmp_path: Path) -> None:
     for name in ("shop/a.py", "shop/api/b.py", "other.py", *(f"shop/{name}/c.py" for name in (
-        ".git", "node_modules", "venv", "target", "build", "vendor"
+        ".git", "node_modules", "venv", "target", "build", "vendor", "tests"
     ))):  # fmt: skip
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(ENGINE.format(5))

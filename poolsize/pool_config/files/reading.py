@@ -21,8 +21,11 @@ MOST_POOLS, MOST_UNREAD = 100, 20
 LONGEST_TEXT = 200
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
-LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", "vendor"}
-"""Folders whose files are generated, or those of libraries. Hidden folders are left out, too."""
+LEFT_OUT = {
+    "node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", "test", "tests", "__tests__",
+    "testdata", "fixtures", "e2e",
+}  # fmt: skip
+"""Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
 
 _Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...]]
 """The fields of a FilePool, its library by its title."""
