@@ -179,7 +179,7 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     for recommended in configuration(stack, settings).settings:
         names = (recommended.name, recommended.name.rsplit(".", 1)[-1])
         setting = next(filter(None, (pool.library.setting(name, relaxed=True) for name in names)), None)
-        if setting is None:
+        if setting is None or (setting in pool.library.constants and not pool.has(setting)):
             continue
         in_file = pool.value(setting)
         if in_file is None and not pool.has(setting) and setting in pool.library.same_as:
