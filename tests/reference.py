@@ -24,6 +24,7 @@ from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
 from poolsize.pool_config.libraries import LIBRARIES
 from poolsize.pool_config.pool import Library
+from poolsize.pool_config.stacks import STACKS
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MOST_STEPS, MeasuredApplication, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, CheckResult, Latencies, Setting, Step, Stopped, Worker
@@ -126,8 +127,8 @@ LIBRARIES_INTRODUCTION = """
 
 `poolsize config --check` knows these libraries, and the server. It
 [checks](../how-to/configure.md#check-a-configuration) these settings, here with their defaults in the library's own
-unit. A setting without a default here has none, or another setting decides. The name of a stack is that of
-`poolsize config --for`.
+unit. A setting without a default here has none, or another setting decides. The names of stacks are those of
+`poolsize config --for`; it writes no configuration of a library without a stack.
 
 """
 JSON_TYPES = {str: "text", int: "number", float: "number", bool: "true or false", NoneType: "null"}
@@ -188,11 +189,16 @@ def run_format_page() -> str:
 def libraries_page() -> str:
     """Return the page of the libraries that `poolsize config --check` knows: a table with a row for each."""
     rows = (
-        (library.title, f"`{library.stack}`" if library.stack else "", _defaults(library))
+        (library.title, _stacks(library), _defaults(library))
         for library in sorted(LIBRARIES.values(), key=lambda library: library.title.lower())
     )
     header = GENERATED.format(source="poolsize/pool_config/libraries")
     return header + LIBRARIES_INTRODUCTION + table(("Library", "Stack", "Settings and defaults"), rows)
+
+
+def _stacks(library: Library) -> str:
+    names = [stack.name for stack in STACKS.values() if library.stack in (stack.name, stack.other_form_of or None)]
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _defaults(library: Library) -> str:

@@ -34,7 +34,7 @@ from poolsize.pool_config.settings import (
     ServerFacts,
 )
 from poolsize.pool_config.stacks import STACKS, configuration
-from poolsize.pool_config.stated import Stated, Typed, pool_fleet
+from poolsize.pool_config.stated import PoolFleet, Stated, Typed, pool_fleet
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
     for recommended in configuration(stack, settings).settings:
         names = (recommended.name, recommended.name.rsplit(".", 1)[-1])
         setting = next(filter(None, (pool.library.setting(name, relaxed=True) for name in names)), None)
-        if setting is None:
+        if setting is None or (setting in pool.library.constants and not pool.has(setting)):
             continue
         in_file = pool.value(setting)
         if in_file is None and not pool.has(setting) and setting in pool.library.same_as:
@@ -231,7 +231,7 @@ def count_pools(
     of_process = pools_of_process(files)
     left_out = [each for file in files for each in file.pools if each.pool.library.sizes and not each.most_connections]
     unlimited = sum(any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out)
-    fleets = [pool_fleet(checked.pool, file.path, files, typed) for file, checked in of_process]
+    fleets = [_fleet(checked.pool, file.path, files, typed) for file, checked in of_process]
     totals = [
         service_pool(fleet.service, _most(each), replace(limit, surge=fleet.surge))
         for fleet, each in zip(fleets, of_process, strict=True)
@@ -247,6 +247,13 @@ def count_pools(
     )  # fmt: skip
     service, surge = next(iter(same))
     return replace(together, finding=_above_limit(together, service, replace(limit, surge=surge)))
+
+
+def _fleet(pool: FilePool, path: Path, files: Sequence[CheckedFile], typed: Typed) -> PoolFleet:
+    """Return the service of a pool; of a proxy, which all processes share, a single process."""
+    stack = STACKS.get(pool.library.stack)
+    is_shared = stack is not None and stack.is_proxy
+    return PoolFleet(Service("proxy", 1), 0.0) if is_shared else pool_fleet(pool, path, files, typed)
 
 
 def _each_once(stated: Iterable[Stated]) -> tuple[Stated, ...]:

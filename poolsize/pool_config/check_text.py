@@ -185,7 +185,7 @@ def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
 
 def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
     if not differences:
-        return "All settings are as recommended."
+        return "All settings of the pool in this file are as recommended."
     rows = []
     for each in differences:
         in_file = _text(each.in_file, each.unit) + (" (default)" if each.is_default else "")

@@ -69,8 +69,8 @@ FORMS = ("text", "json", "github", "gitlab")
     metavar="FILE",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Check the pool settings in files and folders instead: YAML, .properties, XML, Java, Python, Go, JavaScript "
-    "or my.cnf. With --size, --run or --rate, also compare them with the recommendation.",
+    help="Check the pool settings in files and folders instead: of Java, Python, Go, Node.js, PHP, Ruby, Rust, .NET, "
+    "containers, proxies and servers. With --size, --run or --rate, also compare them with the recommendation.",
 )
 @click.argument("further", metavar="[FILE]...", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--size", type=int, help="Recommended connections, for all clients together.")

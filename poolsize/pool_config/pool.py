@@ -22,6 +22,7 @@ class Library:
     aliases: other names of a setting in the files of frameworks. ignored: names that people write and the library does
     not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
     seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
+    constants: names that poolsize's own code has beside the pool, which the library does not read.
     """
 
     title: str
@@ -37,6 +38,7 @@ class Library:
     ignored: frozenset[str] = frozenset()
     durations: frozenset[bool] = frozenset()
     seconds: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
         """Return the setting that a name in a file means; None for another name.

@@ -36,7 +36,7 @@ class Stack:
     is_server: whether it is the server. has_wait_limit: whether a request gets an error after a time.
     worker: what holds a connection for a whole request, so that its number is the pool size; "" for a pool that more
     requests share. workers_are_processes: whether it is a process. least_check_seconds: shortest interval at which
-    idle connections are pinged.
+    idle connections are pinged. other_form_of: the stack whose library this also is, or "".
     """
 
     name: str
@@ -49,6 +49,7 @@ class Stack:
     worker: str = ""
     workers_are_processes: bool = False
     least_check_seconds: int = 0
+    other_form_of: str = ""
 
     @property
     def shared_by_all(self) -> bool:
@@ -71,7 +72,7 @@ STACKS = {
     stack.name: stack
     for stack in (
         Stack("sqlalchemy", "SQLAlchemy", "database.py"),
-        Stack("sqlalchemy-async", "SQLAlchemy with asyncio (asyncmy)", "database.py"),
+        Stack("sqlalchemy-async", "SQLAlchemy with asyncio (asyncmy)", "database.py", other_form_of="sqlalchemy"),
         Stack("flask-sqlalchemy", "Flask-SQLAlchemy", "config.py"),
         Stack(
             "django", "Django, and the threads of its server (gunicorn)", "settings.py", has_wait_limit=False,
@@ -87,7 +88,8 @@ STACKS = {
         Stack("dbutils", "DBUtils PooledDB", "database.py", has_wait_limit=False),
         Stack("hikaricp", "HikariCP, properties", "hikari.properties", least_check_seconds=_HIKARICP_CHECKS),
         Stack(
-            "spring-boot", "Spring Boot with HikariCP, YAML", "application.yml", least_check_seconds=_HIKARICP_CHECKS
+            "spring-boot", "Spring Boot with HikariCP, YAML", "application.yml", least_check_seconds=_HIKARICP_CHECKS,
+            other_form_of="hikaricp",
         ),
         Stack("druid", "Druid", "druid.properties"),
         Stack("dbcp2", "Apache Commons DBCP 2", "dbcp2.properties"),
@@ -135,11 +137,21 @@ class Configuration:
 
 def find_stack(name: str) -> Stack:
     """Return the stack of a name. Raises BadInput for an unknown name."""
-    if name not in STACKS:
-        titled = [stack.name for stack in STACKS.values() if name and name.lower() in stack.title.lower()]
-        near = did_you_mean(name, STACKS) or (f"; did you mean {' or '.join(titled)}?" if titled else "")
-        raise BadInput(f"`stack` {name}: no such stack{near or '; poolsize config --list shows all'}")
-    return STACKS[name]
+    if name in STACKS:
+        return STACKS[name]
+    titled = [stack.name for stack in STACKS.values() if name and name.lower() in stack.title.lower()]
+    if not titled and (checked := _only_checked(name)):
+        raise BadInput(f"`stack` {name}: poolsize checks {checked} (config --check FILE), and has nothing to write")
+    near = did_you_mean(name, STACKS) or (f"; did you mean {' or '.join(titled)}?" if titled else "")
+    raise BadInput(f"`stack` {name}: no such stack{near or '; poolsize config --list shows all'}")
+
+
+def _only_checked(name: str) -> str:
+    """Return the titles of the libraries with a name that are checked and not written; "" without any."""
+    from poolsize.pool_config.libraries import LIBRARIES  # nothing else here needs all libraries
+
+    words = {title: re.split(r"[^\w.-]+", title.lower()) for title, library in LIBRARIES.items() if not library.stack}
+    return " and ".join(title for title, of_title in words.items() if name and name.lower() in of_title)
 
 
 def configuration(stack: Stack, pool: PoolSettings) -> Configuration:

@@ -116,7 +116,7 @@ def test_a_worker_is_busy_for_the_whole_request(poolsize_here: Command, stack: s
     caution = f"A {worker} is busy for the whole request. So --usage-time must be the whole request's time"
     assert caution in errors
     (size,) = {each["why"] for each in written["settings"] if each["value"] == written["pool_size"]} - {
-        each["why"] for each in written["settings"] if each["name"] == "threads"
+        each["why"] for each in written["settings"] if each["name"] == "THREADS"
     }
     assert caution in size
     assert ("in each of 60 instances" in size) == (stack == "php-fpm")

@@ -91,10 +91,14 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         ('mysql_variables : { max_connections=2048; mysql-free_connections_pct=20 }\n/* ( */ mysql_servers = (\n'
          '{ hostname="a#1" max_connections=100 }, # }\n{ address="b", hostgroup=2 } )\n'
          'mysql_users: ({username="u" password="secret" max_connections=3})'),
-        [{"max_connections": 100, "free_connections_pct": 20}, {"free_connections_pct": 20}],
+        [
+            {"max_connections": 100, "mysql-max_connections": 2048, "free_connections_pct": 20},
+            {"mysql-max_connections": 2048, "free_connections_pct": 20},
+        ],
     ),
-    ("maxscale.cnf", "[s]\ntype = server\npersistpoolmax=10\npersistmaxtime=5m\n[t]\ntype=service\nmax_connections=9\n",
-     [{"persistpoolmax": 10, "persistmaxtime": 300}]),
+    ("maxscale.cnf", ("[s]\ntype = server\npersistpoolmax=10\npersistmaxtime=5m\n[t]\ntype=service\nmax_connections=9\n"
+     "[u]\ntype=service\nservers=q, r\nmax_connections=8\n[v]\ntype=service\nservers=q, s\nidle_session_pool_time=-2s"),
+     [{"persistpoolmax": 10, "persistmaxtime": 300, "max_connections": 9, "idle_session_pool_time": -2}]),
 )  # fmt: skip
 
 

@@ -574,7 +574,7 @@ REAL_FILES = (
         "proxysql-two-servers.cnf",
         "github.com/dolthub/proxysql_example: proxysql.cnf",
         2,
-        {"max_connections": 100},
+        {"max_connections": 100, "mysql-max_connections": 2048},
         set(),
         set(),
     ),

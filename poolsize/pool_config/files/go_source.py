@@ -24,6 +24,7 @@ UNITS = {
 }  # fmt: skip
 """In seconds. A duration is a float here; an integer is a number of nanoseconds."""
 DURATIONS = {"SetConnMaxLifetime", "SetConnMaxIdleTime"}
+LIMITS = GO.defaults.keys() - GO.constants
 DURATION = re.compile(r"(\d{1,9})(ms|s|m|h)")
 IN_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 CONVERSIONS = {
@@ -189,16 +190,16 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
     pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or GO.setting(name) is None or tree.database(receiver) is False:
+        if receiver is None or name not in LIMITS or tree.database(receiver) is False:
             continue
         function = tree.function(call)
         of_name = pools.setdefault(_name(tree, receiver), [])
         if not of_name or (name in of_name[-1][1] and of_name[-1][0] != function):
-            of_name.append((function, {}))
+            of_name.append((function, tree.constants_of(GO, call)))
         group = of_name[-1][1]
         group[name] = _larger(group.get(name), _setting(tree, call, name))
     return [
-        FilePool(GO, f"{name}, line {min(each.line for each in group.values())}", group)
+        FilePool(GO, f"{name}, line {min(group[limit].line for limit in LIMITS & group.keys())}", group)
         for name, groups in pools.items()
         for _, group in groups
     ]
@@ -222,7 +223,7 @@ def _name(tree: GoTree, node: Node | None) -> str:
         return ""
     if node.type == "call_expression":
         operand, name = tree.method(node)
-        if GO.setting(name):  # as in register().SetMaxIdleConns(10).SetMaxOpenConns(100)
+        if name in LIMITS:  # as in register().SetMaxIdleConns(10).SetMaxOpenConns(100)
             return _name(tree, operand)
         return f"{_name(tree, operand)}.{name}()" if operand else f"{name}()"
     if node.type == "selector_expression":

@@ -91,7 +91,8 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
         library = _driver(module) if module else next(iter(drivers), None)
         if library is not None:
             of = f"{CLUSTER}, add" if name == "add" else name
-            yield _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
+            pool = _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
+            yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
 
 
 def _driver(module: str) -> Library | None:

@@ -14,7 +14,7 @@ TOKEN = re.compile(
 """Of libconfig, whose syntax the file has."""
 SERVERS, VARIABLES = "mysql_servers", "mysql_variables"
 UPDATE = re.compile(
-    rf"\s{{0,20}}UPDATE\s{{1,9}}{SERVERS}\s{{1,9}}SET\s{{1,9}}max_connections\s{{0,9}}=\s{{0,9}}(?P<value>\d{{1,9}})"
+    rf"\s{{0,20}}UPDATE\s{{1,9}}{SERVERS}\s{{1,9}}SET\s{{1,9}}max_connections\s{{0,9}}=\s{{0,9}}(?P<value>-?\d{{1,9}})"
     r"(?:\s{1,9}WHERE\s{1,9}(?P<servers>[^;]{1,200}))?",
     re.IGNORECASE,
 )
@@ -32,17 +32,12 @@ def is_proxysql(text: str, _: str) -> bool:
 
 
 def proxysql_pools(text: str) -> list[FilePool]:
-    """Return the connections of a ProxySQL to each of its servers.
-
-    max_connections of mysql_variables is no setting of them: it limits the clients.
-    """
+    """Return the connections of a ProxySQL to each of its servers."""
     groups = list(_groups(text))
     variables: dict[str, FileSetting] = {}
     for section, group in groups:
         if section == VARIABLES:
-            named = {name.removeprefix("mysql-"): value for name, value in group.items()}
-            named.pop("max_connections", None)
-            variables |= _settings(named)
+            variables |= _settings(group, of_server=False)
     return [
         FilePool(PROXYSQL, _place(group), _settings(group) | variables)
         for section, group in groups
@@ -58,8 +53,8 @@ def proxysql_sql_pools(text: str) -> list[FilePool]:
         if match := UPDATE.match(line):
             setting = FileSetting("max_connections", match["value"], value_of(match["value"]), number)
             updates.append((match["servers"] or "all", setting))
-        elif (match := SET.match(line)) and match["name"] != "max_connections":  # that limits the clients
-            variables |= _settings({match["name"]: (match["value"].strip("'\""), number)})
+        elif match := SET.match(line):
+            variables |= _settings({match["name"]: (match["value"].strip("'\""), number)}, of_server=False)
     return [
         FilePool(PROXYSQL, f"{SERVERS}, server {servers}", {"max_connections": setting, **variables})
         for servers, setting in updates
@@ -74,12 +69,16 @@ def _place(group: Group) -> str:
     return f"{SERVERS}, server {host}, hostgroup {hostgroup or 0}"
 
 
-def _settings(group: Group) -> dict[str, FileSetting]:
+def _settings(group: Group, *, of_server: bool = True) -> dict[str, FileSetting]:
+    """Return the settings of a server, or the variables, of which max_connections limits the clients."""
     settings = {}
-    for name, (text, line) in group.items():
+    for written, (text, line) in group.items():
+        name = written if of_server else written.removeprefix("mysql-")
+        if name == "max_connections" and not of_server:
+            name = "mysql-max_connections"
         if name in PROXYSQL.defaults:
             value = value_of(text)
-            settings[name] = FileSetting(name, text, bool(value) if name in SWITCHES else value, line)
+            settings[name] = FileSetting(written, text, bool(value) if name in SWITCHES else value, line)
     return settings
 
 

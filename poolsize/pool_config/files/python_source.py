@@ -61,8 +61,6 @@ TORTOISE_CALLS = {"init", "register_tortoise", "RegisterTortoise"}
 URLS = ("url", "name_or_url", "db_url")
 OTHER_DRIVERS = {"psycopg", "psycopg2", "pg8000", "pgdb", "sqlite3", "cx_Oracle", "oracledb", "pymssql", "dmPython"}
 PEEWEE_URL = re.compile(r"(mysql|mysqlconnector|mariadbconnector)\+pool://")
-WAIT_LIMIT = "WAIT_LIMIT_SECONDS"
-"""The constant that poolsize writes beside a pool of aiomysql or asyncmy."""
 
 
 def python_pools(text: str) -> list[FilePool]:
@@ -151,8 +149,8 @@ class _Source:
 
     def _beside(self, library: Library, pairs: Pairs) -> Pairs:
         """Return the settings of a pool that its call does not have."""
-        if WAIT_LIMIT in library.defaults and (limit := self._names.of_module(WAIT_LIMIT)):
-            return [(WAIT_LIMIT, limit)]
+        if library.constants:
+            return [(name, node) for name in library.constants if (node := self._names.of_module(name))]
         if library is DATABASES:
             return self._query(dict(pairs)["url"]) if "url" in dict(pairs) else []
         database = dict(pairs).get("database")

@@ -1,7 +1,7 @@
 """Files of sections with NAME = VALUE -> pools: of PHP-FPM (www.conf) and MaxScale (maxscale.cnf)."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from poolsize.pool_config.files.values import templated_value, value_of
 from poolsize.pool_config.libraries.frameworks import PHP_FPM
@@ -32,13 +32,27 @@ def is_maxscale(text: str, _: str) -> bool:
 
 
 def maxscale_pools(text: str) -> list[FilePool]:
-    """Return the servers that a MaxScale connects to."""
+    """Return the servers that a MaxScale connects to, each with the settings of its services."""
     sections = _sections(text, comments="#;")
+    services = [values for values in sections.values() if _text(values, "type") == "service"]
     return [
-        _pool(MAXSCALE, f"maxscale, server {name}", values, _seconds)
+        _pool(MAXSCALE, f"maxscale, server {name}", _of_services(name, services) | values, _seconds)
         for name, values in sections.items()
-        if values.get("type", ("", 0))[0] == "server"
+        if _text(values, "type") == "server"
     ]
+
+
+def _of_services(server: str, services: Sequence[Section]) -> dict[str, tuple[str, int]]:
+    """Return the settings of the services with a server; a service that names no servers may have any."""
+    settings: dict[str, tuple[str, int]] = {}
+    for service in services:
+        if "servers" not in service or server in re.split(r"[,\s]{1,40}", _text(service, "servers")):
+            settings |= service
+    return settings
+
+
+def _text(section: Section, name: str) -> str:
+    return section[name][0] if name in section else ""
 
 
 def _pool(library: Library, name: str, section: Section, value: Callable[[str], Value]) -> FilePool:
@@ -67,5 +81,8 @@ def _sections(text: str, comments: str) -> dict[str, dict[str, tuple[str, int]]]
 
 def _seconds(text: str) -> Value:
     """Return a number; of a duration of MaxScale, such as 300s, its seconds."""
-    value = value_of(text, durations=True)
-    return value / 1000 if isinstance(value, int) and text[-1:].isalpha() else value
+    value = value_of(text.removeprefix("-"), durations=True)
+    if not isinstance(value, int | float):
+        return value
+    seconds = value / 1000 if text[-1:].isalpha() else value
+    return -seconds if text.startswith("-") else seconds

@@ -10,7 +10,7 @@ from typing import ClassVar
 from tree_sitter import Language, Node, Parser
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.pool import Value
+from poolsize.pool_config.pool import FileSetting, Library, Value
 
 ERROR = "ERROR"
 """The type of a node that the grammar can't parse."""
@@ -165,6 +165,15 @@ class SourceTree:
         if "." in name and any(self.is_fallback(node) is False for node in known):  # it has no declaration
             return None
         return agreed(values)
+
+    def constants_of(self, library: Library, at: Node) -> dict[str, FileSetting]:
+        """Return a library's constants whose numbers the file has, as seen from a node."""
+        nodes = {name: node for name in library.constants for node in self.named(name, at) if node}
+        return {
+            name: FileSetting(name, self.text(node), value, line(node))
+            for name, node in nodes.items()
+            if isinstance(value := self.value(node), int | float)
+        }
 
     def is_fallback(self, node: Node) -> bool | None:
         """Return whether a value holds only where there is no other; None for a value without a condition."""

@@ -19,7 +19,8 @@ GO = Library(
     "Go's database/sql",
     "go",
     _go,
-    {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0},
+    {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0, "WaitLimit": None},
     sizes=("SetMaxOpenConns",),
     largest={"SetConnMaxLifetime": 300},
+    constants=frozenset({"WaitLimit"}),
 )

@@ -140,6 +140,7 @@ DBCP2 = Library(
         "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
+        "validationQueryTimeout": -1,
     },
     aliases={
         "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
@@ -156,7 +157,7 @@ C3P0 = Library(
     {
         "maxPoolSize": 15, "minPoolSize": 3, "initialPoolSize": 3, "acquireIncrement": 3, "checkoutTimeout": 0,
         "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
-        "testConnectionOnCheckin": False, "numHelperThreads": 3,
+        "testConnectionOnCheckin": False, "numHelperThreads": 3, "connectionIsValidTimeout": 0,
     },
     sizes=("maxPoolSize",),
 )  # fmt: skip

@@ -36,18 +36,20 @@ def _knex(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
         yield findings.KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
 
 
+_MYSQL2 = {
+    "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
+    "enableKeepAlive": True, "keepAliveInitialDelay": None,
+}  # fmt: skip
 NODE_MYSQL2 = Library(
     "mysql2",
     "node-mysql2",
     _driver,
-    {
-        "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
-        "enableKeepAlive": True, "keepAliveInitialDelay": None,
-    },
+    {**_MYSQL2, "WAIT_LIMIT_MS": None},
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
-)  # fmt: skip
+    constants=frozenset({"WAIT_LIMIT_MS"}),
+)
 NODE_MYSQL = Library(
     "mysqljs",
     "",
@@ -96,7 +98,7 @@ TYPEORM = Library(
     "TypeORM",
     "",
     _driver,
-    NODE_MYSQL2.defaults,
+    _MYSQL2,
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
     ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),

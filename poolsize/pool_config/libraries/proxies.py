@@ -27,15 +27,19 @@ PROXYSQL = Library(
     "ProxySQL",
     "proxysql",
     _proxysql,
-    {"max_connections": 1_000, **_VARIABLES},
+    {"max_connections": 1_000, "mysql-max_connections": 2_048, **_VARIABLES},
     aliases={f"mysql-{name}": name for name in _VARIABLES},
     sizes=("max_connections",),
 )
-"""max_connections is a server's. mysql-max_connections is none of these: it limits the clients."""
+"""max_connections is a server's. mysql-max_connections limits the clients."""
 MAXSCALE = Library(
     "MaxScale",
     "maxscale",
     _maxscale,
-    {"max_routing_connections": 0, "persistpoolmax": 0, "persistmaxtime": 0},
+    {
+        "max_routing_connections": 0, "persistpoolmax": 0, "persistmaxtime": 0, "idle_session_pool_time": -1,
+        "multiplex_timeout": 60, "max_connections": 0,
+    },
     sizes=("max_routing_connections",),
-)
+)  # fmt: skip
+"""The last three are a service's; its max_connections limits the clients."""

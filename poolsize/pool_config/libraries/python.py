@@ -124,9 +124,10 @@ CONNECTOR_PYTHON = Library(
     "MySQL Connector/Python",
     "mysql-connector-python",
     _connector_python,
-    {"pool_size": 5, "pool_reset_session": True},
+    {"pool_size": 5, "pool_reset_session": True, "THREADS": None},
     sizes=("pool_size",),
     largest={"pool_size": 32},
+    constants=frozenset({"THREADS"}),
 )
 PEEWEE = Library(
     "peewee",
@@ -150,8 +151,9 @@ AIOMYSQL = Library(
     _asyncio,
     {"minsize": 1, "maxsize": 10, "pool_recycle": -1, "WAIT_LIMIT_SECONDS": None},
     sizes=("maxsize",),
+    constants=frozenset({"WAIT_LIMIT_SECONDS"}),
 )
-"""WAIT_LIMIT_SECONDS: a constant of the file that poolsize writes; the library itself has no wait limit."""
+"""The library itself has no wait limit."""
 ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
 TORTOISE = Library("Tortoise ORM", "", _asyncio, {"minsize": 1, "maxsize": 5, "pool_recycle": None}, sizes=("maxsize",))
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
