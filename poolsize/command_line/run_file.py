@@ -67,7 +67,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def with_source(run_path: str | None, curve: str | None, more: tuple[str, ...], **others: Any) -> None:
         if more and not curve:
-            raise BadInput(f"{more[0]}: name the files of a load tool with --curve")
+            raise BadInput(f"{more[0]}: name a run with --run, the files of a load tool with --curve")
         command(source=Source(run_path, (curve, *more) if curve else ()), **others)
 
     of_run = click.option(

@@ -121,6 +121,7 @@ def test_settings_in_files_of_further_kinds(
         (".env", "URL=postgresql://h/d?connection_limit=5"),
         (".env", "URL=mysql://h/d"),
         ("nginx.conf", "server {\n  listen 80;\n}"),
+        ("a.php", "<?php return ['driver' => 'mysql', 'pool' => []]; // ATTR_PERSISTENT"),
         ("a.php", "<?php // mysql\n$a = ['b' => ['driver' => 'pgsql', 'options' => [PDO::ATTR_PERSISTENT => true]]];"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),

@@ -52,7 +52,7 @@ def php_pools(text: str) -> list[FilePool]:
         is_mysql = any(name in array.driver for name in MYSQL)
         if array.driver and not is_mysql:
             continue
-        if array.key == "pool" and is_mysql:
+        if array.key == "pool" and is_mysql and array.values:
             pools.append(FilePool(HYPERF, _place(array), _settings(HYPERF, array)))
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
