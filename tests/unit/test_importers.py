@@ -363,7 +363,7 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
         (("--curve", "a.csv", "--rate", "400/s"), "--curve: make a run with `poolsize import`"),
         (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate"),
         (("--curve", "none.csv"), "none.csv"),
-        (("a.csv",), "a.csv: name the files of a load tool with --curve"),
+        (("a.csv",), "a.csv: name a run with --run, the files of a load tool with --curve"),
     ],
 )
 def test_a_curve_with_what_it_can_not_have_is_refused(
