@@ -10,20 +10,18 @@ from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import ServerLimit, Service, connections_of, in_deploy_of, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.files.reading import PoolFile
-from poolsize.pool_config.findings import (
-    AboveLimit,
-    AboveServer,
+from poolsize.pool_config.findings.of_deployments import AboveLimit, AboveServer, WorkloadsAboveLimit
+from poolsize.pool_config.findings.of_pools import (
     Defaults,
     Elsewhere,
     Incomplete,
     NotANumber,
     NotFollowed,
     NotRead,
-    ServerTooSmall,
     Unlimited,
-    Worded,
-    WorkloadsAboveLimit,
 )
+from poolsize.pool_config.findings.of_servers import ServerTooSmall
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, Value

@@ -6,7 +6,8 @@ from typing import Any
 
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.check import AllPools, CheckedFile, CheckedPool, Difference
-from poolsize.pool_config.findings import Worded, server_limit
+from poolsize.pool_config.findings.of_deployments import server_limit
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool, Value
 from poolsize.pool_config.stated import Stated
 from poolsize.present.text.json_text import json_text

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
-from poolsize.pool_config.findings import Worded
+from poolsize.pool_config.findings.worded import Worded
 
 Value = int | float | bool | str | None
 

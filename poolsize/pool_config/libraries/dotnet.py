@@ -3,17 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _mysql(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _mysql(pool: FilePool, _: int) -> Iterator[Worded]:
     if pool.value("Pooling") is False:
-        yield findings.PoolingOff()
+        yield of_other_languages.PoolingOff()
 
 
-def _unknown(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    yield findings.DatabaseUnknown()
+def _unknown(_: FilePool, __: int) -> Iterator[Worded]:
+    yield of_pools.DatabaseUnknown()
 
 
 DOTNET = Library(

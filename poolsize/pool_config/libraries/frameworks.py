@@ -3,40 +3,41 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _rails(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _rails(pool: FilePool, _: int) -> Iterator[Worded]:
     (size,) = pool.library.sizes
     if (most := pool.number(size)) < 0:
-        yield findings.Unlimited(size, is_default=False, value=most)
-    yield findings.ThreadsOfProcess()
+        yield of_pools.Unlimited(size, is_default=False, value=most)
+    yield of_other_languages.ThreadsOfProcess()
 
 
-def _prisma(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _prisma(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("connection_limit"):
-        yield findings.OfCpus(
+        yield of_pools.OfCpus(
             "connection_limit", pool.library.title, "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
             "Prisma's documentation, Connection pool",
         )  # fmt: skip
     if (wait := pool.number("pool_timeout")) == 0:
-        yield findings.WaitsForEver("pool_timeout", is_default=False, value=wait)
+        yield of_pools.WaitsForEver("pool_timeout", is_default=False, value=wait)
 
 
-def _php_fpm(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _php_fpm(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("mysqli.max_persistent"):  # which shows that connections are persistent, and how many
-        yield findings.WorkersArePool()
+        yield of_other_languages.WorkersArePool()
 
 
-def _php(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _php(pool: FilePool, _: int) -> Iterator[Worded]:
     for name, setting in pool.settings.items():
         if setting.value is True:
-            yield findings.PhpPersists(name)
+            yield of_other_languages.PhpPersists(name)
 
 
-def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "max_idle_time", 1, wait_timeout, is_checked=False)
 
 

@@ -3,25 +3,26 @@
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, outlives_server, tested_on_borrow
 from poolsize.pool_config.pool import FilePool, Library
 
-Find = Callable[[FilePool, int], Iterator[findings.Worded]]
+Find = Callable[[FilePool, int], Iterator[Worded]]
 
 
-def _and(library: Library, record: type[findings.Worded]) -> Find:
+def _and(library: Library, record: type[Worded]) -> Find:
     """Return what finds what a library's own rules find, and in every pool a further finding."""
 
-    def find(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+    def find(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         yield record()
         yield from library.find(pool, wait_timeout)
 
     return find
 
 
-def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
     is_checked = is_on(pool, "checkConnectionOnBorrow") or (
         is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
@@ -29,42 +30,42 @@ def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "acquisitionTimeout", findings.WaitsForEver)
+def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "acquisitionTimeout", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
     is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "idleTimeout", 1000, wait_timeout, is_checked=False)
 
 
-def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "maxAcquireTime", findings.WaitsForEver)
+def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "maxAcquireTime", of_pools.WaitsForEver)
     is_checked = in_time(pool, "maxLifeTime", 1000, wait_timeout)
     yield from outlives_server(pool, "maxIdleTime", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _hibernate_pool(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield findings.NotForProduction()
+def _hibernate_pool(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
+    yield of_java.NotForProduction()
 
 
-def _own_code(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield findings.OwnNames()
+def _own_code(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
+    yield of_java.OwnNames()
 
 
-def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield from no_limit(pool, "maxActive", findings.Unlimited)
-    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
+    yield from no_limit(pool, "maxActive", of_pools.Unlimited)
+    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
 
 
-def _old_tomcat(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield findings.OldTomcat()
+def _old_tomcat(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield of_java.OldTomcat()
     yield from _dbcp1(pool, wait_timeout)
 
 
-def _none(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
+def _none(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
     yield from ()
 
 
@@ -105,18 +106,18 @@ HIBERNATE_C3P0 = replace(
     },
 )  # fmt: skip
 SPRING_C3P0 = replace(
-    HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", find=_and(HIBERNATE_C3P0, findings.SpringsDataSource)
+    HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", find=_and(HIBERNATE_C3P0, of_java.SpringsDataSource)
 )
 HIBERNATE_POOL = Library(
     "Hibernate's own pool", "", _hibernate_pool, {"pool_size": 20}, sizes=("pool_size",),
 )  # fmt: skip
 BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
-    replace(library, title=f"{library.title} (Spring Boot 1)", find=_and(library, findings.OnlySpringBoot1))
+    replace(library, title=f"{library.title} (Spring Boot 1)", find=_and(library, of_java.OnlySpringBoot1))
     for library in (TOMCAT_JDBC, DRUID, HIKARICP, DBCP2)
 )
 """The libraries whose settings Spring Boot 1 binds directly below spring.datasource."""
 SPRING_TOMCAT = replace(
-    TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", find=_and(TOMCAT_JDBC, findings.NeedsItsType)
+    TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", find=_and(TOMCAT_JDBC, of_java.NeedsItsType)
 )
 DROPWIZARD = Library(
     "Dropwizard",

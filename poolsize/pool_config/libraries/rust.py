@@ -3,41 +3,42 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _sqlx(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _sqlx(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     is_checked = pool.value("test_before_acquire") is not False or 0 < pool.number("idle_timeout") < wait_timeout
     yield from outlives_server(pool, "max_lifetime", 1, wait_timeout, is_checked=is_checked)
 
 
-def _r2d2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _r2d2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     is_checked = pool.value("test_on_check_out") is not False
     yield from outlives_server(pool, "max_lifetime", 1, wait_timeout, is_checked=is_checked)
 
 
-def _deadpool(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _deadpool(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("max_size"):
         formula = "CPUs * 2 (in older versions, physical cores * 4)"
-        yield findings.OfCpus("max_size", "deadpool", formula, "deadpool's documentation, PoolConfig")
+        yield of_pools.OfCpus("max_size", "deadpool", formula, "deadpool's documentation, PoolConfig")
     if not pool.has("wait_timeout"):
-        yield findings.WaitsForEver("wait_timeout", is_default=True, value=0.0)
+        yield of_pools.WaitsForEver("wait_timeout", is_default=True, value=0.0)
 
 
-def _mysql_async(_: FilePool, __: int) -> Iterator[findings.Worded]:
+def _mysql_async(_: FilePool, __: int) -> Iterator[Worded]:
     return iter(())
 
 
-def _rocket(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _rocket(pool: FilePool, _: int) -> Iterator[Worded]:
     if not any(pool.has(name) for name in ("max_connections", "pool_size")):
         formula = "workers * 4, with a worker for each CPU"
-        yield findings.OfCpus("max_connections", "Rocket", formula, "rocket_db_pools' documentation, Config")
+        yield of_pools.OfCpus("max_connections", "Rocket", formula, "rocket_db_pools' documentation, Config")
 
 
-def _of_unknown_database(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    yield findings.DatabaseUnknown()
+def _of_unknown_database(_: FilePool, __: int) -> Iterator[Worded]:
+    yield of_pools.DatabaseUnknown()
 
 
 SQLX = Library(

@@ -1,0 +1,153 @@
+"""The findings that pools of several languages can have: on their settings, and on values that a file lacks."""
+
+from poolsize.answer.finding import Caution, Reason
+from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.settings import SURVEY
+from poolsize.units import count
+
+DOCUMENTED = "Source: the library's documentation, {0.setting}."
+
+
+class NoLimit(OfSetting):
+    """A setting without a positive value, which sets no limit."""
+
+    value: float
+
+
+class WaitsForEver(NoLimit, Caution, code="pool_waits"):
+    """A setting sets no limit for waiting."""
+
+    words = (
+        "{0.setting} {0.value:.0f}{0.default} sets no limit for waiting: while all connections are in use, a "
+        f"request waits until a connection is given back. {DOCUMENTED}"
+    )
+
+
+class Unlimited(NoLimit, Caution, code="pool_unlimited"):
+    """A setting sets no limit for the connections."""
+
+    words = (
+        "{0.setting} {0.value:.0f}{0.default} sets no limit: the pool opens any number of connections, until the "
+        f"server refuses them. {DOCUMENTED}"
+    )
+
+
+class BorrowTested(OfSetting, Reason, code="pool_tests_on_borrow"):
+    """Each borrowed connection is tested."""
+
+    words = (
+        "{0.setting}{0.default} costs a round trip to the database for every transaction. Test idle connections in "
+        f"the background instead. Source: {SURVEY}."
+    )
+
+
+class ClosesIdle(OfSetting, Caution, code="pool_closes_idle"):
+    """A pool keeps fewer idle connections than it opens."""
+
+    kept: int
+    words = (
+        "The pool keeps {0.kept:,} idle connections ({0.setting}{0.default_at_end}) and closes the others when they "
+        "are given back: under load it opens connections all the time. Set it to the largest number of connections. "
+        f"{DOCUMENTED}"
+    )
+
+
+class OutlivesServer(OfSetting, Caution, code="pool_outlives_server"):
+    """The server ends an idle connection before the pool does. value: lifetime in seconds; None for ever."""
+
+    value: float | None
+    wait_timeout_seconds: int
+    words = (
+        "An idle connection is kept {0.kept} ({0.setting}{0.default_at_end}) without a check in time. The server ends "
+        "it after {0.wait_timeout_seconds:,} s (wait_timeout), and the next request gets an error. Choose a shorter "
+        "lifetime. Source: MySQL's manual, wait_timeout."
+    )
+
+    kept = property(lambda self: kept_for(self.value))
+
+
+def kept_for(seconds: float | None) -> str:
+    """Return how long a connection is kept, in words. seconds: None or 0 for ever."""
+    return f"for {seconds:,.0f} s" if seconds else "for ever"
+
+
+class OfCpus(Worded, Reason, code="pool_of_cpus"):
+    """A pool whose size the file does not set, and whose default depends on the CPUs. formula: the default, in words.
+
+    setting: that would set it. source: of the default.
+    """
+
+    setting: str
+    library: str
+    formula: str
+    source: str
+    words = (
+        "This file sets no {0.setting}. The default of {0.library} depends on the machine: {0.formula}. The check does "
+        "not cover it. Source: {0.source}."
+    )
+
+
+class NotRead(Worded, Caution, code="pool_not_read"):
+    """The library does not read a setting of this name."""
+
+    library: str
+    name: str
+    words = "{0.library} does not read {0.name}: it has another name for this setting, or none."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
+
+class NotFollowed(Worded, Reason, code="pool_not_followed"):
+    """The file alone does not contain the value of a setting. text: as the file writes it."""
+
+    name: str
+    text: str
+    words = "{0.name} is not followed: its value, {0.text}, is not in this file. The check does not cover it."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
+
+class Elsewhere(NotFollowed, code="pool_elsewhere"):
+    """A statement names a place with further settings, such as an included file."""
+
+    words = "{0.name} {0.text} is not followed. The check does not cover the settings there."
+
+
+class Incomplete(Worded, Reason, code="pool_incomplete"):
+    """Further settings of a pool come from elsewhere."""
+
+    words = "Further settings come from outside this file and are not followed. The check does not cover them."
+
+
+class Defaults(Worded, Reason, code="pool_defaults"):
+    """A pool whose size the file does not set. connections: that the library opens by default."""
+
+    library: str
+    connections: int
+    words = "The file sets no pool size. The default of {0.library} is {0.size}."
+    size = property(lambda self: count(self.connections, "connection"))
+
+
+class NotANumber(Worded, Caution, code="pool_no_number"):
+    """A setting that takes a number has another text."""
+
+    name: str
+    text: str
+    words = "{0.name} {0.text} is not a number: the library does not accept it."
+
+    @property
+    def about(self) -> str:
+        """The setting."""
+        return self.name
+
+
+class DatabaseUnknown(Worded, Reason, code="pool_database_unknown"):
+    """A pool may be one of another database than MySQL."""
+
+    words = "This file does not show whether the database is MySQL or MariaDB. So the check does not cover this pool."
