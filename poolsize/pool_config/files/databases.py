@@ -24,10 +24,10 @@ MOST = 300
 def is_mysql(entry: Entry) -> bool | None:
     """Return whether a setting tells of MySQL or MariaDB; None where it tells of no database."""
     name = normalized(entry.path[-1])
-    if name not in NAMES and not name.endswith(("url", "dialect", "drivername")):
-        return None
     text = entry.text[:MOST]
     url = URL.search(text)
+    if name not in NAMES and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
+        return None
     if name.endswith("url") and not url:
         return None
     match = DATABASE.search(text, url.end() if url else 0)

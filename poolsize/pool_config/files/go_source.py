@@ -86,11 +86,6 @@ class GoTree(SourceTree):
         elif flag and flag["sets"] and len(arguments) > 3:
             self._fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
 
-    def arguments(self, call: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        arguments = call.child_by_field_name("arguments")
-        return children(arguments) if arguments else []
-
     def method(self, call: Node) -> tuple[Node | None, str]:
         """Return what a method is called on, and its name; None and the name for a function."""
         function = call.child_by_field_name("function")

@@ -9,7 +9,7 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.databases import has_only_others, is_mysql
 from poolsize.pool_config.files.entries import Entry
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, line
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1
@@ -73,11 +73,6 @@ class JavaTree(SourceTree):
             named = node.child_by_field_name("declarator") or node
             if match := VALUE.search(self.text(node)):
                 self._injected[self.text(named.child_by_field_name("name"))] = value_of(match[1])
-
-    def arguments(self, call: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        arguments = call.child_by_field_name("arguments")
-        return children(arguments) if arguments else []
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, or a call with a default or a unit of time."""

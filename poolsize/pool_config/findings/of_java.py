@@ -2,7 +2,7 @@
 
 from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.findings.of_pools import kept_for
-from poolsize.pool_config.findings.worded import Worded
+from poolsize.pool_config.findings.worded import OfSetting, Worded
 
 SWITCHED_OFF = {"keepaliveTime", "leakDetectionThreshold"}
 """Settings that HikariCP switches off where they are below the least value."""
@@ -131,10 +131,9 @@ class OwnNames(Worded, Reason, code="pool_own_names"):
     )
 
 
-class BelowLeast(Worded, Caution, code="pool_below_least"):
+class BelowLeast(OfSetting, Caution, code="pool_below_least"):
     """HikariCP does not use a value, in ms, because it is below the least."""
 
-    setting: str
     value: float
     least: int
     words = (
@@ -142,11 +141,6 @@ class BelowLeast(Worded, Caution, code="pool_below_least"):
         "Source: HikariCP's README, {0.setting}."
     )
     instead = property(lambda self: "switches it off" if self.setting in SWITCHED_OFF else "uses its default instead")
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.setting
 
 
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):

@@ -2,7 +2,7 @@
 
 from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.findings.of_pools import DOCUMENTED, NoLimit
-from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
 
 
 class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
@@ -25,7 +25,7 @@ class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
     by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
 
 
-class KeepsForEver(OfSetting, Reason, code="pool_keeps_for_ever"):
+class KeepsForEver(MayBeDefault, Reason, code="pool_keeps_for_ever"):
     """Knex keeps idle connections for ever."""
 
     kept: int
@@ -86,19 +86,13 @@ class WorkersArePool(Worded, Reason, code="php_workers"):
     )
 
 
-class PhpPersists(Worded, Reason, code="php_persists"):
+class PhpPersists(OfSetting, Reason, code="php_persists"):
     """PHP keeps its connection. setting: that says so."""
 
-    setting: str
     words = (
         "Each PHP worker keeps its connection open between requests. So the workers are the pool: pm.max_children of "
         "PHP-FPM is its size. Source: PHP's manual, Persistent Database Connections."
     )
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.setting
 
 
 class PoolingOff(Worded, Reason, code="pool_off"):

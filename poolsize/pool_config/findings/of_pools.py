@@ -1,14 +1,14 @@
 """The findings that pools of several languages can have: on their settings, and on values that a file lacks."""
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
 from poolsize.pool_config.settings import SURVEY
 from poolsize.units import count
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
 
 
-class NoLimit(OfSetting):
+class NoLimit(MayBeDefault):
     """A setting without a positive value, which sets no limit."""
 
     value: float
@@ -32,7 +32,7 @@ class Unlimited(NoLimit, Caution, code="pool_unlimited"):
     )
 
 
-class BorrowTested(OfSetting, Reason, code="pool_tests_on_borrow"):
+class BorrowTested(MayBeDefault, Reason, code="pool_tests_on_borrow"):
     """Each borrowed connection is tested."""
 
     words = (
@@ -41,7 +41,7 @@ class BorrowTested(OfSetting, Reason, code="pool_tests_on_borrow"):
     )
 
 
-class ClosesIdle(OfSetting, Caution, code="pool_closes_idle"):
+class ClosesIdle(MayBeDefault, Caution, code="pool_closes_idle"):
     """A pool keeps fewer idle connections than it opens."""
 
     kept: int
@@ -52,7 +52,7 @@ class ClosesIdle(OfSetting, Caution, code="pool_closes_idle"):
     )
 
 
-class OutlivesServer(OfSetting, Caution, code="pool_outlives_server"):
+class OutlivesServer(MayBeDefault, Caution, code="pool_outlives_server"):
     """The server ends an idle connection before the pool does. value: lifetime in seconds; None for ever."""
 
     value: float | None
@@ -71,13 +71,12 @@ def kept_for(seconds: float | None) -> str:
     return f"for {seconds:,.0f} s" if seconds else "for ever"
 
 
-class OfCpus(Worded, Reason, code="pool_of_cpus"):
+class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
     """A pool whose size the file does not set, and whose default depends on the CPUs. formula: the default, in words.
 
     setting: that would set it. source: of the default.
     """
 
-    setting: str
     library: str
     formula: str
     source: str
@@ -87,36 +86,24 @@ class OfCpus(Worded, Reason, code="pool_of_cpus"):
     )
 
 
-class NotRead(Worded, Caution, code="pool_not_read"):
+class NotRead(OfSetting, Caution, code="pool_not_read"):
     """The library does not read a setting of this name."""
 
     library: str
-    name: str
-    words = "{0.library} does not read {0.name}: it has another name for this setting, or none."
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.name
+    words = "{0.library} does not read {0.setting}: it has another name for this setting, or none."
 
 
-class NotFollowed(Worded, Reason, code="pool_not_followed"):
+class NotFollowed(OfSetting, Reason, code="pool_not_followed"):
     """The file alone does not contain the value of a setting. text: as the file writes it."""
 
-    name: str
     text: str
-    words = "{0.name} is not followed: its value, {0.text}, is not in this file. The check does not cover it."
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.name
+    words = "{0.setting} is not followed: its value, {0.text}, is not in this file. The check does not cover it."
 
 
 class Elsewhere(NotFollowed, code="pool_elsewhere"):
     """A statement names a place with further settings, such as an included file."""
 
-    words = "{0.name} {0.text} is not followed. The check does not cover the settings there."
+    words = "{0.setting} {0.text} is not followed. The check does not cover the settings there."
 
 
 class Incomplete(Worded, Reason, code="pool_incomplete"):
@@ -134,17 +121,11 @@ class Defaults(Worded, Reason, code="pool_defaults"):
     size = property(lambda self: count(self.connections, "connection"))
 
 
-class NotANumber(Worded, Caution, code="pool_no_number"):
+class NotANumber(OfSetting, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
 
-    name: str
     text: str
-    words = "{0.name} {0.text} is not a number: the library does not accept it."
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.name
+    words = "{0.setting} {0.text} is not a number: the library does not accept it."
 
 
 class DatabaseUnknown(Worded, Reason, code="pool_database_unknown"):

@@ -2,7 +2,7 @@
 
 from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.findings.of_pools import DOCUMENTED
-from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
 
 
 class TooLarge(Worded, Caution, code="pool_too_large"):
@@ -17,7 +17,7 @@ class TooLarge(Worded, Caution, code="pool_too_large"):
     )
 
 
-class FailsAtOnce(OfSetting, Reason, code="pool_fails_at_once"):
+class FailsAtOnce(MayBeDefault, Reason, code="pool_fails_at_once"):
     """A request does not wait for a connection. value: as the file writes it."""
 
     value: str
@@ -37,10 +37,9 @@ class NoWaitLimit(Worded, Reason, code="pool_no_wait_limit"):
     )
 
 
-class RaisedSize(Worded, Reason, code="pool_size_raised"):
+class RaisedSize(OfSetting, Reason, code="pool_size_raised"):
     """DBUtils raises the limit to the value of another setting."""
 
-    setting: str
     limit: int
     raising: str
     used: int
@@ -48,11 +47,6 @@ class RaisedSize(Worded, Reason, code="pool_size_raised"):
         "{0.setting} {0.limit:,} is less than {0.raising} {0.used:,}: DBUtils then uses {0.used:,} as the limit. "
         "Source: PooledDB's source code."
     )
-
-    @property
-    def about(self) -> str:
-        """The setting."""
-        return self.setting
 
 
 class PerThread(Worded, Reason, code="pool_per_thread"):
@@ -65,10 +59,9 @@ class PerThread(Worded, Reason, code="pool_per_thread"):
     )
 
 
-class FlaskOldNames(Worded, Caution, code="flask_old_names"):
-    """Only Flask-SQLAlchemy 2 reads some settings. first: of the names. connections: of version 3 by default."""
+class FlaskOldNames(OfSetting, Caution, code="flask_old_names"):
+    """Only Flask-SQLAlchemy 2 reads some settings. connections: of version 3 by default."""
 
-    first: str
     names: tuple[str, ...]
     connections: int
     words = (
@@ -78,13 +71,8 @@ class FlaskOldNames(Worded, Caution, code="flask_old_names"):
     )
     listed = property(lambda self: ", ".join(self.names))
 
-    @property
-    def about(self) -> str:
-        """The first of the settings."""
-        return self.first
 
-
-class DjangoConnects(OfSetting, Reason, code="django_connects"):
+class DjangoConnects(MayBeDefault, Reason, code="django_connects"):
     """Django opens a connection for each request, which is right under ASGI. lifetime_seconds: advised under WSGI."""
 
     lifetime_seconds: int

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.findings.worded import MayBeDefault, Worded
 from poolsize.units import count, per_second
 
 
@@ -17,7 +17,7 @@ class NoMultiplexing(Worded, Caution, code="proxy_no_multiplexing"):
     )
 
 
-class ProxyPasses(OfSetting, Reason, code="proxy_passes"):
+class ProxyPasses(MayBeDefault, Reason, code="proxy_passes"):
     """A proxy opens a connection to the server for each connection of a client."""
 
     words = (

@@ -23,14 +23,19 @@ def _(finding: Worded) -> str:
 
 
 class OfSetting(Worded):
-    """A setting by the library's name. is_default: whether its value is the default, because the file has none."""
+    """A finding on a setting. setting: its name, as the file or the library spells it."""
 
     setting: str
-    is_default: bool
-    default_at_end = property(lambda self: ", the default" if self.is_default else "")
-    default = property(lambda self: f"{self.default_at_end}," if self.is_default else "")
 
     @property
     def about(self) -> str:
         """The setting."""
         return self.setting
+
+
+class MayBeDefault(OfSetting):
+    """A finding on a value. is_default: whether the value is the library's default, because the file has none."""
+
+    is_default: bool
+    default_at_end = property(lambda self: ", the default" if self.is_default else "")
+    default = property(lambda self: f"{self.default_at_end}," if self.is_default else "")

@@ -13,7 +13,6 @@ def _rails(pool: FilePool, _: int) -> Iterator[Worded]:
     (size,) = pool.library.sizes
     if (most := pool.number(size)) < 0:
         yield of_pools.Unlimited(size, is_default=False, value=most)
-    yield of_other_languages.ThreadsOfProcess()
 
 
 def _prisma(pool: FilePool, _: int) -> Iterator[Worded]:
@@ -47,6 +46,7 @@ RAILS = Library(
     _rails,
     {"pool": 5, "checkout_timeout": 5, "idle_timeout": 300, "reaping_frequency": 60},
     sizes=("pool",),
+    notes=(of_other_languages.ThreadsOfProcess(),),
 )
 RAILS_8_1 = replace(
     RAILS,
@@ -77,10 +77,7 @@ PHP_FPM = Library(
     sizes=("pm.max_children",),
 )  # fmt: skip
 PHP = Library(
-    "PHP",
-    "",
-    _php,
-    {"ATTR_PERSISTENT": False, "p:": False, "pConnect": False, "pconnect": False, "persistent": False},
+    "PHP", "", _php, {"ATTR_PERSISTENT": False, "p:": False, "pConnect": False, "pconnect": False, "persistent": False}
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(

@@ -6,7 +6,7 @@ from functools import partial
 
 from poolsize.pool_config.findings import of_pools, of_python
 from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, outlives_server
+from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 from poolsize.pool_config.settings import LIFETIME_SECONDS
 
@@ -72,10 +72,6 @@ def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
         yield from closes_idle(pool, "maxcached", "maxconnections")
 
 
-def _per_thread(pool: FilePool, _: int) -> Iterator[Worded]:
-    yield of_python.PerThread(pool.library.title)
-
-
 def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
     yield from no_limit(pool, pool.library.sizes[0], of_pools.Unlimited)
@@ -109,10 +105,7 @@ FLASK_SQLALCHEMY_2 = replace(
 )
 """Its default for MySQL, which version 3 dropped (its changelog, 3.0.0)."""
 DJANGO = Library(
-    "Django",
-    "django",
-    _django,
-    {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None},
+    "Django", "django", _django, {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None}
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
@@ -145,7 +138,9 @@ DBUTILS = Library(
     sizes=("maxconnections",),
     floors=("maxcached", "maxshared"),
 )
-DBUTILS_PERSISTENT = Library("DBUtils PersistentDB", "", _per_thread, {"ping": 1})
+DBUTILS_PERSISTENT = Library(
+    "DBUtils PersistentDB", "", nothing, {"ping": 1}, notes=(of_python.PerThread("DBUtils PersistentDB"),)
+)
 AIOMYSQL = Library(
     "aiomysql",
     "aiomysql",

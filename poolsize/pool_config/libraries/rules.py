@@ -8,6 +8,11 @@ from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool
 
 
+def nothing(_: FilePool, __: int) -> Iterator[Worded]:
+    """Find nothing: for a library that has no rules."""
+    return iter(())
+
+
 def no_limit(pool: FilePool, setting: str, record: type[of_pools.NoLimit]) -> Iterator[Worded]:
     """Find a setting without a positive value, which sets no limit."""
     if (value := pool.number(setting)) <= 0:

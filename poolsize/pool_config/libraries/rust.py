@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from poolsize.pool_config.findings import of_pools
 from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.libraries.rules import outlives_server
+from poolsize.pool_config.libraries.rules import nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 
 
@@ -27,18 +27,10 @@ def _deadpool(pool: FilePool, _: int) -> Iterator[Worded]:
         yield of_pools.WaitsForEver("wait_timeout", is_default=True, value=0.0)
 
 
-def _mysql_async(_: FilePool, __: int) -> Iterator[Worded]:
-    return iter(())
-
-
 def _rocket(pool: FilePool, _: int) -> Iterator[Worded]:
     if not any(pool.has(name) for name in ("max_connections", "pool_size")):
         formula = "workers * 4, with a worker for each CPU"
         yield of_pools.OfCpus("max_connections", "Rocket", formula, "rocket_db_pools' documentation, Config")
-
-
-def _of_unknown_database(_: FilePool, __: int) -> Iterator[Worded]:
-    yield of_pools.DatabaseUnknown()
 
 
 SQLX = Library(
@@ -52,7 +44,6 @@ SQLX = Library(
     sizes=("max_connections",),
 )  # fmt: skip
 SEAORM = replace(SQLX, title="SeaORM")
-SEAORM_UNKNOWN = replace(SEAORM, title="SeaORM with an unknown database", find=_of_unknown_database, sizes=())
 R2D2 = Library(
     "r2d2 or bb8",
     "",
@@ -70,13 +61,7 @@ DEADPOOL = Library(
     {"max_size": None, "wait_timeout": None, "create_timeout": None, "recycle_timeout": None},
     sizes=("max_size",),
 )
-MYSQL_ASYNC = Library(
-    "mysql or mysql_async",
-    "",
-    _mysql_async,
-    {"max": 100, "min": 10},
-    sizes=("max",),
-)
+MYSQL_ASYNC = Library("mysql or mysql_async", "", nothing, {"max": 100, "min": 10}, sizes=("max",))
 """Of the crates `mysql` and `mysql_async`: the arguments of PoolConstraints::new."""
 ROCKET = Library(
     "Rocket",
