@@ -23,7 +23,8 @@ class Library:
     not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
     seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
     constants: names that poolsize's own code has beside the pool, which the library does not read.
-    switch: the setting that switches the pool off; "" for none.
+    switch: the setting that switches the pool off; "" for none. of_cpus: how the default size depends on the CPUs, and
+    the source.
     """
 
     title: str
@@ -41,6 +42,7 @@ class Library:
     seconds: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     switch: str = ""
+    of_cpus: tuple[str, str] | None = None
     notes: tuple[Worded, ...] = ()
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
@@ -138,3 +140,7 @@ class FilePool:
     def is_unknown(self, setting: str) -> bool:
         """Return whether the file has a setting and not its value."""
         return setting in self.settings and self.settings[setting] in self.not_followed
+
+
+PoolOrCount = FilePool | Count
+"""What a file may have."""

@@ -75,6 +75,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
      "pool_removes_abandoned"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", "pool_waits"),
+    ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=0", "pool_waits"),
+    ("dbcp2.properties", "maxTotal=9\nmaxWaitMillis=0", "maxTotal=9\nmaxWaitMillis=-1", "pool_fails_at_once"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\ntestOnBorrow=false", "pool_tests_on_borrow"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxIdle=9", "pool_closes_idle"),
     ("dbcp2.properties", "maxTotal=-1", "maxTotal=8", "pool_unlimited"),

@@ -155,8 +155,8 @@ def csharp_pools(text: str) -> list[FilePool]:
         return []
     is_mysql = True if USES_MYSQL.search(text) else False if USES_OTHERS.search(text) else None
     tree = CSharpTree(text, GRAMMAR)
-    found = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
-    return [pool for pool in found if pool] + (_built(tree) if BUILDER in text else [])
+    pools = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
+    return [pool for pool in pools if pool] + (_built(tree) if BUILDER in text else [])
 
 
 def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:

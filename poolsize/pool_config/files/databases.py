@@ -41,19 +41,19 @@ def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Se
     """
     for end in range(len(prefix), 0, -1):
         near = tuple(prefix[:end])
-        told = _told([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
-        if told:
-            return not any(told)
+        databases = _databases([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
+        if databases:
+            return not any(databases)
     return None
 
 
 def has_only_others(entries: Iterable[Entry]) -> bool:
     """Return whether settings tell of databases, and none of MySQL."""
-    told = _told(entries)
-    return bool(told) and not any(told)
+    databases = _databases(entries)
+    return bool(databases) and not any(databases)
 
 
-def _told(entries: Iterable[Entry]) -> list[bool]:
+def _databases(entries: Iterable[Entry]) -> list[bool]:
     """Return what the last of each setting tells; without those that tell nothing."""
     last = {entry.path: is_mysql(entry) for entry in entries}
     return [each for each in last.values() if each is not None]

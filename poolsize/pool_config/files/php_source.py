@@ -105,7 +105,7 @@ def _value(tokens: list[str]) -> Value:
 def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
     """Return the arrays and calls of a file, in their order."""
     around = [Array("", None)]
-    found = list(around)
+    arrays = list(around)
     before = ""
     for word, line in tokens:
         top = around[-1]
@@ -122,9 +122,9 @@ def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
             _note(around, word)
             if word in OPENING:
                 around.append(Array(top.pending, top))
-                found.append(around[-1])
+                arrays.append(around[-1])
         before = word
-    return found
+    return arrays
 
 
 def _note(around: list[Array], token: str) -> None:

@@ -16,9 +16,9 @@ class KeepaliveByDefault(Worded, Caution, code="pool_keepalive_default"):
     wait_timeout_seconds: int
     about = "maxLifetime"
     words = (
-        "A connection is kept {0.kept} (maxLifetime), and the server ends an idle one after "
-        "{0.wait_timeout_seconds:,} s (wait_timeout). HikariCP checks idle connections by default (every "
-        "{0.keepalive_ms:,.0f} ms) only from version 6.2.1 on. For an earlier version, set keepaliveTime. "
+        "The pool keeps a connection {0.kept} (maxLifetime). The server ends an idle connection after "
+        "{0.wait_timeout_seconds:,} s (wait_timeout). Only HikariCP 6.2.1 and later check idle connections by default "
+        "(every {0.keepalive_ms:,.0f} ms). For an earlier version, set keepaliveTime. "
         "Source: HikariCP's README, keepaliveTime."
     )
 
@@ -57,8 +57,9 @@ class IdleTimeoutOff(Worded, Caution, code="pool_idle_timeout_off"):
     is_default: bool
     about = "idleTimeout"
     words = (
-        "idleTimeout {0.idle_ms:,.0f} ms{0.default} is not at least 1 s below the lifetime, {0.lifetime_ms:,.0f} ms: "
-        "HikariCP switches it off, and the pool does not shrink to minimumIdle. Source: HikariConfig.validateNumerics."
+        "idleTimeout {0.idle_ms:,.0f} ms{0.default} is not at least 1 s below the lifetime, {0.lifetime_ms:,.0f} ms. "
+        "HikariCP then ignores idleTimeout, and the pool does not shrink to minimumIdle. Source: "
+        "HikariConfig.validateNumerics."
     )
     default = property(lambda self: ", the default," if self.is_default else "")
 
@@ -69,7 +70,7 @@ class OpenInView(Worded, Reason, code="pool_open_in_view"):
     about = "openInView"
     words = (
         "spring.jpa.open-in-view is true, also by default: a request that has used the database keeps its connection "
-        "until its response is written. A small pool is then soon used up: set it to false. "
+        "until its response is written. Requests then soon use up a small pool: set spring.jpa.open-in-view to false. "
         "Source: Spring Boot's documentation, Open EntityManager in View."
     )
 
@@ -140,7 +141,7 @@ class BelowLeast(OfSetting, Caution, code="pool_below_least"):
         "{0.setting} {0.value:,.0f} ms is below the least value, {0.least:,} ms: HikariCP {0.instead}. "
         "Source: HikariCP's README, {0.setting}."
     )
-    instead = property(lambda self: "switches it off" if self.setting in SWITCHED_OFF else "uses its default instead")
+    instead = property(lambda self: "ignores the value" if self.setting in SWITCHED_OFF else "uses its default instead")
 
 
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):
@@ -157,7 +158,8 @@ class Shrinks(Worded, Reason, code="pool_shrinks"):
     about = "minimumIdle"
     words = (
         "minimumIdle {0.least:,} is less than maximumPoolSize {0.most:,}: after a quiet time, the pool must open "
-        "connections when load comes. Leave it out for a fixed size. Source: HikariCP's README, minimumIdle."
+        "connections when load comes. For a pool of fixed size, leave minimumIdle out. Source: HikariCP's README, "
+        "minimumIdle."
     )
 
 
@@ -166,8 +168,8 @@ class OldTestQuery(Worded, Reason, code="pool_test_query"):
 
     about = "connectionTestQuery"
     words = (
-        "connectionTestQuery is for drivers before JDBC 4. Leave it out: HikariCP then pings the server. "
-        "Source: HikariCP's README, connectionTestQuery."
+        "connectionTestQuery is for drivers before JDBC 4. Without this setting, HikariCP pings the server: leave it "
+        "out. Source: HikariCP's README, connectionTestQuery."
     )
 
 
@@ -177,7 +179,7 @@ class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
     seconds: float | None
     about = "removeAbandoned"
     words = (
-        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Use it only to "
+        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Set it only to "
         "look for leaks. Source: the library's documentation, removeAbandoned."
     )
     after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")

@@ -9,8 +9,8 @@ class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
     """The queueLimit of a driver of Node.js lets any number of requests wait, for ever."""
 
     words = (
-        "queueLimit {0.value:.0f}{0.default} lets any number of requests wait, and the driver has no limit for the "
-        f"time that they wait. {DOCUMENTED}"
+        "queueLimit {0.shown}{0.default} lets any number of requests wait. The driver does not limit how long they "
+        f"wait. {DOCUMENTED}"
     )
 
 
@@ -54,8 +54,9 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
     most: int
     about = "SetConnMaxLifetime"
     words = (
-        "{0.kept}. The driver's authors advise less than {0.minutes} min, so that no connection is used which the "
-        "server or the network has ended. Source: the README of go-sql-driver/mysql, Important settings."
+        "{0.kept}. The driver's authors advise less than {0.minutes} min: the server or the network may end an older "
+        "connection, and the next request then gets an error. Source: the README of go-sql-driver/mysql, Important "
+        "settings."
     )
     minutes = property(lambda self: self.most // 60)
 
@@ -70,7 +71,7 @@ class ThreadsOfProcess(Worded, Reason, code="pool_threads"):
     """Rails has a pool in each process, which must have a connection for each thread."""
 
     words = (
-        "Each process has a pool of its own, with a connection for each thread: Puma's threads, or Sidekiq's "
+        "Each process has a pool of its own, which needs a connection for each thread: Puma's threads, or Sidekiq's "
         "concurrency. Count the processes with --processes. Source: the Rails guides, Configuring a Database."
     )
 
@@ -80,7 +81,7 @@ class WorkersArePool(Worded, Reason, code="php_workers"):
 
     about = "pm.max_children"
     words = (
-        "Each worker may hold 1 connection for each database that the application uses; a persistent connection stays "
+        "Each worker may hold 1 connection for each database that the application uses. A persistent connection stays "
         "open while the worker is idle. The PHP source decides whether connections are persistent, not this file. "
         "Source: PHP's manual, Persistent Database Connections."
     )

@@ -1,7 +1,6 @@
 """The findings on pools of Python only."""
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.findings.of_pools import DOCUMENTED
 from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
 
 
@@ -14,16 +13,6 @@ class TooLarge(Worded, Caution, code="pool_too_large"):
     words = (
         "pool_size {0.size:,} is an error: the library accepts up to {0.largest}. "
         "Source: mysql.connector.pooling.CNX_POOL_MAXSIZE."
-    )
-
-
-class FailsAtOnce(MayBeDefault, Reason, code="pool_fails_at_once"):
-    """A request does not wait for a connection. value: as the file writes it."""
-
-    value: str
-    words = (
-        "{0.setting} {0.value}{0.default} sets no wait: while all connections are in use, a request gets an error at "
-        f"once. That is right where no more threads use the pool than it has connections. {DOCUMENTED}"
     )
 
 
@@ -78,7 +67,7 @@ class DjangoConnects(MayBeDefault, Reason, code="django_connects"):
     lifetime_seconds: int
     words = (
         "{0.setting} 0{0.default} is right under ASGI. Under WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI), Django "
-        "then opens a connection for each request and closes it: set {0.lifetime_seconds} there. "
+        "then opens a connection for each request: set {0.setting} to {0.lifetime_seconds} there. "
         "Source: Django's documentation, Persistent connections."
     )
 
@@ -90,7 +79,7 @@ class DjangoPersists(Worded, Caution, code="django_asgi"):
     line: int
     about = "CONN_MAX_AGE"
     words = (
-        "CONN_MAX_AGE {0.text}: ASGI_APPLICATION (line {0.line}) shows that ASGI serves this application. There, "
-        "persistent connections should be disabled: set CONN_MAX_AGE to 0. "
+        "CONN_MAX_AGE {0.text}: ASGI_APPLICATION (line {0.line}) suggests that ASGI serves this application. Under "
+        "ASGI, persistent connections should be disabled: set CONN_MAX_AGE to 0, unless WSGI serves the requests. "
         "Source: Django's documentation, Persistent connections."
     )

@@ -71,7 +71,10 @@ def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
-    yield from no_limit(pool, "maxWaitMillis", of_pools.WaitsForEver)
+    if (wait := pool.number("maxWaitMillis")) == 0:
+        yield of_pools.FailsAtOnce("maxWaitMillis", is_default=False, value="0")
+    elif wait < 0:
+        yield from no_limit(pool, "maxWaitMillis", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from closes_idle(pool, "maxIdle", "maxTotal")

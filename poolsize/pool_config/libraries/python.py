@@ -56,7 +56,7 @@ def _peewee(pool: FilePool, _: int) -> Iterator[Worded]:
     yield from no_limit(pool, "max_connections", of_pools.Unlimited)
     yield from no_limit(pool, "timeout", of_pools.WaitsForEver)
     if pool.settings["timeout"].text == "None" if pool.has("timeout") else pool.complete:
-        yield of_python.FailsAtOnce("timeout", not pool.has("timeout"), "None")
+        yield of_pools.FailsAtOnce("timeout", not pool.has("timeout"), "None")
 
 
 def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
@@ -64,7 +64,7 @@ def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxconnections", of_pools.Unlimited)
     limit = pool.number("maxconnections")
     if limit > 0 and pool.value("blocking") in (False, 0):
-        yield of_python.FailsAtOnce("blocking", not pool.has("blocking"), "False")
+        yield of_pools.FailsAtOnce("blocking", not pool.has("blocking"), "False")
     raising = max(pool.library.floors, key=lambda name: known(pool.number(name)) or 0)
     if 0 < limit < pool.number(raising):
         yield of_python.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
