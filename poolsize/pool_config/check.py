@@ -16,6 +16,7 @@ from poolsize.pool_config.findings.of_pools import (
     NotANumber,
     NotFollowed,
     NotRead,
+    OfCpus,
 )
 from poolsize.pool_config.findings.of_servers import ServerTooSmall
 from poolsize.pool_config.findings.worded import Worded
@@ -124,7 +125,9 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
     if pool.library.sizes and not any(pool.has(name) for name in pool.library.sizes):
         if not pool.complete:
             yield Incomplete()
-        elif most is not None:
+        if pool.library.of_cpus:
+            yield OfCpus(pool.library.sizes[0], pool.library.title, *pool.library.of_cpus)
+        elif pool.complete and most is not None:
             yield Defaults(pool.library.title, most)
     yield from _not_covered(pool)
     for setting, in_file in pool.settings.items():

@@ -16,11 +16,6 @@ def _rails(pool: FilePool, _: int) -> Iterator[Worded]:
 
 
 def _prisma(pool: FilePool, _: int) -> Iterator[Worded]:
-    if not pool.has("connection_limit"):
-        yield of_pools.OfCpus(
-            "connection_limit", pool.library.title, "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
-            "Prisma's documentation, Connection pool",
-        )  # fmt: skip
     if (wait := pool.number("pool_timeout")) == 0:
         yield of_pools.WaitsForEver("pool_timeout", is_default=False, value=wait)
 
@@ -64,6 +59,10 @@ PRISMA = Library(
     _prisma,
     {"connection_limit": None, "pool_timeout": 10, "connect_timeout": 5, "socket_timeout": None},
     sizes=("connection_limit",),
+    of_cpus=(
+        "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
+        "Prisma's documentation, Connection pool",
+    ),
 )
 PHP_FPM = Library(
     "PHP-FPM",
