@@ -12,13 +12,21 @@ NAMES = {
 }  # fmt: skip
 """Settings that name a database, without hyphens, underscores and capitals."""
 DATABASE = re.compile(
-    r"(?P<mysql>mysql|mariadb)|postgres|oracle|sqlserver|mssql|jtds|sqlite|hsqldb|derby|clickhouse|kingbase|"
-    r"cockroach|redshift|snowflake|firebird|informix|sybase|mongo|(?:\b|\.)(?:h2|db2|dm|pgsql|pg)(?:\b|dialect|\.)",
+    r"(?P<mysql>mysql|mariadb|tidb)|postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
+    r"clickhouse|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
+    r"(?:\b|\.)(?:h2|db2|dm|pgsql|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,
 )
+"""The name of a database, also in those of drivers and dialects."""
 URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
 MOST = 300
 """Characters of a setting in which a database is looked for."""
+
+
+def names_mysql(text: str) -> bool | None:
+    """Return whether the first database that a text names is MySQL or MariaDB; None for a text without such a name."""
+    match = DATABASE.search(text)
+    return bool(match["mysql"]) if match else None
 
 
 def is_mysql(entry: Entry) -> bool | None:
@@ -30,8 +38,7 @@ def is_mysql(entry: Entry) -> bool | None:
         return None
     if name.endswith("url") and not url:
         return None
-    match = DATABASE.search(text, url.end() if url else 0)
-    return bool(match["mysql"]) if match else None
+    return names_mysql(text[url.end() if url else 0 :])
 
 
 def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:
