@@ -113,7 +113,7 @@ def appsettings_pools(text: str) -> list[FilePool]:
     """
     if "=" not in text or len(text) > LARGEST_JSON:
         return []
-    without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "", text)
+    without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
     entries = [each for node in documents_of(without_comments.replace("\t", " "), "JSON") for each in entries_of(node)]
     provider = True if MYSQL_PROVIDER.search(text) else None
     pools = []

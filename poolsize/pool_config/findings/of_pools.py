@@ -110,7 +110,7 @@ class NotFollowed(OfSetting, Reason, code="pool_not_followed"):
     """The file alone does not contain the value of a setting. text: as the file writes it."""
 
     text: str
-    words = "{0.setting} is not checked: its value, {0.text}, does not stand in this file."
+    words = "{0.setting} is not checked: the file does not contain its value ({0.text})."
 
 
 class Elsewhere(NotFollowed, code="pool_elsewhere"):
