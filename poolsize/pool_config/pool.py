@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import nan
 
-from poolsize.pool_config.findings import Worded
+from poolsize.pool_config.findings.worded import Worded
 
 Value = int | float | bool | str | None
 
@@ -14,7 +14,7 @@ class Library:
     """A library with a pool, or the server.
 
     stack: its configuration in `templates`, or "" where there is none.
-    find: a pool and the server's wait_timeout in seconds -> what is wrong.
+    find: a pool and the server's wait_timeout in seconds -> what is wrong. notes: findings on every pool.
     defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     same_as: setting -> the setting whose value is its default.
     sizes: the settings whose sum is the most connections that a pool opens. floors: settings that raise a smaller sum.
@@ -23,6 +23,8 @@ class Library:
     not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
     seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
     constants: names that poolsize's own code has beside the pool, which the library does not read.
+    switch: the setting that switches the pool off; "" for none. of_cpus: how the default size depends on the CPUs, and
+    the source.
     """
 
     title: str
@@ -39,6 +41,9 @@ class Library:
     durations: frozenset[bool] = frozenset()
     seconds: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
+    switch: str = ""
+    of_cpus: tuple[str, str] | None = None
+    notes: tuple[Worded, ...] = ()
 
     def setting(self, name: str, *, relaxed: bool = False) -> str | None:
         """Return the setting that a name in a file means; None for another name.
@@ -94,7 +99,8 @@ class FilePool:
     place: where in the file, for people. settings: by the library's own names. unread: settings that the library does
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
-    statements that name a place with further settings, such as an included file.
+    statements that name a place with further settings, such as an included file. database_known: whether the file shows
+    that the database is MySQL or MariaDB.
     """
 
     library: Library
@@ -104,6 +110,12 @@ class FilePool:
     complete: bool = True
     workload: str = ""
     elsewhere: tuple[FileSetting, ...] = ()
+    database_known: bool = True
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the file switches the pool off, so that nothing limits the connections."""
+        return self.library.switch in self.settings and self.settings[self.library.switch].value is False
 
     @property
     def not_followed(self) -> tuple[FileSetting, ...]:
@@ -128,3 +140,7 @@ class FilePool:
     def is_unknown(self, setting: str) -> bool:
         """Return whether the file has a setting and not its value."""
         return setting in self.settings and self.settings[setting] in self.not_followed
+
+
+PoolOrCount = FilePool | Count
+"""What a file may have."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet_plan import FleetThreads
 from poolsize.answer.verdict import Verdict
-from poolsize.pool_config.findings import RARE, RarelyTimesOut, TimesOut, WholeRequests
+from poolsize.pool_config.findings.of_pools_to_write import RARE, RarelyTimesOut, TimesOut, WholeRequests
 from poolsize.pool_config.settings import ASSUMED_USAGE, SURVEY, PoolSettings, seconds_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.units import count, milliseconds, number, per_second

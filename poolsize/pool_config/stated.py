@@ -3,28 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
 
 from poolsize.answer.fleet import Service
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
+from poolsize.pool_config.check import CheckedFile
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.pool import Count, FilePool
 
 SURGE = 0.25
 """For a maxSurge that is neither a share nor a number: the default of a Kubernetes Deployment."""
-
-
-class HasCounts(Protocol):
-    """A file with the numbers that it states."""
-
-    @property
-    def path(self) -> Path:
-        """The file's path."""
-
-    @property
-    def counts(self) -> Sequence[Count]:
-        """The numbers."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +61,13 @@ class PoolFleet:
     unclear: tuple[Stated, ...] = ()
 
 
-def pool_fleet(pool: FilePool, path: Path, files: Sequence[HasCounts], typed: Typed) -> PoolFleet:
-    """Return the service of a pool. path: its file, among the files."""
-    every = [Stated(file.path, count) for file in files for count in file.counts]
+def statements(files: Sequence[PoolFile | CheckedFile]) -> list[Stated]:
+    """Return the numbers that some files state."""
+    return [Stated(file.path, count) for file in files for count in file.counts]
+
+
+def pool_fleet(pool: FilePool, path: Path, every: Sequence[Stated], typed: Typed) -> PoolFleet:
+    """Return the service of a pool. path: its file. every: the numbers that all files state."""
     numbers: dict[str, int] = {}
     stated: list[Stated] = []
     unclear: list[Stated] = []
@@ -106,7 +98,8 @@ def typed_in(fleet: FleetOptions) -> Typed:
 
 def with_stated(fleet: FleetOptions, files: Sequence[PoolFile], typed: Typed) -> FleetOptions:
     """Return the options with the numbers that the files state, where these are the same for all pools."""
-    fleets = [pool_fleet(pool, file.path, files, typed) for file in files for pool in file.pools if pool.library.sizes]
+    every = statements(files)
+    fleets = [pool_fleet(pool, file.path, every, typed) for file in files for pool in file.pools if pool.library.sizes]
     if len({(each.service, each.surge) for each in fleets}) != 1 or not fleets[0].stated:
         return fleet
     service = fleets[0].service

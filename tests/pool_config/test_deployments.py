@@ -112,7 +112,7 @@ def test_the_replicas_of_a_deployment_multiply_its_pool(poolsize_here: Command, 
     assert codes == {"pool_not_followed", "pool_elsewhere"}
     text = poolsize_here("config", "--check", "shop.yml").stdout
     assert "instances of shop: 4 (shop.yml, line 5: replicas)" in text
-    assert "envFrom elsewhere is not followed" in " ".join(text.split())
+    assert "envFrom elsewhere names further settings" in " ".join(text.split())
     for words, connections in ((("--instances=1",), 10), (("--processes=1",), 20), (("--surge=0%",), 40)):
         assert checked(poolsize_here, "shop.yml", *words)["connections"] == connections
 
@@ -266,7 +266,7 @@ def test_an_option_file(tmp_path: Path, text: str, settings: list[dict[str, Any]
 def test_an_included_folder_is_named(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("# Debian\n!includedir /etc/mysql/conf.d/\n")
     (problem,) = checked(poolsize_here, "my.cnf")["problems"]
-    assert problem["message"].startswith("!includedir /etc/mysql/conf.d/ is not followed.")
+    assert problem["message"].startswith("!includedir /etc/mysql/conf.d/ names further settings")
     assert problem["line"] == 2
 
 

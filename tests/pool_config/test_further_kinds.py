@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.check import check_pools, checked_file, pools_of_process
+from poolsize.pool_config.all_pools import pools_of_process
+from poolsize.pool_config.check import check_pools, checked_file
 from poolsize.pool_config.files.rails import ruby_number
 from poolsize.pool_config.files.reading import read_pools
 from poolsize.pool_config.pool import Value

@@ -1148,7 +1148,7 @@ CREATE_POOL = {
     "const c = {};\nc.connectionLimit = 9;\nmysql.createPool(c)": {"connectionLimit": 9},
     "const connectionLimit = 9;\nmysql.createPool({connectionLimit})": {"connectionLimit": 9},
     "const f = (connectionLimit) => mysql.createPool({connectionLimit})": {"connectionLimit": None},
-    "mysql.createPool(`mysql://${u}@h/s?connectionLimit=9&queueLimit=${n}`)": {"connectionLimit": 9},
+    "mysql.createPool(`mysql://${u}@h/s?connectionLimit=9&maxIdle=${n}`)": {"connectionLimit": 9, "maxIdle": None},
     "mysql.createPool({uri: 'mysql://u:p@h/s?connectionLimit=9'})": {"connectionLimit": 9},
     "const c = mysql.createPoolCluster();\nc.add('MASTER', {connectionLimit: 9})": {"connectionLimit": 9},
     "const { LIMIT: n = 9 } = process.env;\nmysql.createPool({connectionLimit: n})": {"connectionLimit": 9},

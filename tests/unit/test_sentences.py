@@ -11,7 +11,7 @@ import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.from_run import recommend
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_pools
 from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, fleet, formula, traffic, warnings
@@ -73,7 +73,7 @@ def test_kind_of_error_in_a_run_is_shown_as_it_is() -> None:
 def test_every_code_of_findings_for_scripts_is_known() -> None:
     """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
-    assert {findings.__name__, prediction.__name__} < {record.__module__ for record in records}, "the wings' too"
+    assert {of_pools.__name__, prediction.__name__} < {record.__module__ for record in records}, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
 
 

@@ -1,17 +1,17 @@
 """Connection strings of .NET, in C# source and in appsettings.json -> pools. The strings themselves are not kept."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import tree_sitter_c_sharp
-import yaml
 from tree_sitter import Language, Node
 
-from poolsize.errors import BadInput
+from poolsize.pool_config.files.documents import entries_of
+from poolsize.pool_config.files.nodes import documents_of
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
-from poolsize.pool_config.files.values import templated_value
-from poolsize.pool_config.libraries.dotnet import DOTNET, DOTNET_UNKNOWN, DOTNET_UNPOOLED
+from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.libraries.dotnet import DOTNET
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 SERVER_KEYS = {"server", "host", "datasource", "address", "addr", "networkaddress"}
@@ -73,7 +73,7 @@ def string_pool(pieces: Sequence[tuple[str, int]], place: str, *, is_mysql: bool
             at = _line_at(pieces, offset + len(key) - len(key.lstrip()))
             settings[setting] = FileSetting(key.strip(), written.strip(), _value(written.strip()), at)
         offset += len(key) + len(sign) + len(written) + 1
-    return _pool(settings, place, is_known=decided is True)
+    return FilePool(DOTNET, place, settings, database_known=decided is True)
 
 
 def _line_at(pieces: Sequence[tuple[str, int]], offset: int) -> int:
@@ -83,12 +83,6 @@ def _line_at(pieces: Sequence[tuple[str, int]], offset: int) -> int:
             return at + piece.count("\n", 0, offset)
         offset -= len(piece)
     return pieces[-1][1]
-
-
-def _pool(settings: dict[str, FileSetting], place: str, *, is_known: bool) -> FilePool:
-    is_off = "Pooling" in settings and settings["Pooling"].value is False
-    library = DOTNET_UNKNOWN if not is_known else DOTNET_UNPOOLED if is_off else DOTNET
-    return FilePool(library, place, settings)
 
 
 def _is_mysql(values: dict[str, str], is_mysql: bool | None, *, has_own_names: bool) -> bool | None:
@@ -109,7 +103,7 @@ def _key(key: str) -> str:
 
 
 def _value(text: str) -> Value:
-    return {"yes": True, "no": False}.get(text.lower(), templated_value(text))
+    return {"yes": True, "no": False}.get(text.lower(), value_of(text) if text else None)
 
 
 def appsettings_pools(text: str) -> list[FilePool]:
@@ -119,30 +113,16 @@ def appsettings_pools(text: str) -> list[FilePool]:
     """
     if "=" not in text or len(text) > LARGEST_JSON:
         return []
-    try:
-        without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "", text)
-        root = yaml.compose(without_comments.replace("\t", " "), yaml.SafeLoader)
-    except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
-        mark = getattr(error, "problem_mark", None)
-        raise BadInput(f"this is not JSON: line {mark.line + 1 if mark else 1}") from None
+    without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
+    entries = [each for node in documents_of(without_comments.replace("\t", " "), "JSON") for each in entries_of(node)]
     provider = True if MYSQL_PROVIDER.search(text) else None
     pools = []
-    for path, node in _scalars(root, ()):
-        is_mysql = True if re.search("mysql|maria", ".".join(path), re.IGNORECASE) else provider
-        if pool := string_pool([(node.value, node.start_mark.line + 1)], ".".join(path), is_mysql=is_mysql):
+    for entry in entries:
+        place = ".".join(entry.path)
+        is_mysql = True if re.search("mysql|maria", place, re.IGNORECASE) else provider
+        if pool := string_pool([(entry.text, entry.line)], place, is_mysql=is_mysql):
             pools.append(pool)
     return pools
-
-
-def _scalars(node: yaml.Node | None, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], yaml.ScalarNode]]:
-    if isinstance(node, yaml.MappingNode):
-        for key, value in node.value:
-            yield from _scalars(value, (*path, str(key.value)))
-    elif isinstance(node, yaml.SequenceNode):
-        for place, each in enumerate(node.value):
-            yield from _scalars(each, (*path, str(place)))
-    elif isinstance(node, yaml.ScalarNode):
-        yield path, node
 
 
 class CSharpTree(SourceTree):
@@ -175,8 +155,8 @@ def csharp_pools(text: str) -> list[FilePool]:
         return []
     is_mysql = True if USES_MYSQL.search(text) else False if USES_OTHERS.search(text) else None
     tree = CSharpTree(text, GRAMMAR)
-    found = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
-    return [pool for pool in found if pool] + (_built(tree) if BUILDER in text else [])
+    pools = (string_pool(pieces, f"line {pieces[0][1]}", is_mysql=is_mysql) for pieces in _joined(tree))
+    return [pool for pool in pools if pool] + (_built(tree) if BUILDER in text else [])
 
 
 def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
@@ -204,6 +184,6 @@ def _built(tree: CSharpTree) -> list[FilePool]:
             value = tree.value(right)
             groups.setdefault(tree.function(node), {})[setting] = FileSetting(name, tree.text(right), value, line(node))
     return [
-        _pool(settings, f"line {min(each.line for each in settings.values())}", is_known=True)
+        FilePool(DOTNET, f"line {min(each.line for each in settings.values())}", settings)
         for settings in groups.values()
     ]

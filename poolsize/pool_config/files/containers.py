@@ -16,10 +16,9 @@ from poolsize.pool_config.files.launch import process_counts, split_words
 from poolsize.pool_config.files.nodes import Text, fields_of, items_of, text_at, text_of, texts_in
 from poolsize.pool_config.files.option_file import command_options, server_settings
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import Count, FilePool, FileSetting
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
 
-Found = FilePool | Count
-Read = Callable[[str, str], Sequence[Found]]
+Read = Callable[[str, str], Sequence[PoolOrCount]]
 """The reader of an embedded file: its text and name -> what is in it."""
 SERVERS = re.compile(
     r"(?:\$\{\w{1,100}:?-)?(?:[\w.:-]{1,100}/){0,8}(?:mysql|mariadb|percona)(?:-server)?(?:-galera)?(?:[:@][^/]{0,100})?"
@@ -37,7 +36,7 @@ class Part(NamedTuple):
     name: str
 
 
-def yaml_found(text: str, read: Read) -> list[Found]:
+def yaml_contents(text: str, read: Read) -> list[PoolOrCount]:
     """Return what a YAML file has: pools of Spring Boot, and those and the counts of containers.
 
     Raises BadInput for a text that is not YAML.
@@ -48,13 +47,13 @@ def yaml_found(text: str, read: Read) -> list[Found]:
         if "{{" in text:
             raise BadInput("this is a template, not YAML: check what `helm template` writes") from None
         raise error from None
-    found: list[Found] = list(yaml_pools(documents))
+    contents: list[PoolOrCount] = list(yaml_pools(documents))
     owners = {name: workload for document in documents for name, workload in _owners(document, "")}
     configs = {text_at(document, "metadata", "name") for document in documents if _is_config(fields_of(document))}
     walk = _Walk(read, owners, configs)
     for document in documents:
-        found += walk.of(document, (), Part("", ""))
-    return found
+        contents += walk.of(document, (), Part("", ""))
+    return contents
 
 
 def _is_config(fields: Fields) -> bool:
@@ -85,7 +84,7 @@ class _Walk:
     owners: Mapping[str, str]
     configs: Set[str]
 
-    def of(self, node: yaml.Node, path: tuple[str, ...], part: Part) -> Iterator[Found]:
+    def of(self, node: yaml.Node, path: tuple[str, ...], part: Part) -> Iterator[PoolOrCount]:
         """Yield what is in a node. path: its keys. part: that contains it."""
         fields = fields_of(node)
         if fields:
@@ -111,14 +110,14 @@ class _Walk:
             return Part(path[1], path[1])
         return Part(".".join(path), ".".join(path)) if path and has_values(fields) else part
 
-    def _container(self, fields: Fields, part: Part) -> Iterator[Found]:
+    def _container(self, fields: Fields, part: Part) -> Iterator[PoolOrCount]:
         """Yield the pools and processes of a container: in its variables and its command."""
         words = split_words(_command(fields))
         yield from process_counts(words, part.workload)
         variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
         elsewhere = tuple(self._elsewhere(fields))
-        for found in environment_pools([*variables, *option_entries(words)], part.name, part.workload):
-            yield replace(found, elsewhere=elsewhere) if isinstance(found, FilePool) else found
+        for each in environment_pools([*variables, *option_entries(words)], part.name, part.workload):
+            yield replace(each, elsewhere=elsewhere) if isinstance(each, FilePool) else each
 
     def _elsewhere(self, fields: Fields) -> Iterator[FileSetting]:
         """Yield the statements of a container that name further variables, which are not in this file."""
@@ -130,7 +129,7 @@ class _Walk:
         for text in texts_in(fields.get("env_file")):
             yield FileSetting("env_file", text.text, None, text.line)
 
-    def _embedded(self, name: str, node: yaml.Node, part: Part) -> Iterator[Found]:
+    def _embedded(self, name: str, node: yaml.Node, part: Part) -> Iterator[PoolOrCount]:
         """Yield what an embedded file has, with the lines of the outer file."""
         text = text_of(node)
         if text is None or not (text.is_block or "\n" in text.text):
@@ -138,10 +137,10 @@ class _Walk:
         if not FILE_NAME.fullmatch(name):
             name = "my.cnf" if OPTION_FILE.search(text.text) else ""
         try:
-            found = self.read(text.text, name)
+            contents = self.read(text.text, name)
         except BadInput as error:
             raise BadInput(f"{name}, which begins at line {text.line}: {error}") from None
-        for each in found:
+        for each in contents:
             moved = _moved(each, text)
             owned = replace(moved, workload=moved.workload or part.workload)
             yield replace(owned, place=_within(part.name, name, owned)) if isinstance(owned, FilePool) else owned
@@ -184,17 +183,17 @@ def _server(fields: Fields) -> Iterator[FilePool]:
             yield FilePool(SERVER, f"command of {image}", settings)
 
 
-def _moved(found: Found, text: Text) -> Found:
+def _moved(content: PoolOrCount, text: Text) -> PoolOrCount:
     """Return what an embedded file has with the lines of the outer file."""
 
     def moved(setting: FileSetting) -> FileSetting:
         return replace(setting, line=text.line + setting.line if text.is_block else text.line)
 
-    if isinstance(found, Count):
-        return replace(found, setting=moved(found.setting))
+    if isinstance(content, Count):
+        return replace(content, setting=moved(content.setting))
     return replace(
-        found,
-        settings={name: moved(setting) for name, setting in found.settings.items()},
-        unread=tuple(map(moved, found.unread)),
-        elsewhere=tuple(map(moved, found.elsewhere)),
+        content,
+        settings={name: moved(setting) for name, setting in content.settings.items()},
+        unread=tuple(map(moved, content.unread)),
+        elsewhere=tuple(map(moved, content.elsewhere)),
     )

@@ -12,26 +12,33 @@ NAMES = {
 }  # fmt: skip
 """Settings that name a database, without hyphens, underscores and capitals."""
 DATABASE = re.compile(
-    r"(?P<mysql>mysql|mariadb)|postgres|oracle|sqlserver|mssql|jtds|sqlite|hsqldb|derby|clickhouse|kingbase|"
-    r"cockroach|redshift|snowflake|firebird|informix|sybase|mongo|(?:\b|\.)(?:h2|db2|dm|pgsql|pg)(?:\b|dialect|\.)",
+    r"(?P<mysql>mysql|mariadb|tidb)|postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
+    r"clickhouse|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
+    r"(?:\b|\.)(?:h2|db2|dm|pgsql|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,
 )
+"""The name of a database, also in those of drivers and dialects."""
 URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
 MOST = 300
 """Characters of a setting in which a database is looked for."""
 
 
+def names_mysql(text: str) -> bool | None:
+    """Return whether the first database that a text names is MySQL or MariaDB; None for a text without such a name."""
+    match = DATABASE.search(text)
+    return bool(match["mysql"]) if match else None
+
+
 def is_mysql(entry: Entry) -> bool | None:
     """Return whether a setting tells of MySQL or MariaDB; None where it tells of no database."""
     name = normalized(entry.path[-1])
-    if name not in NAMES and not name.endswith(("url", "dialect", "drivername")):
-        return None
     text = entry.text[:MOST]
     url = URL.search(text)
+    if name not in NAMES and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
+        return None
     if name.endswith("url") and not url:
         return None
-    match = DATABASE.search(text, url.end() if url else 0)
-    return bool(match["mysql"]) if match else None
+    return names_mysql(text[url.end() if url else 0 :])
 
 
 def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:
@@ -41,19 +48,19 @@ def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Se
     """
     for end in range(len(prefix), 0, -1):
         near = tuple(prefix[:end])
-        told = _told([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
-        if told:
-            return not any(told)
+        databases = _databases([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
+        if databases:
+            return not any(databases)
     return None
 
 
 def has_only_others(entries: Iterable[Entry]) -> bool:
     """Return whether settings tell of databases, and none of MySQL."""
-    told = _told(entries)
-    return bool(told) and not any(told)
+    databases = _databases(entries)
+    return bool(databases) and not any(databases)
 
 
-def _told(entries: Iterable[Entry]) -> list[bool]:
+def _databases(entries: Iterable[Entry]) -> list[bool]:
     """Return what the last of each setting tells; without those that tell nothing."""
     last = {entry.path: is_mysql(entry) for entry in entries}
     return [each for each in last.values() if each is not None]

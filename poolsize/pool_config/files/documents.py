@@ -11,6 +11,7 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
+from poolsize.pool_config.files.nodes import documents_of
 from poolsize.pool_config.files.templates import without_templates
 from poolsize.pool_config.pool import FilePool, normalized
 
@@ -28,13 +29,7 @@ CLASS_TAG = re.compile(r"(?:tag:yaml\.org,2002:|!)((?:com|org)\.[\w.]{1,100})")
 def yaml_documents(text: str) -> list[yaml.Node]:
     """Return the documents of a YAML file, with its templates as texts. Raises BadInput for a text that is not YAML."""
     text, original = without_templates(text)
-    try:
-        documents = [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
-    except yaml.MarkedYAMLError as error:  # its text would quote the line, which may hold a password
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise BadInput(f"this is not YAML: line {line}: {error.problem}") from None
-    except yaml.YAMLError as error:
-        raise BadInput(f"this is not YAML: {' '.join(str(error).split())}") from None
+    documents = documents_of(text)
     for node in _scalars(documents):
         node.value = original(node.value)
     return documents
@@ -58,7 +53,7 @@ def _scalars(documents: Sequence[yaml.Node]) -> Iterator[yaml.ScalarNode]:
 
 def yaml_pools(documents: Sequence[yaml.Node]) -> list[FilePool]:
     """Return the pools of a YAML file with one document or several."""
-    return _pools_of_profiles([list(_entries(document, ())) for document in documents])
+    return _pools_of_profiles([list(entries_of(document)) for document in documents])
 
 
 def properties_pools(text: str, file_name: str) -> list[FilePool]:
@@ -129,17 +124,17 @@ def _own_profile(entry: Entry) -> tuple[str, Entry]:
     return "", entry
 
 
-def _entries(node: yaml.Node, path: tuple[str, ...]) -> Iterable[Entry]:
+def entries_of(node: yaml.Node, path: tuple[str, ...] = ()) -> Iterable[Entry]:
     """Yield the values of a document. A merged mapping (<<) comes before what overrides it."""
     if path and (match := CLASS_TAG.fullmatch(node.tag)):
         yield Entry((*path, "type"), match[1], node.start_mark.line + 1)
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             if key.value == "<<":
-                yield from _entries(value, path)
+                yield from entries_of(value, path)
         for key, value in node.value:
             if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                yield from _entries(value, (*path, *parts_of(key.value)))
+                yield from entries_of(value, (*path, *parts_of(key.value)))
     elif isinstance(node, yaml.SequenceNode) and path:
         yield from _items(node, path)
     elif isinstance(node, yaml.ScalarNode) and path:
@@ -150,6 +145,6 @@ def _items(node: yaml.SequenceNode, path: tuple[str, ...]) -> Iterable[Entry]:
     """Yield the values of a list: of its mappings each, of its scalars all as a single text."""
     if all(isinstance(each, yaml.MappingNode) for each in node.value):
         for place, each in enumerate(node.value):
-            yield from _entries(each, (*path[:-1], f"{path[-1]}[{place}]"))
+            yield from entries_of(each, (*path[:-1], f"{path[-1]}[{place}]"))
     elif all(isinstance(each, yaml.ScalarNode) for each in node.value):
         yield Entry(path, ", ".join(each.value for each in node.value), node.start_mark.line + 1)

@@ -4,13 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from poolsize.pool_config.files.databases import has_only_others
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
 from poolsize.pool_config.files.places import SEGMENTS
-from poolsize.pool_config.files.urls import dotenv_pools
+from poolsize.pool_config.files.urls import url_pools
 from poolsize.pool_config.files.values import plain
-from poolsize.pool_config.pool import Count, FilePool, FileSetting
+from poolsize.pool_config.pool import FileSetting, PoolOrCount
 
 PREFIXES = (
     ("spring", "datasource"), ("spring", "r2dbc", "pool"), ("spring", "r2dbc"), ("spring", "jpa"),
@@ -22,31 +23,26 @@ NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OF_JAVA = {"JAVA_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTIONS", "CATALINA_OPTS"}
-OTHER_DATABASE = re.compile(
-    r"(?:jdbc|r2dbc(?:s|:pool)?):(?:postgresql|oracle|sqlserver|mssql|h2|hsqldb|sqlite|db2|derby|jtds|clickhouse)\b",
-    re.IGNORECASE,
-)
-OTHER_DRIVER = re.compile(r"(?:org\.postgresql|oracle|com\.microsoft|org\.h2|org\.hsqldb|org\.sqlite)\.")
 
 
-def environment_pools(variables: Sequence[Entry], place: str = "", workload: str = "") -> list[FilePool | Count]:
+def environment_pools(variables: Sequence[Entry], place: str = "", workload: str = "") -> list[PoolOrCount]:
     """Return the pools and process counts in the environment of a process. Each variable's path is its name.
 
     Further settings may stand in the files of the application. place: where the variables are, for people. workload: as
-    in Count. An environment with another database's URL or driver has no pools.
+    in Count. An environment with the URL or the driver of other databases only has no pools.
     """
-    found: list[FilePool | Count] = [
+    contents: list[PoolOrCount] = [
         *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload)
     ]
-    if any(OTHER_DATABASE.match(each.text) or OTHER_DRIVER.match(each.text) for each in variables):
-        return found
+    if has_only_others(variables):
+        return contents
     originals = [(entry, each) for each in variables for entry in _as_keys(each)]
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
         where = f"{pool.place}, {place}" if place else pool.place
-        found.append(replace(pool, place=where, settings=settings, complete=False, workload=workload))
-    return found
+        contents.append(replace(pool, place=where, settings=settings, complete=False, workload=workload))
+    return contents
 
 
 def option_entries(words: Iterable[tuple[str, int]]) -> Iterator[Entry]:
@@ -87,9 +83,10 @@ def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> F
     return replace(setting, name=variable.path[0], text=variable.text)
 
 
-def env_file_pools(text: str) -> list[FilePool | Count]:
+def env_file_pools(text: str) -> list[PoolOrCount]:
     """Return the pools and process counts of a file with lines NAME=VALUE, such as .env."""
-    return [*environment_pools(list(assignments(text))), *dotenv_pools(text)]
+    variables = list(assignments(text))
+    return [*environment_pools(variables), *url_pools(variables)]
 
 
 def assignments(text: str) -> Iterator[Entry]:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
+from poolsize.pool_config.files.databases import DATABASE, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
 from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
@@ -38,11 +39,6 @@ FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 """A tag of a field, which libraries for the environment read."""
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
-MYSQL = re.compile("mysql|mariadb|tidb", re.IGNORECASE)
-OTHER_DATABASE = re.compile(
-    r"postgres|pgx|/pq\b|sqlite|sqlserver|mssql|oracle|godror|clickhouse|snowflake|duckdb|firebird|spanner|^pq$",
-    re.IGNORECASE,
-)
 
 
 class GoTree(SourceTree):
@@ -85,11 +81,6 @@ class GoTree(SourceTree):
             self._fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
         elif flag and flag["sets"] and len(arguments) > 3:
             self._fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
-
-    def arguments(self, call: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        arguments = call.child_by_field_name("arguments")
-        return children(arguments) if arguments else []
 
     def method(self, call: Node) -> tuple[Node | None, str]:
         """Return what a method is called on, and its name; None and the name for a function."""
@@ -144,7 +135,7 @@ class GoTree(SourceTree):
         operand, name = self.method(call)
         package = self.text(operand)
         if is_driver(package):
-            return bool(MYSQL.fullmatch(package))
+            return names_mysql(package)
         if name not in OPENING:
             return self.database(operand, depth + 1)  # as in gormDB.DB()
         drivers = (self._driver(argument, depth + 1) for argument in self.arguments(call))
@@ -152,14 +143,12 @@ class GoTree(SourceTree):
 
     def _driver(self, argument: Node, depth: int) -> bool | None:
         name = self.value(argument)
-        if not isinstance(name, str):
-            return self.database(argument, depth)
-        return bool(MYSQL.search(name)) if MYSQL.search(name) or OTHER_DATABASE.search(name) else None
+        return names_mysql(name) if isinstance(name, str) else self.database(argument, depth)
 
 
 def is_driver(package: str) -> bool:
     """Return whether a package is a driver, as in postgres.Open(dsn)."""
-    return bool(MYSQL.fullmatch(package) or OTHER_DATABASE.fullmatch(package))
+    return DATABASE.fullmatch(package) is not None
 
 
 def go_pools(text: str) -> list[FilePool]:
@@ -169,16 +158,12 @@ def go_pools(text: str) -> list[FilePool]:
     of another pool; of two in one function, the larger counts: in the branches of an `if`, SQLite has the smaller one.
     """
     tree = GoTree(text)
-    imports = " ".join(tree.text(node) for node in tree.nodes("import_spec"))
+    imported = {names_mysql(tree.text(node)) for node in tree.nodes("import_spec")}
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
     opening = [call for call, package, name in calls if name in OPENING and not is_driver(tree.text(package))]
     opened = [(call, tree.database(call)) for call in opening]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
-    if (
-        not of_mysql
-        and not MYSQL.search(imports)
-        and (OTHER_DATABASE.search(imports) or False in dict(opened).values())
-    ):
+    if not of_mysql and True not in imported and False in {*imported, *dict(opened).values()}:
         return []
     pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
     if not pools:

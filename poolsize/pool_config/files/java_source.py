@@ -9,7 +9,7 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.databases import has_only_others, is_mysql
 from poolsize.pool_config.files.entries import Entry
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, line
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1
@@ -74,11 +74,6 @@ class JavaTree(SourceTree):
             if match := VALUE.search(self.text(node)):
                 self._injected[self.text(named.child_by_field_name("name"))] = value_of(match[1])
 
-    def arguments(self, call: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        arguments = call.child_by_field_name("arguments")
-        return children(arguments) if arguments else []
-
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, or a call with a default or a unit of time."""
         if node.type == "string_literal":
@@ -111,20 +106,20 @@ def java_pools(text: str) -> list[FilePool]:
     tree = JavaTree(text)
     is_dbcp1 = "org.apache.commons.dbcp." in text
     objects: dict[tuple[int, str], _Object] = {}
-    found: list[_Object] = []
+    created: list[_Object] = []
     for node in sorted(tree.nodes("method_invocation") + tree.nodes("object_creation_expression"), key=_start):
         if node.type == "object_creation_expression":
             kind, name = tree.text(node.child_by_field_name("type")), tree.variable(node)
             library = CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
             if library and name:
                 library = DBCP1 if library is DBCP2 and is_dbcp1 else library
-                found.append(_Object(library, name, node))
-                objects[tree.function(node), name] = found[-1]
+                created.append(_Object(library, name, node))
+                objects[tree.function(node), name] = created[-1]
         elif target := node.child_by_field_name("object"):
             place = (tree.function(node), tree.text(target).removeprefix("this."))
             if place in objects:
                 objects[place].calls.append(node)
-    pools = (_pool(tree, each) for each in found)
+    pools = (_pool(tree, each) for each in created)
     return [pool for pool in pools if pool]
 
 
@@ -134,8 +129,8 @@ def _start(node: Node) -> int:
 
 def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
-    settings, told = _set(tree, created.library, created.calls)
-    if has_only_others(told) or not (settings or any(map(is_mysql, told))):
+    settings, others = _set(tree, created.library, created.calls)
+    if has_only_others(others) or not (settings or any(map(is_mysql, others))):
         return None
     place = f"{created.name}, line {line(created.node)}"
     return FilePool(created.library, place, settings, complete=not tree.arguments(created.node))
@@ -144,7 +139,7 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
 def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str, FileSetting], list[Entry]]:
     """Return the settings that the setters of an object set, and what they tell of the database."""
     settings: dict[str, FileSetting] = {}
-    told = []
+    others = []
     for call in calls:
         name, arguments = tree.text(call.child_by_field_name("name")), tree.arguments(call)
         if not name.startswith("set") or len(arguments) != 1:
@@ -154,5 +149,5 @@ def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str,
             settings[setting] = FileSetting(name, text, tree.value(arguments[0]), line(call))
         else:
             value = tree.value(arguments[0])
-            told.append(Entry((name[3:],), value if isinstance(value, str) else "", line(call)))
-    return settings, told
+            others.append(Entry((name[3:],), value if isinstance(value, str) else "", line(call)))
+    return settings, others

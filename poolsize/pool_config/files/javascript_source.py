@@ -6,14 +6,9 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
-from poolsize.pool_config.files.javascript_tree import (
-    TSX,
-    TYPESCRIPT,
-    JavascriptTree,
-    Pair,
-    modules_of,
-)
+from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import Grammar, line
+from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
@@ -44,7 +39,6 @@ OWN_OBJECT = {
     },
 }
 """Library whose pool has an object of its own -> what may be in the object besides the settings."""
-URL_OPTION = re.compile(r"[?&](\w{1,40})=(\w{0,20})(?=[&#]|$)")
 ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
 """Keys of an object whose values are the same settings for different environments."""
 
@@ -117,12 +111,7 @@ def _of_url(tree: JavascriptTree, library: Library, place: str, node: Node) -> F
     target = tree.resolved(node)
     is_text = target is not None and target.type in {"string", "template_string"}
     url = tree.text(target)[1:-1] if is_text else "${"
-    settings = {}
-    for name, value in URL_OPTION.findall(url):
-        if library.setting(name) and target is not None:
-            number = int(value) if value.isdecimal() else {"true": True, "false": False}.get(value)
-            text = value if number is not None else "in the URL"
-            settings[name] = FileSetting(name, text, number, line(target))
+    settings = url_settings(url, library, line(target)) if target is not None else {}
     return FilePool(library, place, settings, complete="${" not in url)
 
 

@@ -65,11 +65,6 @@ class JavascriptTree(SourceTree):
             self.text(node.child_by_field_name("name")): node for node in self.nodes("function_declaration")
         }
 
-    def arguments(self, call: Node) -> list[Node]:
-        """Return the arguments of a call."""
-        arguments = call.child_by_field_name("arguments")
-        return children(arguments) if arguments and arguments.type == "arguments" else []
-
     def key(self, node: Node | None) -> str:
         """Return the key of an object without quotes, or the last part of a dotted name."""
         if node is not None and node.type == "member_expression":

@@ -1,12 +1,12 @@
 """The keys and values of a file -> the pools that they configure."""
 
-import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from poolsize.pool_config.files.databases import has_only_others, is_other_database
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
+from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import HIBERNATE_POOL, R2DBC
@@ -19,8 +19,6 @@ DEEPEST = 20
 """Keys in each other; configurations have fewer."""
 SMALL = 10
 """Connections of a pool that requests soon use up if each keeps its connection."""
-URL_OPTION = re.compile(r"[?&](initialSize|maxSize|maxIdleTime|maxLifeTime|maxAcquireTime)=(\w{1,20})")
-"""Settings of R2DBC's pool in its URL."""
 
 
 @dataclass(frozen=True)
@@ -92,9 +90,7 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
         elif _is_ignored(library, prefix, entry, relaxed=relaxed):
             unread.append(found)
         elif library is R2DBC and normalized(entry.path[-1]) == "url":
-            for match in URL_OPTION.finditer(entry.text):
-                value = value_of(match[2], durations=True)
-                settings.setdefault(match[1], FileSetting(match[1], match[2], value, entry.line))
+            settings = url_settings(entry.text, library, entry.line, durations=True) | settings
     return FilePool(library, ".".join(prefix), settings, tuple(unread))
 
 

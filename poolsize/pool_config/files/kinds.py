@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
-from poolsize.pool_config.files.containers import Found, yaml_found
+from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
 from poolsize.pool_config.files.environment import env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
@@ -23,8 +23,9 @@ from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale
 from poolsize.pool_config.files.status_text import status_pools
 from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.xml_file import xml_pools
+from poolsize.pool_config.pool import PoolOrCount
 
-Reader = Callable[[str], Sequence[Found]]
+Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
 
 GENERATED = (".min.js", "-lock.yaml")
@@ -94,12 +95,12 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     of_ending: dict[str, Reader] = {
         **ENDINGS,
         ".properties": partial(properties_pools, file_name=file_name),
-        **dict.fromkeys((".yml", ".yaml"), partial(yaml_found, read=found_in)),
+        **dict.fromkeys((".yml", ".yaml"), partial(yaml_contents, read=pools_and_counts)),
     }
     return next(iter([*of_text, *of_name]), of_ending.get(ending))
 
 
-def found_in(text: str, file_name: str) -> Sequence[Found]:
+def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
     """Return what a file, or a file embedded in another, has; nothing for an unknown kind. Raises BadInput."""
     read = reader(file_name, text)
     return read(text) if read else []

@@ -5,6 +5,8 @@ from typing import NamedTuple, TypeAlias
 
 import yaml
 
+from poolsize.errors import BadInput
+
 
 class Text(NamedTuple):
     """A scalar: its text and its line, from 1. is_block: whether its lines are lines of the file, from the next on."""
@@ -15,6 +17,20 @@ class Text(NamedTuple):
 
 
 Node: TypeAlias = yaml.Node | None
+
+
+def documents_of(text: str, kind: str = "YAML") -> list[yaml.Node]:
+    """Return the documents of YAML, or of JSON. kind: for people. Raises BadInput for a text that is not of this kind.
+
+    The error does not quote the text, which may hold a password.
+    """
+    try:
+        return [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise BadInput(f"this is not {kind}: line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise BadInput(f"this is not {kind}: {' '.join(str(error).split())}") from None
 
 
 def fields_of(node: Node) -> dict[str, yaml.Node]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
+from poolsize.pool_config.files.databases import names_mysql
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import HYPERF, PHP
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(r"ATTR_PERSISTENT|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")
 """Only a file with such a text may have pools; the lexer is slow."""
-MYSQL = ("mysql", "maria")
-"""Parts of the names of drivers."""
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
 OPENING, CLOSING = {"[", "(", "array("}, {"]", ")"}
@@ -49,7 +48,7 @@ def php_pools(text: str) -> list[FilePool]:
     tokens = list(_tokens(text))
     pools = []
     for array in _arrays(tokens):
-        is_mysql = any(name in array.driver for name in MYSQL)
+        is_mysql = names_mysql(array.driver)
         if array.driver and not is_mysql:
             continue
         if array.key == "pool" and is_mysql and array.values:
@@ -105,7 +104,7 @@ def _value(tokens: list[str]) -> Value:
 def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
     """Return the arrays and calls of a file, in their order."""
     around = [Array("", None)]
-    found = list(around)
+    arrays = list(around)
     before = ""
     for word, line in tokens:
         top = around[-1]
@@ -122,9 +121,9 @@ def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
             _note(around, word)
             if word in OPENING:
                 around.append(Array(top.pending, top))
-                found.append(around[-1])
+                arrays.append(around[-1])
         before = word
-    return found
+    return arrays
 
 
 def _note(around: list[Array], token: str) -> None:

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from poolsize.pool_config.files.databases import names_mysql
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
 from poolsize.pool_config.libraries.python import DJANGO, DJANGO_POOL
 from poolsize.pool_config.pool import FilePool
@@ -12,8 +13,6 @@ OF_URL = {"conn_max_age": "CONN_MAX_AGE", "conn_health_checks": "CONN_HEALTH_CHE
 """Keywords of dj-database-url -> settings of Django."""
 CONNECTS = {"NAME", "USER", "HOST"}
 """Settings beside ENGINE that show a database of Django."""
-MYSQL = ("mysql", "mariadb", "tidb")
-"""Parts of the names of engines."""
 POOL_OPTIONS, POOL_ENGINES = "POOL_OPTIONS", "dj_db_conn_pool"
 ASGI = "ASGI_APPLICATION"
 """A setting of Django beside the databases, which shows that ASGI serves the application."""
@@ -60,6 +59,6 @@ def _is_mysql(values: Values, engine: ast.expr) -> bool | None:
     text = values.text(engine)
     if isinstance(engine, ast.Call) and values.of_database_url(engine) is not None:
         return values.is_mysql(engine)
-    if any(part in text for part in MYSQL):
+    if names_mysql(text):
         return True
     return None if UNKNOWN in text else False

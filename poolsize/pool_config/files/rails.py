@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 import yaml
 
-from poolsize.errors import BadInput
+from poolsize.pool_config.files.nodes import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import RAILS, RAILS_8_1
@@ -48,40 +48,30 @@ def rails_pools(text: str) -> list[FilePool]:
     """Return the pools of MySQL in a database.yml; environments are its profiles. Raises BadInput for no YAML."""
     tags: list[str] = []
     variables: dict[str, str] = {}
-    try:
-        root = yaml.compose(ERB.sub(lambda match: _marked(match, tags, variables), text), yaml.SafeLoader)
-    except yaml.YAMLError as error:  # its text would quote the line, which may hold a password
-        mark = getattr(error, "problem_mark", None)
-        raise BadInput(f"this is not YAML: line {mark.line + 1 if mark else 1}") from None
-    if not isinstance(root, yaml.MappingNode):
-        return []
-    environments = [node for _, node in root.value if isinstance(node, yaml.MappingNode)]
-    databases = [inner for node in environments for _, inner in node.value if isinstance(inner, yaml.MappingNode)]
-    merged = {id(each) for node in (*environments, *databases) for each in _merged(node)}
-    pools = []
-    for key, node in root.value:
-        if isinstance(node, yaml.MappingNode) and (id(node) not in merged or key.value in USUAL):
-            pools += _of_environment(str(key.value), _Tagged(node, tags))
-    return pools
+    documents = documents_of(ERB.sub(lambda match: _marked(match, tags, variables), text))
+    environments = _mappings(documents[0]) if documents else {}
+    databases = [inner for node in environments.values() for inner in _mappings(node).values()]
+    merged = {id(each) for node in (*environments.values(), *databases) for each in _merged(node)}
+    return [
+        pool
+        for name, node in environments.items()
+        if id(node) not in merged or name in USUAL
+        for pool in _of_environment(name, node, tags)
+    ]
 
 
-class _Tagged:
-    """A mapping with its merged ones. values: name -> its text, with the tags of Ruby, and its line."""
+def _mappings(node: yaml.Node) -> dict[str, yaml.MappingNode]:
+    """Return the mappings in a mapping, also in those that it merges (<<)."""
+    return {name: each for name, each in fields_of(node).items() if isinstance(each, yaml.MappingNode)}
 
-    def __init__(self, node: yaml.MappingNode, tags: list[str]) -> None:
-        self.values: dict[str, tuple[str, int]] = {}
-        self.mappings: dict[str, _Tagged] = {}
-        for inner in _merged(node):
-            if isinstance(inner, yaml.MappingNode) and inner is not node:
-                other = _Tagged(inner, tags)
-                self.values |= other.values
-                self.mappings |= other.mappings
-        for key, value in node.value:
-            if isinstance(value, yaml.ScalarNode):
-                text = MARK.sub(lambda match: f"<%={tags[int(match[1])]}%>", value.value)
-                self.values[str(key.value)] = (text, value.start_mark.line + 1)
-            elif isinstance(value, yaml.MappingNode) and key.value != "<<":
-                self.mappings[str(key.value)] = _Tagged(value, tags)
+
+def _values(node: yaml.Node, tags: list[str]) -> dict[str, tuple[str, int]]:
+    """Return the values of a mapping, also of those that it merges: name -> text, with the tags of Ruby, and line."""
+    texts = {name: text for name, each in fields_of(node).items() if (text := text_of(each))}
+    return {
+        name: (MARK.sub(lambda match: f"<%={tags[int(match[1])]}%>", text.text), text.line)
+        for name, text in texts.items()
+    }
 
 
 def _marked(match: re.Match[str], tags: list[str], variables: dict[str, str]) -> str:
@@ -103,13 +93,14 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
             yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
 
 
-def _of_environment(name: str, mapping: _Tagged) -> list[FilePool]:
+def _of_environment(name: str, node: yaml.MappingNode, tags: list[str]) -> list[FilePool]:
     """Return the pools of an environment: of its only database, or of each."""
-    databases = {"primary": mapping} if _database(mapping.values) else mapping.mappings
+    databases = {"primary": node} if _database(_values(node, tags)) else _mappings(node)
+    values = {database: _values(each, tags) for database, each in databases.items()}
     return [
-        _pool(f"{database}, profile {name}", of_database.values)
-        for database, of_database in databases.items()
-        if _database(of_database.values).startswith(MYSQL)
+        _pool(f"{database}, profile {name}", each)
+        for database, each in values.items()
+        if _database(each).startswith(MYSQL)
     ]
 
 

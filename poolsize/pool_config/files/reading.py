@@ -10,10 +10,9 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.containers import Found
-from poolsize.pool_config.files.kinds import KINDS, found_in, is_likely, may_have_pools, reader
+from poolsize.pool_config.files.kinds import KINDS, is_likely, may_have_pools, pools_and_counts, reader
 from poolsize.pool_config.libraries import LIBRARIES
-from poolsize.pool_config.pool import Count, FilePool, FileSetting
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
 
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD = 100, 20
@@ -27,7 +26,7 @@ LEFT_OUT = {
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
 
-_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...]]
+_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool]
 """The fields of a FilePool, its library by its title."""
 
 
@@ -103,7 +102,9 @@ def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
     if not (is_named or may_have_pools(raw, path.name)):
         raise NoPools(_without_pools(path))
     number, pools, counts = parsed(
-        lambda: _first(found_in(_text(raw), path.name)), tuple[int, tuple[_Pool, ...], tuple[Count, ...]], str(path)
+        lambda: _first(pools_and_counts(_text(raw), path.name)),
+        tuple[int, tuple[_Pool, ...], tuple[Count, ...]],
+        str(path),
     )
     if not pools and not counts:
         raise NoPools(_without_pools(path))
@@ -118,10 +119,10 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _first(found: Sequence[Found]) -> tuple[int, list[Any], list[Any]]:
+def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any]]:
     """Return the number of pools, and the first pools and counts as values of JSON, with texts short enough to show."""
-    pools = [each for each in found if isinstance(each, FilePool)]
-    counts = [replace(each, workload=_short(each.workload)) for each in found if isinstance(each, Count)]
+    pools = [each for each in contents if isinstance(each, FilePool)]
+    counts = [replace(each, workload=_short(each.workload)) for each in contents if isinstance(each, Count)]
     first = []
     for pool in pools[:MOST_POOLS]:
         title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
@@ -132,7 +133,9 @@ def _first(found: Sequence[Found]) -> tuple[int, list[Any], list[Any]]:
             )
         unread, elsewhere = list(map(_cut, pool.unread)), list(map(_cut, pool.elsewhere[:MOST_UNREAD]))
         workload = _short(pool.workload)
-        first.append((title, _short(pool.place), settings, unread, pool.complete, workload, elsewhere))
+        first.append(
+            (title, _short(pool.place), settings, unread, pool.complete, workload, elsewhere, pool.database_known)
+        )
     return len(pools), first, [{**asdict(each), "setting": _cut(each.setting)} for each in counts[:MOST_POOLS]]
 
 

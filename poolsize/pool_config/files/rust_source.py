@@ -10,16 +10,7 @@ from tree_sitter import Language, Node
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.libraries.rust import (
-    DEADPOOL,
-    MYSQL_ASYNC,
-    R2D2,
-    ROCKET,
-    ROCKET_SYNC,
-    SEAORM,
-    SEAORM_UNKNOWN,
-    SQLX,
-)
+from poolsize.pool_config.libraries.rust import DEADPOOL, MYSQL_ASYNC, R2D2, ROCKET, ROCKET_SYNC, SEAORM, SQLX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 GRAMMAR = Grammar(
@@ -56,7 +47,7 @@ class RustTree(SourceTree):
             return integer(self.string(node) or "")
         if node.type != "call_expression":
             return 0 if self.text(node) == "None" else self.value_of_name(self.text(node), node, depth)
-        first = next(iter(arguments(node)), None)
+        first = next(iter(self.arguments(node)), None)
         name = self.method(node)
         if name in UNITS or name == "Some":
             value = self.value(first, depth)
@@ -77,12 +68,6 @@ class RustTree(SourceTree):
         function = _function(call)
         is_method = function is not None and function.type == "field_expression"
         return function.child_by_field_name("value") if function and is_method else None
-
-
-def arguments(call: Node) -> list[Node]:
-    """Return the arguments of a call."""
-    listed = call.child_by_field_name("arguments")
-    return children(listed) if listed else []
 
 
 def rust_pools(text: str) -> list[FilePool]:
@@ -109,7 +94,8 @@ def rust_pools(text: str) -> list[FilePool]:
         if receiver and receiver.type == "identifier" and (tree.function(call), tree.text(receiver)) in of_name:
             settings = of_name[tree.function(call), tree.text(receiver)]
             settings |= _settings(tree, SEAORM, [call, *_chain(call)[0]])
-    return [FilePool(library, f"line {line(node)}", settings) for library, node, settings in pools]
+    is_mysql = "mysql" in text.lower()
+    return [FilePool(library, f"line {line(node)}", each, database_known=is_mysql) for library, node, each in pools]
 
 
 def _library(tree: RustTree, node: Node, text: str) -> Library | None:
@@ -128,8 +114,7 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
         case "MySqlPool" | "Pool", "connect" | "connect_lazy" | "connect_with":
             library = SQLX if "MySql" in kind else None
         case "ConnectOptions", "new":
-            others = re.search(r"postgres|sqlite", text, re.IGNORECASE)
-            library = SEAORM if is_mysql else None if others else SEAORM_UNKNOWN
+            library = None if not is_mysql and re.search(r"postgres|sqlite", text, re.IGNORECASE) else SEAORM
         case "PoolConstraints", "new":
             library = MYSQL_ASYNC if is_mysql else None
         case "PoolConfig", "new":
@@ -143,7 +128,7 @@ def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[s
     """Yield the settings among the arguments of a call, or among the fields of a struct."""
     names = {MYSQL_ASYNC.title: ("min", "max"), DEADPOOL.title: ("max_size",)}.get(library.title, ())
     if node.type == "call_expression" and tree.method(node) == "new":
-        for name, argument in zip(names, arguments(node), strict=False):
+        for name, argument in zip(names, tree.arguments(node), strict=False):
             yield name, _setting(tree, name, argument)
     body = node.child_by_field_name("body") if node.type == "struct_expression" else None
     for each in children(body) if body else ():
@@ -171,8 +156,8 @@ def _settings(tree: RustTree, library: Library, calls: list[Node]) -> dict[str, 
     for call in calls:
         name = tree.method(call)
         setting = library.setting(name) or library.setting(ALIASES.get(name, name))
-        if setting and arguments(call):
-            settings[setting] = _setting(tree, name, arguments(call)[0])
+        if setting and tree.arguments(call):
+            settings[setting] = _setting(tree, name, tree.arguments(call)[0])
     return settings
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from poolsize.pool_config.files.values import templated_value, value_of
+from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import PHP_FPM
 from poolsize.pool_config.libraries.proxies import MAXSCALE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
@@ -19,11 +19,7 @@ def fpm_pools(text: str) -> list[FilePool]:
     if "pm.max_children" not in text:
         return []
     sections = _sections(text, comments=";#")
-    return [
-        _pool(PHP_FPM, name, values, templated_value)
-        for name, values in sections.items()
-        if "pm.max_children" in values
-    ]
+    return [_pool(PHP_FPM, name, values, value_of) for name, values in sections.items() if "pm.max_children" in values]
 
 
 def is_maxscale(text: str, _: str) -> bool:

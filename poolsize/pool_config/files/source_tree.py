@@ -84,6 +84,11 @@ class SourceTree:
         """Return the nodes of one of the `types`, in the order of the file."""
         return self._by_type.get(kind, [])
 
+    def arguments(self, call: Node) -> list[Node]:
+        """Return the arguments of a call."""
+        arguments = call.child_by_field_name("arguments")
+        return children(arguments) if arguments and "argument" in arguments.type else []
+
     def refuse_damage(self, language: str, names: str) -> None:
         """Raise BadInput for a file with damage that has one of some names: a pool may be in the damaged part.
 

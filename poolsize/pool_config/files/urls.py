@@ -1,40 +1,43 @@
-"""The URL of a database -> the settings of a pool in its query. The URL itself, which may hold a password, is not kept.
+"""The URL of a database -> the settings of a pool in its query; and Prisma's schema, which holds such a URL.
 
-Prisma's schema and files of environment variables (.env), which hold such URLs.
+The URL itself, which may hold a password, is not kept.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import PRISMA, RAILS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
-ASSIGNMENT = re.compile(r"\s{0,20}(?:export\s{1,9})?(?P<name>[A-Za-z_]\w{0,99})\s{0,20}=\s{0,20}(?P<value>.{0,2000})")
+ASSIGNMENT = re.compile(r"\s{0,20}(?P<name>[A-Za-z_]\w{0,99})\s{0,20}=\s{0,20}(?P<value>.{0,2000})")
+IN_URL = "in the URL"
+"""In place of a text that is neither a number nor true or false: it may be part of a password."""
 SCHEMES = {"mysql": PRISMA, "mysql2": RAILS, "trilogy": RAILS}
 """Scheme of a URL of MySQL -> the library whose settings its query has."""
 
 
-def url_settings(url: str, library: Library, line: int) -> dict[str, FileSetting]:
-    """Return the settings of a library in the query of a URL."""
+def url_settings(url: str, library: Library, line: int, *, durations: bool = False) -> dict[str, FileSetting]:
+    """Return the settings of a library in the query of a URL. durations: as in value_of."""
     settings = {}
     for pair in url.partition("?")[2].partition("#")[0].split("&"):
         name, _, text = pair.partition("=")
         if setting := library.setting(name):
-            settings[setting] = FileSetting(name, text, value_of(text), line)
+            value = value_of(text, durations=durations)
+            is_number = isinstance(value, int | float)  # or true and false
+            settings[setting] = FileSetting(name, text if is_number else IN_URL, value if is_number else None, line)
     return settings
 
 
-def dotenv_pools(text: str) -> list[FilePool]:
-    """Return the pools of a file with environment variables: a URL of MySQL with settings of Prisma or Rails."""
+def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
+    """Return the pools of environment variables: of each URL of MySQL with settings of Prisma or Rails."""
     pools = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if match := ASSIGNMENT.match(line):
-            url = match["value"].strip().strip("\"'")
-            library = SCHEMES.get(url.partition("://")[0])
-            settings = url_settings(url, library, number) if library else {}
-            if library and settings:
-                pools.append(FilePool(library, match["name"], settings))
+    for variable in variables:
+        library = SCHEMES.get(variable.text.partition("://")[0])
+        settings = url_settings(variable.text, library, variable.line) if library else {}
+        if library and settings:
+            pools.append(FilePool(library, variable.path[0], settings))
     return pools
 
 

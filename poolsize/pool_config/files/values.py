@@ -11,18 +11,20 @@ PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
 REFERENCE = re.compile(r"\$(?:\{\w{1,120}(?::?-(?P<default>[^{}$]{0,200}))?\}|\(\w{1,120}\)|\w{1,120})")
 """Of Compose and shells, ${NAME:-default} and $NAME, and of Kubernetes, $(NAME)."""
 TEMPLATE = re.compile(r"\{\{-?(?P<words>[^{}]*?)-?\}\}")
-"""Of Helm: {{ .Values.name | default 10 }}, {{ default 10 .Values.name }}."""
-TEMPLATE_DEFAULT = re.compile(r"\bdefault\s+(?P<quote>[\"']?)(?P<default>[\w.]{1,40})(?P=quote)(?=\s|\||\)|$)")
+"""Of Helm, Jinja and Go: {{ .Values.name | default 10 }}, {{ name | default(10) }}, {{ getenv "NAME" "10" }}."""
+TEMPLATE_DEFAULT = re.compile(
+    r"\b(?:default[\s(]|[gG]etenv\s\"\w{1,100}\")\s{0,9}(?P<quote>[\"']?)(?P<default>[\w.]{1,40})(?P=quote)(?=[\s|),]|$)"
+)
 MAVEN = re.compile(r"@[\w.-]{1,100}@")
 """Of Maven's resource filtering and of Gradle's expansion: @name@."""
+UNKNOWN = re.compile(rf"\{{|\$[\w(]|<[%\w]|__\w|%\w{{1,100}}%|{MAVEN.pattern}")
+"""A part that something else fills in before the library reads the text."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""
 DURATION = re.compile(r"(?P<number>\d{1,12})\s?(?P<unit>[a-z]{1,12})", re.IGNORECASE)
 ISO_DURATION = re.compile(
     r"P(?:(?P<d>\d{1,6})D)?(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<m>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?", re.IGNORECASE
 )
-IN_TEMPLATE = re.compile(r"\{\{.{0,200}[\"'( ](?P<default>\d{1,9})[\"') ]{0,9}\}\}")
-"""Of Go templates and Jinja: {{ getenv "SIZE" "48" }} and {{ size | default(48) }}."""
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 WORDS = {"milliseconds": "ms", "seconds": "s", "sec": "s", "minutes": "m", "min": "m", "hours": "h", "days": "d"}
 """Longer names of the units; each also without its last s."""
@@ -36,11 +38,11 @@ def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Va
     """
     text = text.strip()
     if len(text) > LONGEST:
-        return None if "${" in text or "{{" in text else text
+        return None if UNKNOWN.search(text) else text
     if match := PLACEHOLDER.fullmatch(text) or TEMPLATE.fullmatch(text):
         default = match["default"] if "default" in match.groupdict() else _default(match["words"])
         return value_of(default, durations=durations, seconds=seconds) if default else None
-    if "${" in text or "{{" in text or MAVEN.search(text):
+    if UNKNOWN.search(text):
         return None
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
@@ -48,13 +50,6 @@ def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Va
         number = float(text) if match[1] else int(text)
         return number * 1000 if seconds else number
     return _milliseconds(text) if durations else text
-
-
-def templated_value(text: str) -> Value:
-    """Return the value of a text in a template: the default of a placeholder of any kind; None for one without."""
-    if match := IN_TEMPLATE.fullmatch(text.strip()):
-        return int(match["default"])
-    return None if not text or re.search(r"[{}$#%@<]|__", text) else value_of(text)
 
 
 def plain(text: str) -> str:

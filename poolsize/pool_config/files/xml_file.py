@@ -111,16 +111,9 @@ def _pool_of(element: Element) -> FilePool | None:
         library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
     if library is None or has_only_others(entries):
         return None
-    place = next(
-        (element.attributes[key] for key in ("name", "id", "pool-name", "jndi-name") if key in element.attributes), ""
-    )
+    place = next((element.attributes[key] for key in PLACES if key in element.attributes), "")
     pool = pool_of(library, entries)
     return replace(pool, place=f"{element.name} {place}".strip(), complete="parent" not in element.attributes)
-
-
-def _has_source(entries: list[Entry]) -> bool:
-    """Return whether an element without settings of a pool is a data source: it has a URL or a driver."""
-    return any(normalized(entry.path[-1]).endswith(("url", "driverclassname", "driverclass")) for entry in entries)
 
 
 def _of_tomcat(element: Element) -> Library:

@@ -1,19 +1,15 @@
 """The pools of .NET: their settings, defaults and limits, and what is wrong with a pool of each."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _mysql(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    if pool.value("Pooling") is False:
-        yield findings.PoolingOff()
-
-
-def _unknown(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    yield findings.DatabaseUnknown()
+def _mysql(pool: FilePool, _: int) -> Iterator[Worded]:
+    if pool.is_off:
+        yield of_other_languages.PoolingOff()
 
 
 DOTNET = Library(
@@ -28,6 +24,5 @@ DOTNET = Library(
         "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
     },
     sizes=("MaximumPoolSize",),
+    switch="Pooling",
 )  # fmt: skip
-DOTNET_UNPOOLED = replace(DOTNET, title=f"{DOTNET.title}, without a pool", sizes=())
-DOTNET_UNKNOWN = replace(DOTNET, title=".NET with an unknown database", find=_unknown, sizes=())

@@ -3,40 +3,35 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _rails(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _rails(pool: FilePool, _: int) -> Iterator[Worded]:
     (size,) = pool.library.sizes
     if (most := pool.number(size)) < 0:
-        yield findings.Unlimited(size, is_default=False, value=most)
-    yield findings.ThreadsOfProcess()
+        yield of_pools.Unlimited(size, is_default=False, value=most)
 
 
-def _prisma(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    if not pool.has("connection_limit"):
-        yield findings.OfCpus(
-            "connection_limit", pool.library.title, "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
-            "Prisma's documentation, Connection pool",
-        )  # fmt: skip
+def _prisma(pool: FilePool, _: int) -> Iterator[Worded]:
     if (wait := pool.number("pool_timeout")) == 0:
-        yield findings.WaitsForEver("pool_timeout", is_default=False, value=wait)
+        yield of_pools.WaitsForEver("pool_timeout", is_default=False, value=wait)
 
 
-def _php_fpm(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _php_fpm(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("mysqli.max_persistent"):  # which shows that connections are persistent, and how many
-        yield findings.WorkersArePool()
+        yield of_other_languages.WorkersArePool()
 
 
-def _php(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _php(pool: FilePool, _: int) -> Iterator[Worded]:
     for name, setting in pool.settings.items():
         if setting.value is True:
-            yield findings.PhpPersists(name)
+            yield of_other_languages.PhpPersists(name)
 
 
-def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "max_idle_time", 1, wait_timeout, is_checked=False)
 
 
@@ -46,6 +41,7 @@ RAILS = Library(
     _rails,
     {"pool": 5, "checkout_timeout": 5, "idle_timeout": 300, "reaping_frequency": 60},
     sizes=("pool",),
+    notes=(of_other_languages.ThreadsOfProcess(),),
 )
 RAILS_8_1 = replace(
     RAILS,
@@ -63,6 +59,10 @@ PRISMA = Library(
     _prisma,
     {"connection_limit": None, "pool_timeout": 10, "connect_timeout": 5, "socket_timeout": None},
     sizes=("connection_limit",),
+    of_cpus=(
+        "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
+        "Prisma's documentation, Connection pool",
+    ),
 )
 PHP_FPM = Library(
     "PHP-FPM",
@@ -76,10 +76,7 @@ PHP_FPM = Library(
     sizes=("pm.max_children",),
 )  # fmt: skip
 PHP = Library(
-    "PHP",
-    "",
-    _php,
-    {"ATTR_PERSISTENT": False, "p:": False, "pConnect": False, "pconnect": False, "persistent": False},
+    "PHP", "", _php, {"ATTR_PERSISTENT": False, "p:": False, "pConnect": False, "pconnect": False, "persistent": False}
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(

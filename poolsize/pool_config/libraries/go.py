@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import closes_idle, no_limit
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _go(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "SetMaxOpenConns", findings.Unlimited)
+def _go(pool: FilePool, _: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "SetMaxOpenConns", of_pools.Unlimited)
     yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
     lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
     if lifetime <= 0 or lifetime > most:
-        yield findings.GoLifetime(lifetime or None, most)
+        yield of_other_languages.GoLifetime(lifetime or None, most)
 
 
 GO = Library(

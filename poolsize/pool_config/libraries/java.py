@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import (
     below_least,
     closes_idle,
@@ -20,7 +21,7 @@ CLOSE_TO_LIFETIME = 1000
 """HikariCP switches the idle timeout off where it ends less than this, in ms, before the lifetime."""
 
 
-def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
     keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
     if 0 < lifetime < pool.library.least["maxLifetime"]:  # HikariCP uses its default in place of such a lifetime
@@ -30,47 +31,50 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
         and not (lifetime and keepalive >= lifetime)
         and in_time(pool, "keepaliveTime", 1000, wait_timeout)
     )
-    yield from no_limit(pool, "connectionTimeout", findings.WaitsForEver)
-    yield from below_least(pool, "connectionTimeout", findings.RefusedBelowLeast)
-    yield from below_least(pool, "validationTimeout", findings.RefusedBelowLeast)
+    yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
+    yield from below_least(pool, "connectionTimeout", of_java.RefusedBelowLeast)
+    yield from below_least(pool, "validationTimeout", of_java.RefusedBelowLeast)
     if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
-        yield findings.KeepaliveOverLifetime(keepalive, lifetime)
+        yield of_java.KeepaliveOverLifetime(keepalive, lifetime)
     ends_in_time = 0 < lifetime < wait_timeout * 1000
     if is_kept_alive and not ends_in_time and not pool.has("keepaliveTime"):
-        yield findings.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
-    yield from below_least(pool, "keepaliveTime", findings.BelowLeast)
-    yield from below_least(pool, "maxLifetime", findings.BelowLeast)
-    yield from below_least(pool, "leakDetectionThreshold", findings.BelowLeast)
+        yield of_java.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
+    yield from below_least(pool, "keepaliveTime", of_java.BelowLeast)
+    yield from below_least(pool, "maxLifetime", of_java.BelowLeast)
+    yield from below_least(pool, "leakDetectionThreshold", of_java.BelowLeast)
     if lifetime and lifetime < (leak := pool.number("leakDetectionThreshold")):
-        yield findings.LeakOverLifetime(leak, lifetime)
+        yield of_java.LeakOverLifetime(leak, lifetime)
     if 0 <= least_idle < most:
-        yield findings.Shrinks(int(least_idle), int(most))
-        yield from below_least(pool, "idleTimeout", findings.BelowLeast)
+        yield of_java.Shrinks(int(least_idle), int(most))
+        yield from below_least(pool, "idleTimeout", of_java.BelowLeast)
         if lifetime and (idle := pool.number("idleTimeout")) > lifetime - CLOSE_TO_LIFETIME:
-            yield findings.IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
+            yield of_java.IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
     if pool.value("openInView") is True:
-        yield findings.OpenInView()
+        yield of_java.OpenInView()
     if pool.has("connectionTestQuery"):
-        yield findings.OldTestQuery()
+        yield of_java.OldTestQuery()
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
 
 
-def _druid(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     yield from _removes_abandoned(pool)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _removes_abandoned(pool: FilePool) -> Iterator[findings.Worded]:
+def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
     if pool.value("removeAbandoned") is True:
-        yield findings.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+        yield of_java.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
 
 
-def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "maxTotal", findings.Unlimited)
-    yield from no_limit(pool, "maxWaitMillis", findings.WaitsForEver)
+def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
+    if (wait := pool.number("maxWaitMillis")) == 0:
+        yield of_pools.FailsAtOnce("maxWaitMillis", is_default=False, value="0")
+    elif wait < 0:
+        yield from no_limit(pool, "maxWaitMillis", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from closes_idle(pool, "maxIdle", "maxTotal")
@@ -78,8 +82,8 @@ def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from outlives_server(pool, "maxConnLifetimeMillis", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "checkoutTimeout", findings.WaitsForEver)
+def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "checkoutTimeout", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
         is_on(pool, "testConnectionOnCheckout")
@@ -89,8 +93,8 @@ def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from outlives_server(pool, "maxIdleTime", 1, wait_timeout, is_checked=is_checked)
 
 
-def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
+def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from tested_on_borrow(pool, "testOnBorrow")
     yield from _removes_abandoned(pool)

@@ -1,27 +1,16 @@
 """The pools of Java's frameworks: their own names for a pool's settings, their own pools, and older versions' names."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, outlives_server, tested_on_borrow
+from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, nothing, outlives_server, tested_on_borrow
 from poolsize.pool_config.pool import FilePool, Library
 
-Find = Callable[[FilePool, int], Iterator[findings.Worded]]
 
-
-def _and(library: Library, record: type[findings.Worded]) -> Find:
-    """Return what finds what a library's own rules find, and in every pool a further finding."""
-
-    def find(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-        yield record()
-        yield from library.find(pool, wait_timeout)
-
-    return find
-
-
-def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
     is_checked = is_on(pool, "checkConnectionOnBorrow") or (
         is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
@@ -29,43 +18,26 @@ def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
     yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "acquisitionTimeout", findings.WaitsForEver)
+def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "acquisitionTimeout", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
     is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "idleTimeout", 1000, wait_timeout, is_checked=False)
 
 
-def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "maxAcquireTime", findings.WaitsForEver)
+def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "maxAcquireTime", of_pools.WaitsForEver)
     is_checked = in_time(pool, "maxLifeTime", 1000, wait_timeout)
     yield from outlives_server(pool, "maxIdleTime", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _hibernate_pool(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield findings.NotForProduction()
-
-
-def _own_code(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield findings.OwnNames()
-
-
-def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield from no_limit(pool, "maxActive", findings.Unlimited)
-    yield from no_limit(pool, "maxWait", findings.WaitsForEver)
-
-
-def _old_tomcat(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    yield findings.OldTomcat()
-    yield from _dbcp1(pool, wait_timeout)
-
-
-def _none(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:  # noqa: ARG001
-    yield from ()
+def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
+    yield from no_limit(pool, "maxActive", of_pools.Unlimited)
+    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
 
 
 SHARDINGSPHERE = replace(
@@ -94,7 +66,7 @@ DBCP1 = replace(
     sizes=("maxActive",),
     ignored=frozenset({"maxTotal", "maxWaitMillis"}),
 )  # fmt: skip
-TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", find=_old_tomcat)
+TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", notes=(of_java.OldTomcat(),))
 HIBERNATE_C3P0 = replace(
     C3P0,
     title="c3p0 (Hibernate)",
@@ -104,20 +76,16 @@ HIBERNATE_C3P0 = replace(
         "validate": "testConnectionOnCheckout",
     },
 )  # fmt: skip
-SPRING_C3P0 = replace(
-    HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", find=_and(HIBERNATE_C3P0, findings.SpringsDataSource)
-)
+SPRING_C3P0 = replace(HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", notes=(of_java.SpringsDataSource(),))
 HIBERNATE_POOL = Library(
-    "Hibernate's own pool", "", _hibernate_pool, {"pool_size": 20}, sizes=("pool_size",),
-)  # fmt: skip
+    "Hibernate's own pool", "", nothing, {"pool_size": 20}, sizes=("pool_size",), notes=(of_java.NotForProduction(),)
+)
 BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
-    replace(library, title=f"{library.title} (Spring Boot 1)", find=_and(library, findings.OnlySpringBoot1))
+    replace(library, title=f"{library.title} (Spring Boot 1)", notes=(of_java.OnlySpringBoot1(),))
     for library in (TOMCAT_JDBC, DRUID, HIKARICP, DBCP2)
 )
 """The libraries whose settings Spring Boot 1 binds directly below spring.datasource."""
-SPRING_TOMCAT = replace(
-    TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", find=_and(TOMCAT_JDBC, findings.NeedsItsType)
-)
+SPRING_TOMCAT = replace(TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", notes=(of_java.NeedsItsType(),))
 DROPWIZARD = Library(
     "Dropwizard",
     "",
@@ -172,7 +140,7 @@ R2DBC = Library(
 MYBATIS = Library(
     "MyBatis's own pool",
     "",
-    _none,
+    nothing,
     {
         "poolMaximumActiveConnections": 10, "poolMaximumIdleConnections": 5, "poolMaximumCheckoutTime": 20_000,
         "poolTimeToWait": 20_000, "poolPingEnabled": False,
@@ -182,7 +150,7 @@ MYBATIS = Library(
 WILDFLY = Library(
     "WildFly",
     "",
-    _none,
+    nothing,
     {
         "maxPoolSize": 20, "minPoolSize": 0, "initialPoolSize": None, "blockingTimeoutMillis": 30_000,
         "idleTimeoutMinutes": 30, "backgroundValidation": False,
@@ -193,7 +161,7 @@ WILDFLY = Library(
 OWN_CODE = Library(
     "Pool of the project's own code",
     "",
-    _own_code,
+    nothing,
     dict.fromkeys(
         (
             "maxActive", "maxIdle", "minIdle", "initialSize", "maxWait", "testOnBorrow", "testOnReturn",
@@ -206,5 +174,6 @@ OWN_CODE = Library(
         "maxWaitMillis": "maxWait",
     },
     sizes=("maxActive",),
+    notes=(of_java.OwnNames(),),
 )  # fmt: skip
 """Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""

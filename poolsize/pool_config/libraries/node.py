@@ -6,34 +6,35 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 
 from collections.abc import Iterator
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_other_languages, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import no_limit
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _driver(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    yield from no_limit(pool, "connectionLimit", findings.Unlimited)
+def _driver(pool: FilePool, _: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "connectionLimit", of_pools.Unlimited)
     if pool.value("waitForConnections") is not False:
-        yield from no_limit(pool, "queueLimit", findings.QueueUnlimited)
+        yield from no_limit(pool, "queueLimit", of_other_languages.QueueUnlimited)
 
 
-def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     if (idle := pool.number("idleTimeout")) >= wait_timeout:
-        yield findings.IdleOverServer(idle, wait_timeout)
+        yield of_other_languages.IdleOverServer(idle, wait_timeout)
 
 
-def _sequelize(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _sequelize(pool: FilePool, _: int) -> Iterator[Worded]:
     least, most = pool.number("min"), pool.number("max")
     if least > most:
-        yield findings.LeastAboveMost(
+        yield of_other_languages.LeastAboveMost(
             int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), "")
         )
 
 
-def _knex(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from _sequelize(pool, wait_timeout)
     if pool.number("min") > 0 and not pool.has("maxConnectionLifetimeMillis"):
-        yield findings.KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
+        yield of_other_languages.KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
 
 
 _MYSQL2 = {

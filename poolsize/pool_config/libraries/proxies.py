@@ -2,21 +2,22 @@
 
 from collections.abc import Iterator
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_pools, of_servers
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _proxysql(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _proxysql(pool: FilePool, _: int) -> Iterator[Worded]:
     if pool.value("multiplexing") is False:
-        yield findings.NoMultiplexing()
+        yield of_servers.NoMultiplexing()
 
 
-def _maxscale(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _maxscale(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     if pool.number("max_routing_connections") == 0:
-        yield findings.ProxyPasses("max_routing_connections", not pool.has("max_routing_connections"))
+        yield of_servers.ProxyPasses("max_routing_connections", not pool.has("max_routing_connections"))
     kept = pool.number("persistmaxtime")
     if pool.number("persistpoolmax") > 0 and kept >= wait_timeout:
-        yield findings.OutlivesServer("persistmaxtime", is_default=False, value=kept, wait_timeout_seconds=wait_timeout)
+        yield of_pools.OutlivesServer("persistmaxtime", is_default=False, value=kept, wait_timeout_seconds=wait_timeout)
 
 
 _VARIABLES = {

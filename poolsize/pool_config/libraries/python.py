@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from poolsize.pool_config import findings
-from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, outlives_server
+from poolsize.pool_config.findings import of_pools, of_python
+from poolsize.pool_config.findings.worded import Worded
+from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 from poolsize.pool_config.settings import LIFETIME_SECONDS
 
@@ -15,71 +16,67 @@ MOST_OF_FLASK_SQLALCHEMY = 15
 
 def _sqlalchemy(
     pool: FilePool, wait_timeout: int, recycle: str = "pool_recycle", pre_ping: str = "pool_pre_ping"
-) -> Iterator[findings.Worded]:
+) -> Iterator[Worded]:
     size, overflow = pool.library.sizes
     if pool.number(size) == 0:  # which is no limit, as an overflow of -1
-        yield findings.Unlimited(size, is_default=False, value=0.0)
+        yield of_pools.Unlimited(size, is_default=False, value=0.0)
     elif (value := pool.number(overflow)) < 0:
-        yield findings.Unlimited(overflow, is_default=False, value=value)
+        yield of_pools.Unlimited(overflow, is_default=False, value=value)
     is_checked = bool(pool.value(pre_ping)) or pool.value(pre_ping) is None  # None: it is not known
     yield from outlives_server(pool, recycle, 1, wait_timeout, is_checked=is_checked)
 
 
-def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     """Find the settings that only Flask-SQLAlchemy 2 reads; of the others, what is wrong with SQLAlchemy's."""
     old = [each.name for each in pool.settings.values() if each.name.startswith("SQLALCHEMY_")]
-    yield findings.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
+    yield of_python.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
     yield from _sqlalchemy(pool, wait_timeout)
 
 
-def _django(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
+def _django(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     age = pool.number("CONN_MAX_AGE")
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"  # which is a value
     if asgi := pool.settings.get("ASGI_APPLICATION"):
         if for_ever or age > 0:
-            yield findings.DjangoPersists(pool.settings["CONN_MAX_AGE"].text, asgi.line)
+            yield of_python.DjangoPersists(pool.settings["CONN_MAX_AGE"].text, asgi.line)
         return
     if age == 0:
-        yield findings.DjangoConnects("CONN_MAX_AGE", not pool.has("CONN_MAX_AGE"), LIFETIME_SECONDS)
+        yield of_python.DjangoConnects("CONN_MAX_AGE", not pool.has("CONN_MAX_AGE"), LIFETIME_SECONDS)
     if pool.value("CONN_HEALTH_CHECKS") is not True and (for_ever or age >= wait_timeout):
-        yield findings.OutlivesServer("CONN_MAX_AGE", False, known(age), wait_timeout)
+        yield of_pools.OutlivesServer("CONN_MAX_AGE", False, known(age), wait_timeout)
 
 
-def _connector_python(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _connector_python(pool: FilePool, _: int) -> Iterator[Worded]:
     if (size := pool.number("pool_size")) > (largest := pool.library.largest["pool_size"]):
-        yield findings.TooLarge(int(size), largest)
+        yield of_python.TooLarge(int(size), largest)
 
 
-def _peewee(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _peewee(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limits. peewee pings each borrowed connection, so that none outlives the server unnoticed."""
-    yield from no_limit(pool, "max_connections", findings.Unlimited)
-    yield from no_limit(pool, "timeout", findings.WaitsForEver)
+    yield from no_limit(pool, "max_connections", of_pools.Unlimited)
+    yield from no_limit(pool, "timeout", of_pools.WaitsForEver)
     if pool.settings["timeout"].text == "None" if pool.has("timeout") else pool.complete:
-        yield findings.FailsAtOnce("timeout", not pool.has("timeout"), "None")
+        yield of_pools.FailsAtOnce("timeout", not pool.has("timeout"), "None")
 
 
-def _dbutils(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limits, and a limit that DBUtils raises. It repeats a statement on a connection that the server ended."""
-    yield from no_limit(pool, "maxconnections", findings.Unlimited)
+    yield from no_limit(pool, "maxconnections", of_pools.Unlimited)
     limit = pool.number("maxconnections")
     if limit > 0 and pool.value("blocking") in (False, 0):
-        yield findings.FailsAtOnce("blocking", not pool.has("blocking"), "False")
+        yield of_pools.FailsAtOnce("blocking", not pool.has("blocking"), "False")
     raising = max(pool.library.floors, key=lambda name: known(pool.number(name)) or 0)
     if 0 < limit < pool.number(raising):
-        yield findings.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
+        yield of_python.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
     if pool.number("maxcached") > 0:
         yield from closes_idle(pool, "maxcached", "maxconnections")
 
 
-def _per_thread(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    yield findings.PerThread(pool.library.title)
-
-
-def _asyncio(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
-    yield from no_limit(pool, pool.library.sizes[0], findings.Unlimited)
+    yield from no_limit(pool, pool.library.sizes[0], of_pools.Unlimited)
     if "WAIT_LIMIT_SECONDS" not in pool.settings:
-        yield findings.NoWaitLimit(pool.library.title)
+        yield of_python.NoWaitLimit(pool.library.title)
 
 
 OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
@@ -108,10 +105,7 @@ FLASK_SQLALCHEMY_2 = replace(
 )
 """Its default for MySQL, which version 3 dropped (its changelog, 3.0.0)."""
 DJANGO = Library(
-    "Django",
-    "django",
-    _django,
-    {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None},
+    "Django", "django", _django, {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None}
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
@@ -144,7 +138,9 @@ DBUTILS = Library(
     sizes=("maxconnections",),
     floors=("maxcached", "maxshared"),
 )
-DBUTILS_PERSISTENT = Library("DBUtils PersistentDB", "", _per_thread, {"ping": 1})
+DBUTILS_PERSISTENT = Library(
+    "DBUtils PersistentDB", "", nothing, {"ping": 1}, notes=(of_python.PerThread("DBUtils PersistentDB"),)
+)
 AIOMYSQL = Library(
     "aiomysql",
     "aiomysql",

@@ -3,39 +3,45 @@
 from collections.abc import Iterator
 from math import isnan
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool
 
 
-def no_limit(pool: FilePool, setting: str, record: type[findings.NoLimit]) -> Iterator[findings.Worded]:
+def nothing(_: FilePool, __: int) -> Iterator[Worded]:
+    """Find nothing: for a library that has no rules."""
+    return iter(())
+
+
+def no_limit(pool: FilePool, setting: str, record: type[of_pools.NoLimit]) -> Iterator[Worded]:
     """Find a setting without a positive value, which sets no limit."""
     if (value := pool.number(setting)) <= 0:
         yield record(setting, not pool.has(setting), value)
 
 
-def below_least(pool: FilePool, setting: str, record: type[findings.BelowLeast]) -> Iterator[findings.Worded]:
+def below_least(pool: FilePool, setting: str, record: type[of_java.BelowLeast]) -> Iterator[Worded]:
     """Find a value below the least that the library uses."""
     value, least = pool.number(setting), pool.library.least[setting]
     if value and value < least:
         yield record(setting, value, least)
 
 
-def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[findings.Worded]:
+def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
     """Find that each borrowed connection is tested."""
     if pool.value(setting) is True:
-        yield findings.BorrowTested(setting, not pool.has(setting))
+        yield of_pools.BorrowTested(setting, not pool.has(setting))
 
 
-def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[findings.Worded]:
+def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Worded]:
     """Find a pool that keeps fewer idle connections than it opens. idle, most: the settings of these numbers."""
     kept, opened = pool.number(idle), pool.number(most)
     if kept < opened > 0 or (opened <= 0 and not pool.has(idle)):
-        yield findings.ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
+        yield of_pools.ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
 
 
 def outlives_server(
     pool: FilePool, lifetime: str, per_second: int, wait_timeout: int, *, is_checked: bool
-) -> Iterator[findings.Worded]:
+) -> Iterator[Worded]:
     """Find a connection that neither ends nor is checked before the server ends it.
 
     lifetime: setting after which a connection ends. per_second: its units in a second.
@@ -43,7 +49,7 @@ def outlives_server(
     limit = pool.number(lifetime)
     if not is_checked and (limit <= 0 or limit >= wait_timeout * per_second):
         seconds = limit / per_second if limit > 0 else None
-        yield findings.OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
+        yield of_pools.OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
 
 
 def in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -> bool:

@@ -2,42 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
+from math import nan
 
-from poolsize.pool_config import findings
-from poolsize.pool_config.libraries.rules import outlives_server
+from poolsize.pool_config.findings import of_pools
+from poolsize.pool_config.findings.worded import Worded
+from poolsize.pool_config.libraries.rules import nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
 
 
-def _sqlx(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    is_checked = pool.value("test_before_acquire") is not False or 0 < pool.number("idle_timeout") < wait_timeout
+def _sqlx(pool: FilePool, wait_timeout: int, test: str = "test_before_acquire") -> Iterator[Worded]:
+    """Find connections that outlive the server. test: the setting that tests each connection before use."""
+    is_checked = pool.value(test) is not False or 0 < pool.number("idle_timeout") < wait_timeout
     yield from outlives_server(pool, "max_lifetime", 1, wait_timeout, is_checked=is_checked)
 
 
-def _r2d2(pool: FilePool, wait_timeout: int) -> Iterator[findings.Worded]:
-    is_checked = pool.value("test_on_check_out") is not False
-    yield from outlives_server(pool, "max_lifetime", 1, wait_timeout, is_checked=is_checked)
-
-
-def _deadpool(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    if not pool.has("max_size"):
-        formula = "CPUs * 2 (in older versions, physical cores * 4)"
-        yield findings.OfCpus("max_size", "deadpool", formula, "deadpool's documentation, PoolConfig")
+def _deadpool(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("wait_timeout"):
-        yield findings.WaitsForEver("wait_timeout", is_default=True, value=0.0)
-
-
-def _mysql_async(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    return iter(())
-
-
-def _rocket(pool: FilePool, _: int) -> Iterator[findings.Worded]:
-    if not any(pool.has(name) for name in ("max_connections", "pool_size")):
-        formula = "workers * 4, with a worker for each CPU"
-        yield findings.OfCpus("max_connections", "Rocket", formula, "rocket_db_pools' documentation, Config")
-
-
-def _of_unknown_database(_: FilePool, __: int) -> Iterator[findings.Worded]:
-    yield findings.DatabaseUnknown()
+        yield of_pools.WaitsForEver("wait_timeout", is_default=True, value=nan)
 
 
 SQLX = Library(
@@ -51,11 +33,10 @@ SQLX = Library(
     sizes=("max_connections",),
 )  # fmt: skip
 SEAORM = replace(SQLX, title="SeaORM")
-SEAORM_UNKNOWN = replace(SEAORM, title="SeaORM with an unknown database", find=_of_unknown_database, sizes=())
 R2D2 = Library(
     "r2d2 or bb8",
     "",
-    _r2d2,
+    partial(_sqlx, test="test_on_check_out"),
     {
         "max_size": 10, "min_idle": None, "connection_timeout": 30, "idle_timeout": 600, "max_lifetime": 1_800,
         "test_on_check_out": True,
@@ -68,21 +49,17 @@ DEADPOOL = Library(
     _deadpool,
     {"max_size": None, "wait_timeout": None, "create_timeout": None, "recycle_timeout": None},
     sizes=("max_size",),
+    of_cpus=("CPUs * 2 (in older versions, physical cores * 4)", "deadpool's documentation, PoolConfig"),
 )
-MYSQL_ASYNC = Library(
-    "mysql or mysql_async",
-    "",
-    _mysql_async,
-    {"max": 100, "min": 10},
-    sizes=("max",),
-)
+MYSQL_ASYNC = Library("mysql or mysql_async", "", nothing, {"max": 100, "min": 10}, sizes=("max",))
 """Of the crates `mysql` and `mysql_async`: the arguments of PoolConstraints::new."""
 ROCKET = Library(
     "Rocket",
     "",
-    _rocket,
+    nothing,
     {"max_connections": None, "min_connections": None, "connect_timeout": 5, "idle_timeout": None},
     sizes=("max_connections",),
+    of_cpus=("workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
 )
 ROCKET_SYNC = replace(
     ROCKET, title="Rocket's rocket_sync_db_pools", defaults={"pool_size": None, "timeout": 5}, sizes=("pool_size",)

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterator
 
-from poolsize.pool_config import findings
+from poolsize.pool_config.findings import of_servers
+from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.pool import FilePool, Library
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_WAIT_TIMEOUT_SECONDS, LIFETIME_SECONDS
 
 
-def _server(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _server(pool: FilePool, _: int) -> Iterator[Worded]:
     cached, most, wait_timeout = map(pool.number, ("thread_cache_size", "max_connections", "wait_timeout"))
     if cached > most:
-        yield findings.ThreadCache(int(cached), int(most))
+        yield of_servers.ThreadCache(int(cached), int(most))
     if wait_timeout < LIFETIME_SECONDS:
-        yield findings.ShortWaitTimeout(int(wait_timeout))
+        yield of_servers.ShortWaitTimeout(int(wait_timeout))
 
 
 SERVER = Library(
@@ -28,10 +29,10 @@ SERVER = Library(
 )  # fmt: skip
 
 
-def _status(pool: FilePool, _: int) -> Iterator[findings.Worded]:
+def _status(pool: FilePool, _: int) -> Iterator[Worded]:
     if pool.number("Connection_errors_max_connections") > 0:
-        yield findings.ServerRefused(int(pool.number("Connection_errors_max_connections")))
-    yield findings.ServerCounters({name: int(pool.number(name)) for name in pool.settings})
+        yield of_servers.ServerRefused(int(pool.number("Connection_errors_max_connections")))
+    yield of_servers.ServerCounters({name: int(pool.number(name)) for name in pool.settings})
 
 
 STATUS = Library(

@@ -1,0 +1,145 @@
+"""The options of `poolsize config` -> the settings of the pool that they ask for."""
+
+import sys
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NoReturn
+
+import click
+
+from poolsize.answer.fleet import ServerLimit, service_pool
+from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
+from poolsize.command_line.fleet_options import FleetOptions, limit_of, plan_of_run
+from poolsize.command_line.options import inspected, is_typed
+from poolsize.command_line.run_file import complete_run, measured_answer, supply_of, traffic_with
+from poolsize.command_line.traffic_options import TrafficOptions
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.pool_config.proxy import proxy_findings, shared_connections, shared_service
+from poolsize.pool_config.settings import (
+    PoolSettings,
+    ServerFacts,
+    SizeOfRun,
+    UsageInPool,
+    measured_usage,
+    pool_settings,
+)
+from poolsize.pool_config.stacks import Stack
+from poolsize.present.text.fleet import fleet_json, fleet_text
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The options, as typed: those of the recommendation, and why and form, for the form of the answer.
+
+    None where an option was not typed. Raises BadInput for options that do not go together.
+    """
+
+    size: int | None
+    run_path: str | None
+    demand: TrafficOptions
+    usage_time_ms: float | None
+    caller_timeout_seconds: float
+    url: str | None
+    fleet: FleetOptions
+    why: bool
+    form: str
+
+    @property
+    def as_json(self) -> bool:
+        """Whether the answer is a JSON object."""
+        return self.form == "json"
+
+    def __post_init__(self) -> None:
+        self.demand.check(with_limits=False)
+        if self.usage_time_ms is not None and self.demand.rate is None:
+            raise BadInput("--usage-time also needs --rate: the requests per second of all instances together")
+        if self.size is not None and self.run_path is not None:
+            raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
+        if self.size is not None and self.demand.rate is not None:
+            raise BadInput("give either --size or --rate, not both: the pool size follows from the traffic")
+
+    def settings(self, stack: Stack | None) -> PoolSettings | None:
+        """Return the settings for the size, the run or the traffic; None without any. Raises BadInput.
+
+        Where no pools fit, it prints why and ends the command. stack: of the configuration, or None.
+        """
+        if self.size is None and self.run_path is None and self.demand.rate is None:
+            return None
+        settings_of = _divided if self.demand.rate is None else _for_traffic
+        return settings_of(self, stack, *self.server)
+
+    @cached_property
+    def server(self) -> tuple[ServerLimit, ServerFacts]:
+        """The limit and the facts of the server, as far as they are known. Raises BadInput and WorkFailed."""
+        limit = self.fleet.limit()
+        if not self.url:
+            return limit, ServerFacts(limit.max_connections)
+        inspection = inspected(self.url)
+        limit = limit_of(inspection.server, inspection.connection_bytes, limit)
+        return limit, ServerFacts(limit.max_connections, inspection.wait_timeout_seconds)
+
+
+def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
+    """Return the settings for recommended connections, which all processes divide, or share by a proxy."""
+    fleet, usage, of_run, shared, measured = asked.fleet, None, None, None, None
+    if asked.run_path is not None:
+        analysis, answer = measured = measured_answer(asked.run_path)
+        fleet = fleet.measured_in(answer)
+        assert answer.verdict
+        usage = measured_usage(analysis, answer)
+        of_run = SizeOfRun(asked.run_path, answer.verdict, bool(answer.doubts))
+        facts = facts.measured_in(analysis)
+    if not fleet.of_instances and not is_typed("surge"):
+        limit = replace(limit, surge=0.0)
+    service, of_pools = fleet.service(), limit.without_maximum() if stack and stack.shared_by_all else limit
+    if measured is None:
+        assert asked.size is not None
+        plan = plan_fleet(asked.size, [service], of_pools)
+    else:
+        plan = plan_of_run(*measured, [service], of_pools)
+    if not plan.pools:
+        _end(fleet_json(plan) if asked.as_json else fleet_text(plan))
+    if stack and stack.is_proxy:
+        shared, findings = shared_connections(plan.size, shared_service(service, limit), limit)
+        plan = replace(plan, findings=findings)
+    settings = pool_settings(plan, usage, facts, asked.caller_timeout_seconds, fleet_known=bool(fleet.of_instances))
+    return replace(settings, of_run=of_run, shared_connections=shared)
+
+
+def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
+    """Return the settings for the pool that the traffic needs: of each process, or of a proxy that they share."""
+    from poolsize.answer.from_traffic import recommend_for
+    from poolsize.answer.traffic_need import process_need
+    from poolsize.present.text.traffic import traffic_json, traffic_text
+
+    service, supply = asked.fleet.service(), None
+    analysis = None if asked.run_path is None else complete_run(asked.run_path)
+    traffic = traffic_with(asked.demand, asked.usage_time_ms, service, analysis)
+    is_proxy = stack is not None and stack.is_proxy
+    if asked.run_path is not None and analysis is not None:
+        from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
+
+        client_times = ClientTimes(traffic.usage.mean_ms)
+        supply, facts = supply_of(asked.run_path, analysis, client_times), facts.measured_in(analysis)
+    if is_proxy:
+        shared = replace(traffic, service=shared_service(service, limit))
+        answer = recommend_for(shared, supply, replace(limit, surge=0.0))
+    else:
+        answer = recommend_for(traffic, supply, limit.without_maximum() if stack and stack.is_server else limit)
+    plan = answer.plan
+    if not plan.pools:
+        _end(traffic_json(answer) if asked.as_json else traffic_text(answer))
+    if is_proxy:
+        of_process = process_need(traffic, supply)
+        pools = (service_pool(service, of_process.pool_size, limit),)
+        findings = proxy_findings(answer, traffic.loaded(answer.load), of_process)
+        plan = FleetPlan(answer.pool_size, limit, pools, tuple(findings))
+    times = answer.traffic.loaded(answer.load).usage
+    usage, fleet_known = UsageInPool(times.p99_ms, times.mean_ms), bool(asked.fleet.of_instances)
+    settings = pool_settings(plan, usage, facts, asked.caller_timeout_seconds, fleet_known=fleet_known)
+    return replace(settings, traffic=answer, shared_connections=answer.pool_size if is_proxy else None)
+
+
+def _end(text: str) -> NoReturn:
+    click.echo(text)
+    sys.exit(WorkFailed.exit_code)
