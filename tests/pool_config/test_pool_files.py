@@ -1426,6 +1426,10 @@ def test_a_parameter_without_a_default_hides_a_constant(tmp_path: Path) -> None:
         ("URL = os.getenv('U', f'mysql+pool://{u}@h/d?max_connections={n}&timeout=5')", "peewee", None,
          {"pool_not_followed"}),
         ("register_tortoise(app, db_url='mysql://h/d?maxsize=3')", "Tortoise ORM", 3, {"pool_no_wait_limit"}),
+        ("import peewee_async\npeewee_async.PooledMySQLDatabase('d', pool_params={'maxsize': 6})", "peewee-async", 6,
+         {"pool_no_wait_limit"}),
+        ("from peewee_async import PooledMySQLDatabase as P\nP('d', max_connections=7)", "peewee-async", 7,
+         {"pool_no_wait_limit"}),
         ("from asyncmy import create_pool as p\np(1, 4)", "asyncmy", 4, {"pool_no_wait_limit"}),
     ],
 )  # fmt: skip
