@@ -137,6 +137,23 @@ CASES = {
     "Spring's beans": Case(
         "beans.xml", BEAN.format("com.alibaba.druid.pool.DruidDataSource", 'p:maxActive="50"',
                                  '<property name="maxWait"><value>${jdbc.wait:9}</value></property>'), [("Druid", 50)]),
+    "a bean with its settings in a HikariConfig": Case(
+        "beans.xml", '<beans><bean class="com.zaxxer.hikari.HikariDataSource"><constructor-arg ref="c"/></bean>'
+        '<bean id="c" class="com.zaxxer.hikari.HikariConfig"><property name="maximumPoolSize" value="30"/></bean>'
+        "</beans>", [("HikariCP", 30)]),
+    "a bean with its settings in another file": Case(
+        "beans.xml", BEAN.format("com.zaxxer.hikari.HikariDataSource", "", '<constructor-arg ref="c"/>'),
+        [("HikariCP", None)]),
+    "beans with a parent": Case(
+        "beans.xml", '<beans><bean id="p" class="com.alibaba.druid.pool.DruidDataSource" abstract="true">'
+        f'<property name="maxActive" value="30"/></bean><bean parent="p"><property name="url" value="{MYSQL}"/></bean>'
+        '<bean parent="p"><property name="maxActive" value="7"/></bean><bean id="a" parent="b"/>'
+        '<bean id="b" parent="a"/>'
+        '<bean parent="p"><property name="url" value="jdbc:oracle:thin:@db"/></bean></beans>',
+        [("Druid", 30), ("Druid", 7)]),
+    "beans that another file changes": Case(
+        "beans.xml", '<beans><property-override location="classpath:db.properties"/>'
+        '<bean id="a" class="com.mchange.v2.c3p0.ComboPooledDataSource"/></beans>', [("c3p0", None)]),
     "c3p0's own file": Case(
         "c3p0-config.xml", '<c3p0-config><default-config><property name="maxPoolSize">60</property></default-config>'
         "</c3p0-config>", [("c3p0", 60)]),

@@ -99,6 +99,14 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "django-engine-of-setting.py",
+        "github.com/jumpserver/jumpserver: apps/jumpserver/settings/base.py",
+        1,
+        {},
+        set(),
+        {"django_connects"},
+    ),
+    RealFile(
         "django-environ-item.py",
         "github.com/evis-market/web-interface-backend: src/app/conf/db.py",
         1,
@@ -167,6 +175,26 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "druid-keep-alive.yml",
+        "github.com/elunez/eladmin: eladmin-system/src/main/resources/config/application-prod.yml",
+        1,
+        {
+            "initialSize": 20,
+            "minIdle": 20,
+            "maxActive": 50,
+            "maxWait": 3000,
+            "timeBetweenEvictionRunsMillis": 60000,
+            "minEvictableIdleTimeMillis": 300000,
+            "maxEvictableIdleTimeMillis": 900000,
+            "testWhileIdle": True,
+            "testOnBorrow": True,
+            "testOnReturn": False,
+            "validationQuery": "SELECT 1",
+        },
+        set(),
+        {"pool_tests_on_borrow"},
+    ),
+    RealFile(
         "druid.properties",
         "github.com/88250/symphony: src/main/resources/druid.properties",
         1,
@@ -206,6 +234,14 @@ REAL_FILES = (
             "testOnBorrow": False,
             "testOnReturn": False,
         },
+        set(),
+        set(),
+    ),
+    RealFile(
+        "flask-base-class-used.py",
+        "github.com/CTFd/CTFd: CTFd/config.py",
+        1,
+        {"max_overflow": 20, "pool_pre_ping": True},
         set(),
         set(),
     ),
@@ -444,6 +480,14 @@ REAL_FILES = (
         {"min": 0, "max": 500},
         {"pool_above_server"},
         set(),
+    ),
+    RealFile(
+        "node-knex-engine-of-setting.js",
+        "github.com/NginxProxyManager/nginx-proxy-manager: backend/db.js",
+        1,
+        {},
+        set(),
+        {"pool_defaults", "pool_keeps_for_ever"},
     ),
     RealFile(
         "node-knexfile.js",
@@ -707,6 +751,25 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "spring-druid-filter-bean.xml",
+        "github.com/1797974777GC/unionproject: src/main/resources/applicationContext-dao.xml",
+        1,
+        {
+            "initialSize": 20,
+            "minIdle": 10,
+            "maxActive": 200,
+            "maxWait": 10000,
+            "timeBetweenEvictionRunsMillis": 60000,
+            "minEvictableIdleTimeMillis": 300000,
+            "testWhileIdle": True,
+            "testOnBorrow": True,
+            "testOnReturn": False,
+            "validationQuery": "select 1",
+        },
+        {"pool_above_server"},
+        {"pool_tests_on_borrow"},
+    ),
+    RealFile(
         "spring-properties-kebab.properties",
         "github.com/xuxueli/xxl-job: xxl-job-admin/src/main/resources/application.properties",
         1,
@@ -819,6 +882,14 @@ REAL_FILES = (
         },
         set(),
         set(),
+    ),
+    RealFile(
+        "sqlalchemy-branches.py",
+        "github.com/NanmiCoder/MediaCrawler: database/db_session.py",
+        2,
+        {},
+        {"pool_outlives_server"},
+        {"pool_defaults"},
     ),
     RealFile(
         "sqlalchemy-constant-url.py",
@@ -1312,6 +1383,8 @@ def test_values_of_helpers_in_python(tmp_path: Path, value: str) -> None:
         "n = 9\ndef f(n=7): " + CREATE.format("n"),
         "def number(name, default): return os.environ.get(name, default)\n" + CREATE.format("number('X', 7)"),
         "if PROD:\n  n = 7\nelse:\n  n = 5\n" + CREATE.format("n"),
+        "n = 9\nn = 7\n" + CREATE.format("n") + "\nn = 8",
+        "if A:\n  n = 9\nelse:\n  n = 7\n  " + CREATE.format("n"),
         "c = {}\nc['pool_size'] = 7\ncreate_engine(u, **c)",
         "c = dict(pool_size=7) | {}\nd = c.copy()\ncreate_engine(u, **{**d})",
         "c = {'db': {'pool_size': 7}}\n" + CREATE.format("c['db']['pool_size']"),
@@ -1353,6 +1426,10 @@ def test_a_parameter_without_a_default_hides_a_constant(tmp_path: Path) -> None:
         ("URL = os.getenv('U', f'mysql+pool://{u}@h/d?max_connections={n}&timeout=5')", "peewee", None,
          {"pool_not_followed"}),
         ("register_tortoise(app, db_url='mysql://h/d?maxsize=3')", "Tortoise ORM", 3, {"pool_no_wait_limit"}),
+        ("import peewee_async\npeewee_async.PooledMySQLDatabase('d', pool_params={'maxsize': 6})", "peewee-async", 6,
+         {"pool_no_wait_limit"}),
+        ("from peewee_async import PooledMySQLDatabase as P\nP('d', max_connections=7)", "peewee-async", 7,
+         {"pool_no_wait_limit"}),
         ("from asyncmy import create_pool as p\np(1, 4)", "asyncmy", 4, {"pool_no_wait_limit"}),
     ],
 )  # fmt: skip
@@ -1396,11 +1473,16 @@ def test_other_databases_and_pools_without_a_size_are_left_out(tmp_path: Path, c
         read_pools(tmp_path / "a.py")
 
 
-def test_a_dictionary_that_spreads_itself_is_not_complete(tmp_path: Path) -> None:
-    (tmp_path / "a.py").write_text("options = {'pool_size': 4}\noptions = {**options, 'pool_recycle': 60}\n"
-                                   "create_engine(u, **options)")  # fmt: skip
+@pytest.mark.parametrize(
+    ("before", "settings", "is_complete"),
+    [("options = {'pool_size': 4}\n", {"pool_size": 4, "pool_recycle": 60}, True), ("", {"pool_recycle": 60}, False)],
+)
+def test_a_dictionary_that_spreads_itself(
+    tmp_path: Path, before: str, settings: dict[str, Value], *, is_complete: bool
+) -> None:
+    (tmp_path / "a.py").write_text(f"{before}options = {{**options, 'pool_recycle': 60}}\ncreate_engine(u, **options)")
     (pool,) = read_pools(tmp_path / "a.py").pools
-    assert ({name: each.value for name, each in pool.settings.items()}, pool.complete) == ({"pool_recycle": 60}, False)
+    assert ({name: each.value for name, each in pool.settings.items()}, pool.complete) == (settings, is_complete)
 
 
 def test_a_pool_of_django_beside_its_connections(tmp_path: Path) -> None:

@@ -140,7 +140,9 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
-        if node.start_byte not in tree.spread and (is_mysql or (is_mysql is None and has_size and not others)):
+        is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
+        may_be_mysql = is_mysql is None and not others and (has_size or is_default)
+        if node.start_byte not in tree.spread and (is_mysql or may_be_mysql):
             yield pool
 
 

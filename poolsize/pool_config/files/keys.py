@@ -69,7 +69,9 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
 
 def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
     """Return the pool of a known library, with names in the library's own spelling or in another."""
-    return _pool(library, (), entries, relaxed=not any(library is each for each in SEGMENTS.values()))
+    of_file = DRUID.ignored if library is DRUID else ()
+    settings = [entry for entry in entries if entry.path[-1] not in of_file]
+    return _pool(library, (), settings, relaxed=not any(library is each for each in SEGMENTS.values()))
 
 
 def _sets(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> bool:
@@ -110,7 +112,12 @@ def _is_of_spring(prefix: Sequence[str]) -> bool:
 def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxed: bool) -> bool:
     """Return whether a library does not read a name that looks as a setting."""
     if relaxed:
-        return _is_of_spring(prefix) and normalized(entry.path[-1]) in {normalized(name) for name in library.ignored}
+        is_read = library.stack == DRUID.stack  # by its setters
+        return (
+            not is_read
+            and _is_of_spring(prefix)
+            and normalized(entry.path[-1]) in {normalized(name) for name in library.ignored}
+        )
     is_near = library.setting(entry.path[-1], relaxed=True) is not None
     return is_near or ".".join(entry.path[len(prefix) :]) in library.ignored
 

@@ -36,7 +36,7 @@ WORDS = (
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
     b"unicorn", b"tortoise", b"persistentdb", b"trilogy", b"maxscale", b"appsettings",
-    b"puma", b"uwsgi", b"scale:", b"!include", b"hibernate",
+    b"puma", b"uwsgi", b"scale:", b"!include", b"hibernate", b"knex", b"sequelize",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 

@@ -32,7 +32,7 @@ OWN_NAMES = (
 )
 """Library -> settings that show it where no part of a key does; the first library that has one."""
 CLASSES = {
-    "com.zaxxer.hikari.": HIKARICP, "com.alibaba.druid.": DRUID, "org.apache.commons.dbcp2.": DBCP2,
+    "com.zaxxer.hikari.": HIKARICP, "com.alibaba.druid.pool.": DRUID, "org.apache.commons.dbcp2.": DBCP2,
     "org.apache.tomcat.dbcp.dbcp2.": DBCP2, "org.apache.commons.dbcp.": frameworks.DBCP1,
     "org.apache.tomcat.dbcp.dbcp.": frameworks.DBCP1, "com.mchange.v2.c3p0.": C3P0,
     "org.apache.tomcat.jdbc.pool.": TOMCAT_JDBC,

@@ -50,13 +50,18 @@ class FlaskSettings:
     def pools(self, *, beside_engine: bool) -> Iterator[FilePool]:
         """Yield the pool of each configuration. beside_engine: whether create_engine uses the URL of the file."""
         classes = self._values.names.classes
-        bases = {last_name(base) for name in self._of_class if name for base in classes[name].bases}
-        for name, own in self._of_class.items():
-            if name in bases:
-                continue  # its settings are those of the classes that are based on it
+        replaced: set[str] = set()
+        """Classes whose settings are those of a class that is based on them, and has a pool."""
+        found: list[FilePool] = []
+        for name, own in reversed(self._of_class.items()):
+            if name in replaced:
+                continue
             inherited = [each.name for each in self._values.names.with_bases(classes[name])][1:] if name else []
             settings = [pair for base in reversed(inherited) for pair in self._of_class.get(base, ())] + own
-            yield from self._pool(name, settings, beside_engine=beside_engine)
+            pools = list(self._pool(name, settings, beside_engine=beside_engine))
+            replaced.update(inherited if pools else ())
+            found = pools + found
+        yield from found
 
     def _pool(self, name: str, settings: list[tuple[str, ast.expr]], *, beside_engine: bool) -> Iterator[FilePool]:
         databases = [self._values.is_mysql(value) for setting, value in settings if setting == URI]

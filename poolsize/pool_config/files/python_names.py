@@ -33,15 +33,17 @@ class Names:
         self._paths: dict[int, tuple[int, str]] = {}
         self._changes: dict[tuple[int, str], list[Change]] = {}
         self._classes_of: dict[int, ast.ClassDef | None] = {}
-        pending: list[tuple[ast.AST, Scope]] = [(tree, tree)]
+        self._blocks: dict[int, tuple[int, str]] = {}
+        """Node -> the statement whose block it is in, and the block's name, as "orelse"."""
+        pending: list[tuple[ast.AST, Scope, tuple[int, str]]] = [(tree, tree, (0, ""))]
         while pending:
-            node, scope = pending.pop()
+            node, scope, block = pending.pop()
             inner = node if isinstance(node, Scope) else scope
             if inner is node and node is not tree:
                 self._outer[id(node)] = scope
-            self._scopes[id(node)] = inner
+            self._scopes[id(node)], self._blocks[id(node)] = inner, block
             self._note(node, scope)
-            pending += [(child, inner) for child in reversed(list(ast.iter_child_nodes(node)))]
+            pending += [(child, inner, of or block) for child, of in reversed(list(_children(node)))]
 
     def _note(self, node: ast.AST, scope: Scope) -> None:
         match node:
@@ -131,9 +133,15 @@ class Names:
         scope = self._scopes.get(id(node))
         while scope is not None and isinstance(node, ast.Name):
             if (id(scope), node.id) in self._assigned:
-                return self._assigned[id(scope), node.id]
+                return self._latest(node, self._assigned[id(scope), node.id])
             scope = self._outer.get(id(scope))
         return ()
+
+    def _latest(self, node: ast.Name, values: Sequence[ast.expr]) -> Sequence[ast.expr]:
+        """Return the value that a block assigns to a name before a use in the same block; else all values."""
+        before = sorted((each for each in values if each.lineno < node.lineno), key=lambda each: each.lineno)
+        is_same = bool(before) and self._blocks.get(id(before[-1])) == self._blocks.get(id(node))
+        return before[-1:] if is_same else values
 
     def _of_attribute(self, node: ast.Attribute) -> Sequence[ast.expr]:
         """Return the values of an attribute: of the object's class; else of all classes that have it."""
@@ -184,6 +192,14 @@ class Names:
         """Return the dotted name of a function with the module that it is imported from."""
         first, dot, rest = path(node).partition(".")
         return self.imports.get(first, first) + dot + rest
+
+
+def _children(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[int, str] | None]]:
+    """Yield the parts of a node, each with the block that it is a statement of; None for parts of expressions."""
+    for name, part in ast.iter_fields(node):
+        for child in part if isinstance(part, list) else [part]:
+            if isinstance(child, ast.AST):
+                yield child, (id(node), name) if isinstance(child, ast.stmt) else None
 
 
 def last_name(node: ast.AST | None) -> str:

@@ -20,6 +20,7 @@ from poolsize.pool_config.libraries.python import (
     DBUTILS_PERSISTENT,
     OTHER_POOLS,
     PEEWEE,
+    PEEWEE_ASYNC,
     SQLALCHEMY,
     TORTOISE,
 )
@@ -51,10 +52,13 @@ FUNCTIONS = {
 FULL_NAMES = {
     "aiomysql.create_pool": _Function(AIOMYSQL, _SIZES),
     "asyncmy.create_pool": _Function(ASYNCMY, _SIZES),
+    "peewee_async.PooledMySQLDatabase": _Function(PEEWEE_ASYNC, ("database",)),
     "databases.Database": _Function(DATABASES, ("url",)),
     "databases.core.Database": _Function(DATABASES, ("url",)),
 }
 """Functions whose names other libraries have as well."""
+OF_PEEWEE_ASYNC = {"min_connections": "minsize", "max_connections": "maxsize"}
+"""Names of its version 0 -> aiomysql's."""
 CONNECTOR_POOL = {"pool_name", "pool_size"}
 """Either of them makes mysql.connector.connect() a pool."""
 TORTOISE_CALLS = {"init", "register_tortoise", "RegisterTortoise"}
@@ -124,7 +128,9 @@ class _Source:
             if any(isinstance(argument, ast.Starred) for argument in call.args):
                 pairs = [(None, call), *keywords]
             if self._may_be_mysql(dict(pairs)):
-                yield from self._values.pools(function.library, place, pairs + self._beside(function.library, pairs))
+                pairs += self._beside(function.library, pairs)
+                renamed = OF_PEEWEE_ASYNC if function.library is PEEWEE_ASYNC else {}
+                yield from self._values.pools(function.library, place, pairs, renamed=renamed)
 
     def _function(self, call: ast.Call, keywords: Pairs) -> _Function | None:
         """Return the function of a library that is called, or whose class a class of the file is based on."""
@@ -148,7 +154,9 @@ class _Source:
         return not is_other and last_name(by_name.get("poolclass")) not in OTHER_POOLS
 
     def _beside(self, library: Library, pairs: Pairs) -> Pairs:
-        """Return the settings of a pool that its call does not have."""
+        """Return the settings of a pool that its call does not have itself."""
+        if library is PEEWEE_ASYNC:
+            return self._values.pairs(dict(pairs)["pool_params"]) if "pool_params" in dict(pairs) else []
         if library.constants:
             return [(name, node) for name in library.constants if (node := self._names.of_module(name))]
         if library is DATABASES:

@@ -270,9 +270,11 @@ class Values:
         return match and match[1].lower().startswith(("mysql", "mariadb"))
 
     def _best(self, texts: Sequence[str]) -> str:
-        """Return the text that shows MySQL, or else the first known one."""
+        """Return the text that shows MySQL, else one that may be of any database, else the first known one."""
         known = [text for text in texts if text.strip(UNKNOWN)]
-        return next((text for text in known if "mysql" in text or "mariadb" in text), known[0] if known else UNKNOWN)
+        shown = [text for text in known if "mysql" in text or "mariadb" in text]
+        unclear = [text for text in known if UNKNOWN in text.partition("://")[0]]
+        return next(iter([*shown, *unclear, *known]), UNKNOWN)
 
     def pools(
         self, library: Library, place: str, pairs: Pairs, *, always: bool = True, renamed: Mapping[str, str] = {}

@@ -1,6 +1,6 @@
 """XML -> pools: resources of Tomcat, beans of Spring, Hibernate, JPA, MyBatis, c3p0, and data sources of WildFly."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,8 +19,11 @@ from poolsize.pool_config.pool import FilePool, Library, normalized
 DEEPEST = 200
 """Elements in each other; configurations have fewer."""
 OF_JPA = ("javax.persistence.jdbc.", "jakarta.persistence.jdbc.")
+MOST_PARENTS = 10
+"""Beans that are parents of each other; those that name themselves end here."""
 PLACES = ("name", "id", "pool-name", "jndi-name")
 """Attributes that name an element, the first that it has."""
+HIKARI_CONFIG = "com.zaxxer.hikari.HikariConfig"
 WILDFLYS = {"datasource", "xa-datasource", "local-tx-datasource", "no-tx-datasource"}
 
 
@@ -85,21 +88,35 @@ def xml_pools(text: str) -> list[FilePool]:
     except DefusedXmlException:
         raise BadInput("the XML declares entities, which poolsize does not read") from None
     root = tree.open[0]
-    pools = [pool for pool in map(_pool_of, root.all()) if pool]
+    elements = list(root.all())
+    has_config = any(element.attributes.get("class") == HIKARI_CONFIG for element in elements)
+    is_changed = any(element.name == "property-override" for element in elements)
+    beans = {element.attributes.get("id"): element for element in elements if element.name == "bean"}
+    pools = [
+        replace(pool, complete=pool.complete and not is_changed)
+        for element in elements
+        if not (has_config and _has_argument(element)) and (pool := _pool_of(element, beans))
+    ]
     return pools or list(_of_hibernate(root))  # beside a data source, Hibernate has no pool of its own
 
 
-def _pool_of(element: Element) -> FilePool | None:
-    """Return the pool that an element configures; None for another element, and for another database's."""
-    entries = [Entry((name,), value, element.line) for name, value in element.attributes.items()]
+def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool | None:
+    """Return the pool that an element configures; None for another element, and for another database's.
+
+    beans: id -> bean; a bean has the properties of its parent, too.
+    """
+    complete = not _has_argument(element)
+    entries = _attributes(element)
     library: Library | None = None
     if element.name == "Resource" and "DataSource" in element.attributes.get("type", ""):
         of_factory = [each for each in entries if each.path[-1] == "factory"]
         library = named_library(of_factory) or (None if of_factory else _of_tomcat(element))
         library = TOMCAT_7 if library is DBCP1 else library
-    elif element.name == "bean":
-        entries += list(_properties(element))
-        library = named_library([Entry(("class",), element.attributes.get("class", ""), element.line)])
+    elif element.name == "bean" and element.attributes.get("abstract") != "true":
+        family = _family(element, beans)
+        entries = [entry for each in reversed(family) for entry in (*_attributes(each), *_properties(each))]
+        complete = complete and "parent" not in family[-1].attributes
+        library = named_library([Entry(("class",), each.attributes.get("class", ""), 0) for each in family])
     elif element.name == "dataSource" and element.attributes.get("type") == "POOLED":
         entries += list(_properties(element))
         library = MYBATIS
@@ -113,7 +130,26 @@ def _pool_of(element: Element) -> FilePool | None:
         return None
     place = next((element.attributes[key] for key in PLACES if key in element.attributes), "")
     pool = pool_of(library, entries)
-    return replace(pool, place=f"{element.name} {place}".strip(), complete="parent" not in element.attributes)
+    return replace(pool, place=f"{element.name} {place}".strip(), complete=complete)
+
+
+def _attributes(element: Element) -> list[Entry]:
+    return [Entry((name,), value, element.line) for name, value in element.attributes.items()]
+
+
+def _family(element: Element, beans: Mapping[str | None, Element]) -> list[Element]:
+    """Return a bean and the beans of the file that it has properties of, the nearest first."""
+    family = [element]
+    while len(family) < MOST_PARENTS and (parent := beans.get(family[-1].attributes.get("parent", ""))):
+        family.append(parent)
+    return family
+
+
+def _has_argument(element: Element) -> bool:
+    """Return whether a bean of HikariCP has its settings from a HikariConfig."""
+    return element.attributes.get("class", "").endswith(".HikariDataSource") and any(
+        child.name == "constructor-arg" for child in element.children
+    )
 
 
 def _of_tomcat(element: Element) -> Library:

@@ -136,6 +136,7 @@ DRUID = Library(
     sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
 )  # fmt: skip
+"""ignored: in its own properties files, which must write druid.keepAlive; it has setters for them (DruidDataSource)."""
 DBCP2 = Library(
     "DBCP 2",
     "dbcp2",

@@ -150,6 +150,8 @@ AIOMYSQL = Library(
     constants=frozenset({"WAIT_LIMIT_SECONDS"}),
 )
 """The library itself has no wait limit."""
+PEEWEE_ASYNC = replace(AIOMYSQL, title="peewee-async", stack="")
+"""Its PooledMySQLDatabase hands pool_params to aiomysql (peewee_async/pool.py); version 0 has max_connections."""
 ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
 TORTOISE = Library("Tortoise ORM", "", _asyncio, {"minsize": 1, "maxsize": 5, "pool_recycle": None}, sizes=("maxsize",))
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
