@@ -174,7 +174,8 @@ def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
     if reasons := reason_sentences(checked.findings):
         parts.append("Notes:\n" + bullets(reasons))
     if not checked.findings and is_fine:
-        parts.append("No known problem.")
+        rest = "" if pool.complete else " in the settings of this file; the check does not cover others"
+        parts.append(f"No known problem{rest}.")
     if checked.differences is not None:
         parts.append(_differences_text(pool, checked.differences))
     return "\n\n".join(parts)

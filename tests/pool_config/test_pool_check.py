@@ -245,6 +245,14 @@ def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
         assert checked.most_connections is None
 
 
+def test_a_pool_with_further_settings_elsewhere_is_not_called_fine_as_a_whole(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "a.js").write_text(f"{MYSQL2}createPool({{connectionLimit: 9, queueLimit: 20, ...options}})")
+    text = " ".join(poolsize_here("config", "--check", "a.js").stdout.split())
+    assert "No known problem in the settings of this file; the check does not cover others." in text
+
+
 @pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])
 def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: str) -> None:
     (tmp_path / "db.py").write_text(f"create_engine(u, pool_size=5, max_overflow={overflow})")
