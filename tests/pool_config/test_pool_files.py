@@ -43,6 +43,14 @@ REAL_FILES = (
         {"pool_no_wait_limit"},
     ),
     RealFile(
+        "appsettings-sqlsugar.json",
+        "github.com/anjoy8/Blog.Core: Blog.Core.Api/appsettings.json",
+        1,
+        {},
+        set(),
+        {"pool_defaults"},
+    ),
+    RealFile(
         "connector-spread-private.py",
         "github.com/KwokRoot/KwokPyLib: TestPyCommonLib/test3lib/db_util/db_util_mysql.py",
         1,
@@ -292,6 +300,20 @@ REAL_FILES = (
         {"php_workers"},
     ),
     RealFile(
+        "fpm-no-section.conf",
+        "github.com/laradock/laradock: php-fpm/xlaravel.pool.conf",
+        1,
+        {
+            "pm": "dynamic",
+            "pm.max_children": 20,
+            "pm.start_servers": 2,
+            "pm.min_spare_servers": 1,
+            "pm.max_spare_servers": 3,
+        },
+        set(),
+        {"php_workers"},
+    ),
+    RealFile(
         "fpm-template.conf",
         "github.com/wodby/php: 5.3/templates/zz-www.conf.tpl",
         1,
@@ -332,6 +354,14 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "go-flag-pointers.go",
+        "github.com/google/trillian: storage/mysql/provider.go",
+        1,
+        {"SetMaxOpenConns": 0, "SetMaxIdleConns": -1},
+        {"go_lifetime", "pool_unlimited"},
+        set(),
+    ),
+    RealFile(
         "go-gorm1-check-last.go",
         "github.com/mYahagi/go-api-sample: main.go",
         1,
@@ -362,6 +392,14 @@ REAL_FILES = (
         {"SetMaxOpenConns": 10, "SetMaxIdleConns": 10, "SetConnMaxLifetime": 36000},
         {"go_lifetime"},
         set(),
+    ),
+    RealFile(
+        "go-idle-at-least.go",
+        "github.com/openark/orchestrator: go/db/db.go",
+        1,
+        {"SetMaxOpenConns": None, "SetMaxIdleConns": None, "SetConnMaxLifetime": None},
+        set(),
+        {"pool_not_followed"},
     ),
     RealFile(
         "go-minutes.go",
@@ -945,6 +983,20 @@ REAL_FILES = (
         {"maxActive": 100, "maxIdle": 30, "maxWait": 10000},
         {"pool_old_tomcat"},
         set(),
+    ),
+    RealFile(
+        "tomcat-hikari-context.xml",
+        "github.com/0jun01/jsp_mvc_board: src/main/webapp/META-INF/context.xml",
+        1,
+        {
+            "minimumIdle": 5,
+            "maximumPoolSize": 10,
+            "connectionTimeout": 30000,
+            "idleTimeout": 600000,
+            "maxLifetime": 1800000,
+        },
+        set(),
+        {"pool_shrinks"},
     ),
     RealFile(
         "tomcat-jdbc-server.xml",

@@ -23,7 +23,7 @@ LARGEST = 10**15
 INTEGER = re.compile(r"(\d[\d_]{0,20})(?:[lL]|[uif](?:8|16|32|64|size)|[uU][lL]?)?")
 """A decimal integer, with the suffixes of Java, C# and Rust. Octal numbers (010) are none."""
 FALLBACK = re.compile(
-    r"""(?:==|!=|<|<=)\s{0,9}(?:0|1|-1|nil|null|undefined|""|'')|^\(?!|isNaN|is_none|isEmpty|IsNullOrEmpty"""
+    r"""(?:==|!=|<|<=)\s{0,9}(?:(?:0|1|-1)(?![\w.])|nil|null|undefined|""|'')|^\(?!|isNaN|is_none|isEmpty|IsNullOrEmpty"""
 )
 """In a condition under which a default replaces a value."""
 CONDITION_AROUND = 5
