@@ -39,6 +39,8 @@ FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 """A tag of a field, which libraries for the environment read."""
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
+PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
+"""Whose functions of OPENING open a database."""
 
 
 class GoTree(SourceTree):
@@ -162,8 +164,14 @@ def go_pools(text: str) -> list[FilePool]:
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
     opening = [call for call, package, name in calls if name in OPENING and not is_driver(tree.text(package))]
     opened = [(call, tree.database(call)) for call in opening]
+    has_others = False in {*imported, *dict(opened).values()}
+    if True in imported and not has_others:  # then a driver from elsewhere can only be this one
+        opened = [
+            (call, True if is_mysql is None and tree.text(tree.method(call)[0]) in PACKAGES else is_mysql)
+            for call, is_mysql in opened
+        ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
-    if not of_mysql and True not in imported and False in {*imported, *dict(opened).values()}:
+    if not of_mysql and True not in imported and has_others:
         return []
     pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
     if not pools:
