@@ -693,6 +693,14 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "rust-seaorm-connect.rs",
+        "github.com/SeaQL/sea-orm-tutorial: rocket-example/src/setup.rs",
+        1,
+        {},
+        set(),
+        {"pool_defaults"},
+    ),
+    RealFile(
         "rust-seaorm.rs",
         "github.com/ituserxxx/vue3-tailwindcss3-blog: project_server/rust_iot_server/src/db/mod.rs",
         1,
@@ -1237,6 +1245,16 @@ def test_durations_of_go_by_name(tmp_path: Path) -> None:
         ('const driver = "mysql"; db := sqlx.MustConnect(driver, u)', 1),
         ("c, _ := mysql.NewConnector(&cfg); db := sql.OpenDB(c)", 1),
         ("db, _ := sql.Open(driver, u); db.SetMaxOpenConns(5)", 1),
+        ("db, _ := sql.Open(driver, u)", 0),
+        ('db, _ := sql.Open(d, u); if d == "sqlite3" { db.SetMaxOpenConns(1) }', 0),
+        ('db, _ := sql.Open(d, u); if d == "sqlite3" { x() } else { db.SetMaxOpenConns(5) }', 1),
+        ('db, _ := sql.Open(d, u); if d != "sqlite3" { db.SetMaxOpenConns(5) }', 1),
+        ('switch d { case "a": o = mysql.Open(u); case "b": o = sqlite.Open(u) }; db, _ := gorm.Open(o, c)', 1),
+        ('}; import "github.com/go-sql-driver/mysql"; func g() { db, _ := sql.Open(driver, u); os.Open(p)', 1),
+        (
+            '}; func g(d string) { if d == "postgres" { d = "pgx" }; db, _ := sql.Open(d, u); db.SetMaxOpenConns(5)',
+            1,
+        ),
         ("db.Use(dbresolver.Register(c).SetMaxIdleConns(10).SetMaxOpenConns(100))", 1),
     ],
 )

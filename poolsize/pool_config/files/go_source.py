@@ -123,14 +123,26 @@ class GoTree(SourceTree):
         return self._of_field(self.text(arguments[0]).lower(), depth) if len(arguments) == 1 else None
 
     def database(self, node: Node | None, depth: int = 0) -> bool | None:
-        """Return whether a variable is opened with a driver for MySQL; None where the file does not show it."""
+        """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
         if node.type == "call_expression":
             return self._opened_with(node, depth)
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         known = {self.database(each, depth + 1) for each in nodes} - {None}
-        return known.pop() if len(known) == 1 else None
+        return True in known if known else None
+
+    def is_for_others(self, node: Node) -> bool:
+        """Return whether a node is in the branch of an `if` for another database, as in driver == "sqlite3"."""
+        around = node.parent
+        while around is not None and around.type not in GRAMMAR.functions:
+            if around.type == "if_statement" and node == around.child_by_field_name("consequence"):
+                condition = self.text(around.child_by_field_name("condition"))
+                databases = {bool(match["mysql"]) for match in DATABASE.finditer(condition)}
+                if databases == {False} and "!" not in condition:
+                    return True
+            node, around = around, around.parent
+        return False
 
     def _opened_with(self, call: Node, depth: int) -> bool | None:
         """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
@@ -183,7 +195,7 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
     pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or name not in LIMITS or tree.database(receiver) is False:
+        if receiver is None or name not in LIMITS or tree.database(receiver) is False or tree.is_for_others(call):
             continue
         function = tree.function(call)
         of_name = pools.setdefault(_name(tree, receiver), [])
