@@ -1,5 +1,6 @@
 """The checked pools of files, as text and as JSON."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from poolsize.pool_config.all_pools import AllPools
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings.of_deployments import server_limit
 from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.pool import FilePool, Value
+from poolsize.pool_config.pool import FilePool, FileSetting, Value
 from poolsize.pool_config.stated import Stated
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -157,6 +158,12 @@ def _left_out(together: AllPools) -> str:
     return f" Not counted: {' and '.join(parts)}." if parts else ""
 
 
+def _number_of_name(setting: FileSetting) -> str:
+    """Return the number that a name stands for, as in maxOpen (64); nothing for a text that shows a number."""
+    is_number = isinstance(setting.value, int | float) and not isinstance(setting.value, bool)
+    return "" if not is_number or re.search(r"\d", setting.text) else f" ({setting.value:.10g})"
+
+
 def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
     pool = checked.pool
     place = f", {pool.place}" if pool.place else ""
@@ -165,7 +172,7 @@ def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
     if pool.settings:
         unknown = set(pool.not_followed)
         rows = [
-            (name, each.text + (" (unknown)" if each in unknown else ""), str(each.line))
+            (name, each.text + (" (unknown)" if each in unknown else _number_of_name(each)), str(each.line))
             for name, each in pool.settings.items()
         ]
         parts.append(Table(("setting", "value", "line"), rows).as_text())

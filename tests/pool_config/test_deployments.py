@@ -208,12 +208,15 @@ def test_workloads_with_different_instances_are_summed(poolsize_here: Command, t
         (".env", f"export {SIZE}='12' # most\nDB_PASSWORD=secret\n", 12),
         ("prod.env", f"{SIZE}=${{POOL:-13}}\n", 13),
         (".env", f"{SIZE}=$POOL\n", None),
+        (".env", "SPRING_DATASOURCE_DYNAMIC_DATASOURCE_MASTER_URL=jdbc:mysql://db/a\n", None),
+        (".env", "SPRING_DATASOURCE_REPLICA_JDBC_URL=jdbc:mysql://db/a\n", None),
         (".env", "JAVA_OPTS=-Xmx1g -Dspring.datasource.hikari.maximum-pool-size=14\n", 14),
         (
             "a.yml",
             "services: {a: {image: b, command: java -jar a.jar --spring.datasource.hikari.maximumPoolSize=15}}",
             15,
         ),
+        ("a.yml", "env: [{name: PARAMS, value: '--server.port=80 --spring.datasource.hikari.maximumPoolSize=16'}]", 16),
     ],
 )
 def test_variables_in_other_places(tmp_path: Path, name: str, text: str, size: int | None) -> None:
@@ -336,6 +339,15 @@ PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]
      "      containers:\n        - image: registry/cafeboo-back:latest\n          envFrom:\n"
      "            - configMapRef: "
      "{name: cafeboo-config}\n"), [], [("instances", 1)]),
+    ("rookedsysc/case-study: docker-compose.yml", "compose.yml",
+     ("services:\n  app:\n    environment:\n"
+      "      - JAVA_OPTS=-XX:+UseG1GC -Xmx512m\n      - MYSQL_HOST=${MYSQL_HOST:-proxysql}\n"
+      + "".join(
+          f"      - SPRING_DATASOURCE_{source}_MAXIMUM_POOL_SIZE=${{SPRING_DATASOURCE_{source}_MAXIMUM_POOL_SIZE:-6}}\n"
+          f"      - SPRING_DATASOURCE_{source}_MINIMUM_IDLE=${{SPRING_DATASOURCE_{source}_MINIMUM_IDLE:-2}}\n"
+          for source in ("SOURCE", "WRITE", "READ"))
+      + "    deploy: {replicas: 3}\n"),
+     [6, 6, 6], [("instances", 3)]),
     ("percona/percona-toolkit: t/pt-mysql-summary/samples/mysql-status-002.txt", "status.txt",
      ("Aborted_clients\t1\nCompression\tOFF\nConnections\t245\nMax_used_connections\t4\nNdb_config_from_host\t\n"
      "Slave_running\tOFF\nThreads_connected\t1\nThreads_running\t1\nUptime\t7737\n"), [4], []),

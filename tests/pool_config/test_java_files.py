@@ -7,6 +7,8 @@ import pytest
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import CheckedPool, check_pools
+from poolsize.pool_config.files.java_source import CLASSES
+from poolsize.pool_config.files.kinds import may_have_pools
 from poolsize.pool_config.files.reading import read_files, read_pools
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
@@ -309,3 +311,17 @@ def test_java_without_a_pool_is_not_read_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "A.java").write_text(JAVA)
     files, errors = read_files([tmp_path])
     assert ([file.path.name for file in files], errors) == (["A.java"], [])
+
+
+def test_a_data_source_made_of_another_bean_is_no_pool_of_its_own(tmp_path: Path) -> None:
+    reference = '<bean class="com.zaxxer.hikari.HikariDataSource"><constructor-arg ref="config"/></bean>'
+    config = (
+        '<bean id="config" class="com.zaxxer.hikari.HikariConfig"><property name="maximumPoolSize" value="7"/></bean>'
+    )
+    (tmp_path / "beans.xml").write_text(f"<beans>{reference}{config}</beans>")
+    assert [pool.value("maximumPoolSize") for pool in read_pools(tmp_path / "beans.xml").pools] == [7]
+
+
+def test_java_that_names_no_class_of_a_pool_is_not_parsed() -> None:
+    assert not may_have_pools(b"/** MySQL, by JDBC. */ class Pool {}", "Pool.java")
+    assert all(may_have_pools(name.encode(), "Pool.java") for name in CLASSES if "." not in name)

@@ -43,6 +43,14 @@ REAL_FILES = (
         {"pool_no_wait_limit"},
     ),
     RealFile(
+        "appsettings-sqlsugar.json",
+        "github.com/anjoy8/Blog.Core: Blog.Core.Api/appsettings.json",
+        1,
+        {},
+        set(),
+        {"pool_defaults"},
+    ),
+    RealFile(
         "connector-spread-private.py",
         "github.com/KwokRoot/KwokPyLib: TestPyCommonLib/test3lib/db_util/db_util_mysql.py",
         1,
@@ -292,6 +300,20 @@ REAL_FILES = (
         {"php_workers"},
     ),
     RealFile(
+        "fpm-no-section.conf",
+        "github.com/laradock/laradock: php-fpm/xlaravel.pool.conf",
+        1,
+        {
+            "pm": "dynamic",
+            "pm.max_children": 20,
+            "pm.start_servers": 2,
+            "pm.min_spare_servers": 1,
+            "pm.max_spare_servers": 3,
+        },
+        set(),
+        {"php_workers"},
+    ),
+    RealFile(
         "fpm-template.conf",
         "github.com/wodby/php: 5.3/templates/zz-www.conf.tpl",
         1,
@@ -332,6 +354,14 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "go-flag-pointers.go",
+        "github.com/google/trillian: storage/mysql/provider.go",
+        1,
+        {"SetMaxOpenConns": 0, "SetMaxIdleConns": -1},
+        {"go_lifetime", "pool_unlimited"},
+        set(),
+    ),
+    RealFile(
         "go-gorm1-check-last.go",
         "github.com/mYahagi/go-api-sample: main.go",
         1,
@@ -362,6 +392,14 @@ REAL_FILES = (
         {"SetMaxOpenConns": 10, "SetMaxIdleConns": 10, "SetConnMaxLifetime": 36000},
         {"go_lifetime"},
         set(),
+    ),
+    RealFile(
+        "go-idle-at-least.go",
+        "github.com/openark/orchestrator: go/db/db.go",
+        1,
+        {"SetMaxOpenConns": None, "SetMaxIdleConns": None, "SetConnMaxLifetime": None},
+        set(),
+        {"pool_not_followed"},
     ),
     RealFile(
         "go-minutes.go",
@@ -653,6 +691,14 @@ REAL_FILES = (
         {"max_size": 32},
         set(),
         set(),
+    ),
+    RealFile(
+        "rust-seaorm-connect.rs",
+        "github.com/SeaQL/sea-orm-tutorial: rocket-example/src/setup.rs",
+        1,
+        {},
+        set(),
+        {"pool_defaults"},
     ),
     RealFile(
         "rust-seaorm.rs",
@@ -947,6 +993,20 @@ REAL_FILES = (
         set(),
     ),
     RealFile(
+        "tomcat-hikari-context.xml",
+        "github.com/0jun01/jsp_mvc_board: src/main/webapp/META-INF/context.xml",
+        1,
+        {
+            "minimumIdle": 5,
+            "maximumPoolSize": 10,
+            "connectionTimeout": 30000,
+            "idleTimeout": 600000,
+            "maxLifetime": 1800000,
+        },
+        set(),
+        {"pool_shrinks"},
+    ),
+    RealFile(
         "tomcat-jdbc-server.xml",
         "github.com/jelena93/dms: README.md",
         1,
@@ -1185,6 +1245,16 @@ def test_durations_of_go_by_name(tmp_path: Path) -> None:
         ('const driver = "mysql"; db := sqlx.MustConnect(driver, u)', 1),
         ("c, _ := mysql.NewConnector(&cfg); db := sql.OpenDB(c)", 1),
         ("db, _ := sql.Open(driver, u); db.SetMaxOpenConns(5)", 1),
+        ("db, _ := sql.Open(driver, u)", 0),
+        ('db, _ := sql.Open(d, u); if d == "sqlite3" { db.SetMaxOpenConns(1) }', 0),
+        ('db, _ := sql.Open(d, u); if d == "sqlite3" { x() } else { db.SetMaxOpenConns(5) }', 1),
+        ('db, _ := sql.Open(d, u); if d != "sqlite3" { db.SetMaxOpenConns(5) }', 1),
+        ('switch d { case "a": o = mysql.Open(u); case "b": o = sqlite.Open(u) }; db, _ := gorm.Open(o, c)', 1),
+        ('}; import "github.com/go-sql-driver/mysql"; func g() { db, _ := sql.Open(driver, u); os.Open(p)', 1),
+        (
+            '}; func g(d string) { if d == "postgres" { d = "pgx" }; db, _ := sql.Open(d, u); db.SetMaxOpenConns(5)',
+            1,
+        ),
         ("db.Use(dbresolver.Register(c).SetMaxIdleConns(10).SetMaxOpenConns(100))", 1),
     ],
 )

@@ -30,14 +30,15 @@ OF_OTHERS = {
     "columnencryptionsetting", "multisubnetfailover",
 }  # fmt: skip
 """Keys of strings for other databases."""
-OTHER_PORTS = {"5432", "1433", "1521", "6379"}
-OTHER_SERVER = re.compile(r"\\|\(local|tcp:|,\s?\d|^\.$|\.database\.windows\.net", re.IGNORECASE)
-"""In the name of a server of SQL Server."""
+OTHER_PORTS = {"5432", "1433", "1521", "6379", "5236", "54321"}
+"""Of PostgreSQL, SQL Server, Oracle, Redis, Dameng and KingbaseES."""
+OTHER_SERVER = re.compile(r"\\|\(local|tcp:|,\s?\d|^\.$|\.database\.windows\.net|^[^/]{1,100}/", re.IGNORECASE)
+"""In the name of a server of SQL Server, or of Oracle's host/service."""
 MYSQL_PROVIDER = re.compile(
     r"(?:provider|db_?type)\w{0,20}[\"']?\s{0,9}[:=]\s{0,9}[\"'](?:mysql|mariadb)", re.IGNORECASE
 )
-STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*(?:[^*\n]|\*(?!/))*\*/')
-"""Of JSON: only a string is kept."""
+STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""Of JSON: only a string is kept, and the ends of lines."""
 LONGEST = 4_000
 LARGEST_JSON = 2**18
 USES_MYSQL = re.compile(r"UseMy(?:Sql|SQL)|\bMy(?:Sql|SQL)|MariaD[bB]")
@@ -88,7 +89,7 @@ def _line_at(pieces: Sequence[tuple[str, int]], offset: int) -> int:
 def _is_mysql(values: dict[str, str], is_mysql: bool | None, *, has_own_names: bool) -> bool | None:
     """Return whether a connection string is for MySQL; None where it may be for it. is_mysql: as in string_pool."""
     server = next(values[key] for key in sorted(SERVER_KEYS) if key in values)
-    port = values.get("port", "")
+    port = values.get("port", server.rpartition(":")[2])
     if values.keys() & OF_OTHERS or port in OTHER_PORTS or OTHER_SERVER.search(server):
         return False
     if has_own_names or port == "3306" or values.keys() & OF_MYSQL or re.search("mysql|maria", server, re.IGNORECASE):

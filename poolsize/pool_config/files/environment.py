@@ -11,7 +11,8 @@ from poolsize.pool_config.files.launch import split_words, variable_counts
 from poolsize.pool_config.files.places import SEGMENTS
 from poolsize.pool_config.files.urls import url_pools
 from poolsize.pool_config.files.values import plain
-from poolsize.pool_config.pool import FileSetting, PoolOrCount
+from poolsize.pool_config.libraries.java import HIKARICP
+from poolsize.pool_config.pool import FileSetting, PoolOrCount, normalized
 
 PREFIXES = (
     ("spring", "datasource"), ("spring", "r2dbc", "pool"), ("spring", "r2dbc"), ("spring", "jpa"),
@@ -22,7 +23,10 @@ PREFIXES = (
 NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
-OF_JAVA = {"JAVA_OPTS", "JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "JAVA_OPTIONS", "CATALINA_OPTS"}
+OF_A_SOURCE = {
+    "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
+}  # fmt: skip
+"""Names of settings by which the end of a name shows, as in SPRING_DATASOURCE_REPLICA_JDBC_URL."""
 
 
 def environment_pools(variables: Sequence[Entry], place: str = "", workload: str = "") -> list[PoolOrCount]:
@@ -53,15 +57,19 @@ def option_entries(words: Iterable[tuple[str, int]]) -> Iterator[Entry]:
 
 
 def _as_keys(variable: Entry) -> Iterator[Entry]:
-    """Yield a variable as the setting that it binds, with its value's references in Spring's form."""
-    (name,), text = variable.path, plain(variable.text)
-    if name in OF_JAVA:
-        yield from (
-            Entry(_path(entry.path[0]), plain(entry.text), entry.line)
-            for entry in option_entries(split_words([(variable.text, variable.line)]))
-        )
-    else:
-        yield Entry(_path(name), text, variable.line)
+    """Yield a variable as the setting that it binds, with its value's references in Spring's form.
+
+    A variable with options of a command, such as JAVA_OPTS, has the settings of these.
+    """
+    options = _options(variable)
+    yield from [Entry(_path(each.path[0]), plain(each.text), each.line) for each in options] or [
+        Entry(_path(variable.path[0]), plain(variable.text), variable.line)
+    ]
+
+
+def _options(variable: Entry) -> list[Entry]:
+    words = [(variable.text, variable.line)] if variable.text.lstrip().startswith("-") else []
+    return list(option_entries(split_words(words)))
 
 
 def _path(name: str) -> tuple[str, ...]:
@@ -72,13 +80,24 @@ def _path(name: str) -> tuple[str, ...]:
     ends = [place + 1 for place, part in enumerate(parts) if part in SEGMENTS and parts[0] in {"spring", "quarkus"}]
     ends += [len(prefix) for prefix in PREFIXES if tuple(parts[: len(prefix)]) == prefix][:1]
     ends = [end for end in ends if end < len(parts)]
-    return (*parts[: max(ends)], "-".join(parts[max(ends) :])) if ends else (name,)
+    if not ends:
+        return (name,)
+    source, key = _of_source(parts[2:]) if max(ends) == 2 and parts[:2] == ["spring", "datasource"] else ((), ())
+    return (*parts[: max(ends)], *source, "-".join(key or parts[max(ends) :]))
+
+
+def _of_source(parts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the keys of a data source and of its setting in a name below spring.datasource: of REPLICA_JDBC_URL."""
+    start = next((place for place in range(len(parts)) if "".join(parts[place:]) in OF_A_SOURCE), 0)
+    name = parts[:start]
+    keys = [*name[:2], *filter(None, ["-".join(name[2:])])] if name[:1] == ["dynamic"] else ["-".join(name)]
+    return keys if start else (), parts[start:]
 
 
 def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> FileSetting:
     """Return a setting with the name and the text of its variable; of several in a variable, as it is."""
     variable = by_key.get((setting.name, setting.line))
-    if variable is None or variable.path[0] in OF_JAVA:
+    if variable is None or _options(variable):
         return setting
     return replace(setting, name=variable.path[0], text=variable.text)
 

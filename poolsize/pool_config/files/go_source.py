@@ -39,6 +39,8 @@ FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 """A tag of a field, which libraries for the environment read."""
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
+PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
+"""Whose functions of OPENING open a database."""
 
 
 class GoTree(SourceTree):
@@ -121,14 +123,26 @@ class GoTree(SourceTree):
         return self._of_field(self.text(arguments[0]).lower(), depth) if len(arguments) == 1 else None
 
     def database(self, node: Node | None, depth: int = 0) -> bool | None:
-        """Return whether a variable is opened with a driver for MySQL; None where the file does not show it."""
+        """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
         if node.type == "call_expression":
             return self._opened_with(node, depth)
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         known = {self.database(each, depth + 1) for each in nodes} - {None}
-        return known.pop() if len(known) == 1 else None
+        return True in known if known else None
+
+    def is_for_others(self, node: Node) -> bool:
+        """Return whether a node is in the branch of an `if` for another database, as in driver == "sqlite3"."""
+        around = node.parent
+        while around is not None and around.type not in GRAMMAR.functions:
+            if around.type == "if_statement" and node == around.child_by_field_name("consequence"):
+                condition = self.text(around.child_by_field_name("condition"))
+                databases = {bool(match["mysql"]) for match in DATABASE.finditer(condition)}
+                if databases == {False} and "!" not in condition:
+                    return True
+            node, around = around, around.parent
+        return False
 
     def _opened_with(self, call: Node, depth: int) -> bool | None:
         """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
@@ -162,8 +176,14 @@ def go_pools(text: str) -> list[FilePool]:
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
     opening = [call for call, package, name in calls if name in OPENING and not is_driver(tree.text(package))]
     opened = [(call, tree.database(call)) for call in opening]
+    has_others = False in {*imported, *dict(opened).values()}
+    if True in imported and not has_others:  # then a driver from elsewhere can only be this one
+        opened = [
+            (call, True if is_mysql is None and tree.text(tree.method(call)[0]) in PACKAGES else is_mysql)
+            for call, is_mysql in opened
+        ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
-    if not of_mysql and True not in imported and False in {*imported, *dict(opened).values()}:
+    if not of_mysql and True not in imported and has_others:
         return []
     pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
     if not pools:
@@ -175,7 +195,7 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
     pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or name not in LIMITS or tree.database(receiver) is False:
+        if receiver is None or name not in LIMITS or tree.database(receiver) is False or tree.is_for_others(call):
             continue
         function = tree.function(call)
         of_name = pools.setdefault(_name(tree, receiver), [])

@@ -21,7 +21,7 @@ GRAMMAR = Grammar(
     },
     frozenset({"function_item"}),
 )  # fmt: skip
-RELEVANT = re.compile(r"PoolOptions|ConnectOptions|PoolConstraints|PoolConfig|Pool::|MySqlPool")
+RELEVANT = re.compile(r"PoolOptions|ConnectOptions|Database::connect|PoolConstraints|PoolConfig|Pool::|MySqlPool")
 UNITS = {"from_secs": 1.0, "from_millis": 1e-3, "from_mins": 60.0, "from_hours": 3600.0}
 SAME_VALUE = {
     "unwrap", "expect", "parse", "into", "to_string", "to_owned", "try_into", "unwrap_or_default", "as_str", "clone",
@@ -81,7 +81,10 @@ def rust_pools(text: str) -> list[FilePool]:
         [*tree.nodes("call_expression"), *tree.nodes("struct_expression")], key=lambda each: each.start_byte
     ):
         library = _library(tree, node, text)
-        if library is None:
+        is_replaced = any(
+            each is library is SEAORM and tree.function(node) == tree.function(at) for each, at, _ in pools
+        )
+        if library is None or (is_replaced and tree.method(node) == "connect"):  # to create the database before
             continue
         settings = dict(_made_with(tree, node, library))
         chain, top = _chain(node)
@@ -115,6 +118,8 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
             library = SQLX if "MySql" in kind else None
         case "ConnectOptions", "new":
             library = None if not is_mysql and re.search(r"postgres|sqlite", text, re.IGNORECASE) else SEAORM
+        case "Database", "connect":
+            library = SEAORM if is_mysql and "sea_orm" in text and "ConnectOptions" not in text else None
         case "PoolConstraints", "new":
             library = MYSQL_ASYNC if is_mysql else None
         case "PoolConfig", "new":

@@ -61,9 +61,12 @@ def _pool(library: Library, name: str, section: Section, value: Callable[[str], 
 
 
 def _sections(text: str, comments: str) -> dict[str, dict[str, tuple[str, int]]]:
-    """Return the values of each section. comments: signs that begin one, also after a value and a space."""
-    sections: dict[str, dict[str, tuple[str, int]]] = {}
+    """Return the values of each section; under "", those before the first.
+
+    comments: signs that begin a comment, also after a value and a space.
+    """
     values: dict[str, tuple[str, int]] = {}
+    sections = {"": values}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith("[") and line.endswith("]"):
             values = sections.setdefault(line[1:-1].strip(), {})

@@ -23,7 +23,7 @@ LARGEST = 10**15
 INTEGER = re.compile(r"(\d[\d_]{0,20})(?:[lL]|[uif](?:8|16|32|64|size)|[uU][lL]?)?")
 """A decimal integer, with the suffixes of Java, C# and Rust. Octal numbers (010) are none."""
 FALLBACK = re.compile(
-    r"""(?:==|!=|<|<=)\s{0,9}(?:0|1|-1|nil|null|undefined|""|'')|^\(?!|isNaN|is_none|isEmpty|IsNullOrEmpty"""
+    r"""(?:==|!=|<|<=)\s{0,9}(?:(?:0|1|-1)(?![\w.])|nil|null|undefined|""|'')|^\(?!|isNaN|is_none|isEmpty|IsNullOrEmpty"""
 )
 """In a condition under which a default replaces a value."""
 CONDITION_AROUND = 5
@@ -76,9 +76,9 @@ class SourceTree:
             if node.type in grammar.functions:
                 self._functions.append((node.start_byte, node.end_byte, self.function(node)))
         self._named: dict[tuple[int, str], list[Node | None]] = {}
-        for kind, (names, values) in grammar.initialisers.items():
-            for node in self._by_type.get(kind, ()):
-                self._name(node, names, values)
+        initialisers = [node for kind in grammar.initialisers for node in self.nodes(kind)]
+        for node in sorted(initialisers, key=lambda node: node.start_byte):
+            self._name(node, *grammar.initialisers[node.type])
 
     def nodes(self, kind: str) -> list[Node]:
         """Return the nodes of one of the `types`, in the order of the file."""
@@ -126,7 +126,7 @@ class SourceTree:
     def named(self, name: str, at: Node) -> list[Node | None]:
         """Return what gives a name its value, as seen from a node: in its function, around it, or in the file.
 
-        The order is that of types, then of the file. None: a parameter, or a value the file does not contain.
+        The order is that of the file. None: a parameter, or a value the file does not contain.
         """
         place = self.function(at)
         while (place, name) not in self._named and place >= 0:
