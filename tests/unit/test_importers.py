@@ -220,6 +220,16 @@ def test_a_table_with_a_column_of_time_has_intervals(tmp_path: Path) -> None:
     assert (recording.interval_seconds, recording.quantile, means(recording)) == (10, "p99_9", CURVE)
 
 
+def test_the_interval_of_a_table_is_that_of_its_column_of_time(tmp_path: Path) -> None:
+    seconds = [(at, size, rate) for _ in range(2) for size, rate in CURVE.items() for at in range(10, 90, 10)]
+    in_ms = [(1_700_000_000_000 + 1000 * number, size, rate) for number, (_, size, rate) in enumerate(seconds)]
+    for rows, interval in ((seconds, 10), (in_ms, 1)):
+        text = "\n".join(["time,threads,tps", *(f"{at},{size},{rate}" for at, size, rate in rows)])
+        recording = read_logs(written(tmp_path, text))
+        assert (recording.interval_seconds, means(recording)) == (interval, CURVE)
+        assert {len(figures.throughput) for figures in recording.by_size.values()} == {16}
+
+
 def jmeter(users: int, rate: int, begin_s: int, seconds: int, *, failed: bool = False) -> str:
     success = "false" if failed else "true"
     return "".join(

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from poolsize.errors import BadInput
@@ -84,6 +85,10 @@ def number_at(value: Any, *names: str) -> float | None:
         return None
 
 
-def common_interval(moments: Sequence[float]) -> float:
-    """Return the shortest time between moments, ascending; 1 for a single moment."""
-    return min((after - before for before, after in pairwise(moments)), default=1.0)
+def common_interval(moments: Sequence[float]) -> float | None:
+    """Return the median time between moments in the order of their file; None where they do not differ.
+
+    Time may start again: a file may have several runs.
+    """
+    steps = [abs(after - before) for before, after in pairwise(moments) if after != before]
+    return float(median(steps)) if steps else None

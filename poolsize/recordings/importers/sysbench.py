@@ -55,7 +55,7 @@ class _Run:
         if len(lines) < 2 and self.mean is not None and most:
             yield mean_of_run(most, self.mean, self.mean_ms, self.quantile)
             return
-        interval = float(common_interval([at for at, *_ in lines])) if len(lines) > 1 else None
+        interval = common_interval([at for at, *_ in lines])
         for size, group in groupby(sorted(lines, key=itemgetter(1)), key=itemgetter(1)):
             _, _, tps, ms = zip(*group, strict=True)
             yield LoadRun(size, tps, ms if self.quantile else (0.0,) * len(ms), self.quantile, interval)

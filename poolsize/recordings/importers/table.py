@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 
 from poolsize.bounds import MOST_SECONDS
@@ -26,6 +27,8 @@ LATENCY = re.compile(
     r"(?:lat(?:ency)?_|response_time_)?(?:ms_)?p?(?P<q>\d{2}(?:_9{1,3})?)(?:th)?(?:_percentile)?(?:_latency)?"
     r"(?:_(?P<unit>ms|us|s))?$"
 )
+LATEST_SECOND = 1e11
+"""A later Unix time is in milliseconds."""
 TO_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3, None: 1.0}
 OTHER = re.compile(r"[^a-z0-9]{1,100}")
 FORMATS = (
@@ -56,7 +59,7 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             continue
         try:
             ms = float(row[latency[0]] or 0) * TO_MS[latency[1]["unit"]] if latency else 0.0
-            moment = float(row[moment_place]) if moment_place is not None else 0.0
+            moment = _seconds(row[moment_place]) if moment_place is not None else 0.0
             by_size.setdefault(int(row[size_place]), []).append((moment, float(row[rate_place]) * per_second, ms))
         except (ValueError, IndexError):
             raise BadInput(
@@ -64,11 +67,19 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             ) from None
     quantile = quantile_name(latency[1]["q"].replace("_", ".")) if latency else None
     for size, figures in by_size.items():
-        moments, rates, latency_ms = zip(*sorted(figures), strict=True)
-        if moment_place is None or len(moments) == 1 or common_interval(moments) <= 0:
-            yield from (mean_of_run(size, rate, ms, quantile) for rate, ms in zip(rates, latency_ms, strict=True))
+        moments, rates, latency_ms = zip(*figures, strict=True)
+        if interval := common_interval(moments):
+            yield LoadRun(size, rates, latency_ms, quantile, interval)
         else:
-            yield LoadRun(size, rates, latency_ms, quantile, common_interval(moments))
+            yield from (mean_of_run(size, rate, ms, quantile) for rate, ms in zip(rates, latency_ms, strict=True))
+
+
+def _seconds(moment: str) -> float:
+    """Return a moment in seconds; a Unix time may be in milliseconds. Raises ValueError."""
+    value = float(moment)
+    if not isfinite(value):
+        raise ValueError(moment)
+    return value / 1000 if value > LATEST_SECOND else value
 
 
 def _place(header: Sequence[str], names: Sequence[str]) -> int | None:
