@@ -358,9 +358,11 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     done = poolsize_here("recommend", "--curve", *names, "--cores", "8", "--current", "64")
     assert done.returncode == 0, done.stderr
     assert "95 % range" in done.stdout
-    assert f"poolsize import {' '.join(names)} --output run.jsonl" in done.stdout
+    assert f"poolsize import {' '.join(names)} --cores 8 --output run.jsonl" in " ".join(done.stdout.split())
     assert len(done.stdout.splitlines()) <= 12
     in_one = json.loads(poolsize_here("recommend", "--curve", *names, "--cores", "8", "--json").stdout)
+    named_each = [word for name in names for word in ("--curve", name)]
+    assert in_one == json.loads(poolsize_here("recommend", *named_each, "--cores", "8", "--json").stdout)
     assert poolsize_here("import", *names, "--cores", "8", "--output", "run.jsonl").returncode == 0
     assert in_one == json.loads(poolsize_here("recommend", "--run", "run.jsonl", "--json").stdout)
     assert "Replayed: the recording run0.log" in poolsize_here("recommend", "--why", "--curve", *names).stdout
@@ -371,9 +373,9 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     [
         (("--curve", "a.csv", "--run", "b.jsonl"), "--curve: make a run with `poolsize import`"),
         (("--curve", "a.csv", "--rate", "400/s"), "--curve: make a run with `poolsize import`"),
-        (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate"),
+        (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate: a curve has no use for this value"),
         (("--curve", "none.csv"), "none.csv"),
-        (("a.csv",), "a.csv: name a run with --run, the files of a load tool with --curve"),
+        (("mysql://root:hunter2@db/shop",), "write --run RUN, --curve FILE... or --url URL"),
     ],
 )
 def test_a_curve_with_what_it_can_not_have_is_refused(
@@ -383,3 +385,4 @@ def test_a_curve_with_what_it_can_not_have_is_refused(
     done = poolsize_here("recommend", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert refusal in done.stderr
+    assert "hunter2" not in done.stderr
