@@ -49,7 +49,8 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     if size_place is None or rate_place is None:
         raise BadInput(f"{path} is none of the files that poolsize reads: {FORMATS}")
     moment_place = _place(header, MOMENTS)
-    latency = next(((place, match) for place, name in enumerate(header) if (match := LATENCY.match(name))), None)
+    latencies = [(place, match) for place, name in enumerate(header) if (match := LATENCY.match(name))]
+    latency = max(latencies, key=lambda each: (each[1]["q"] == "95", each[1]["q"]), default=None)
     per_second = 1 / 60 if header[rate_place] in A_MINUTE else 1.0
     by_size: dict[int, list[tuple[float, float, float]]] = {}
     for number, row in enumerate(rows, 2):
