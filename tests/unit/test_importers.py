@@ -183,7 +183,7 @@ def test_one_mean_a_size_gives_a_size_whose_range_is_unknown(tmp_path: Path, nam
     answer = answer_of(recording)
     assert 16 < (answer.pool_size or 0) <= 32
     assert (answer.range, answer.range_open, answer.verdict) == (None, None, "means-only")
-    assert "(range unknown: the recording has means only)  [means-only]" in headline(answer)
+    assert "(range unknown: too few figures of a pool size)  [means-only]" in headline(answer)
     text = recommendation_text(answer)
     assert "the range is unknown" in " ".join(text.split())
     assert "95 % range" not in text
@@ -203,7 +203,7 @@ def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_h
     answer = json.loads(done.stdout)
     assert (answer["range"], answer["verdict"]) == (None, "means-only")
     text = poolsize_here("analyze", answer["run"]).stdout
-    assert "(range unknown: the recording has means only)" in text
+    assert "(range unknown: too few figures of a pool size)" in text
     assert "800-800" not in text
 
 
@@ -228,6 +228,24 @@ def test_the_interval_of_a_table_is_that_of_its_column_of_time(tmp_path: Path) -
         recording = read_logs(written(tmp_path, text))
         assert (recording.interval_seconds, means(recording)) == (interval, CURVE)
         assert {len(figures.throughput) for figures in recording.by_size.values()} == {16}
+
+
+def test_a_recording_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    header, *rows = "p95_ms,pool_size,second,users,throughput", "9,4,1,64,50", "9,4,2,64,51"
+    for begin, end in (("\ufeff", "\r\n"), ("", "\n"), ("", "\r\n")):
+        assert read_logs(written(tmp_path, begin + end.join([header, *rows, ""]))).users == 64
+
+
+def test_a_table_gives_p95_else_its_highest_percentile(tmp_path: Path) -> None:
+    for header, quantile, latency_ms in (("p50_ms,p95_ms,p99_ms", "p95", 20), ("p50_ms,p90_ms,p99_ms", "p99", 30)):
+        recording = read_logs(written(tmp_path, f"threads,tps,{header}\n4,90,10,20,30\n"))
+        assert (recording.quantile, recording.by_size[4].latency_ms) == (quantile, (latency_ms,))
+
+
+def test_a_percentile_that_sysbench_has_switched_off_is_unknown(tmp_path: Path) -> None:
+    without = [sysbench(threads, V10.replace("98%): 8.05", "0%): 0.00"), range(1, 9)) for threads in (1, 2, 4)]
+    recording = read_logs(written(tmp_path, *without, sysbench(8, V10, range(1, 9))))
+    assert (recording.quantile, recording.by_size[8].latency_ms[0]) == ("p98", 8.05)
 
 
 def jmeter(users: int, rate: int, begin_s: int, seconds: int, *, failed: bool = False) -> str:
@@ -304,6 +322,7 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
         ("a.jtl", "timeStamp,elapsed,label,success\n1,2,a,true\n", "the column 'allThreads'"),
         ("a.jtl", f"{JMETER}x,2,a,true,4\n", "lacks a whole number"),
         ("a.jtl", f"{JMETER}1,2,a,true,4\n{10**17},2,a,true,4\n", "s apart"),
+        ("a.jtl", JMETER + "".join(f"{1000 * at},9,a,true,{at}\n" for at in range(1, 99)), "no number of threads"),
         ("a.json", '{"metrics": {"http_reqs": {"rate": 9}}}', "number of virtual users"),
         ("a.json", '{"metrics": {"http_reqs": {"rate": 9}, "vus": {"min": 1, "max": 9}}}', "1 to 9 virtual users"),
         ("a.json", '{"metrics": {"vus": {"min": 9, "max": 9}}}', "lacks the rate"),
@@ -318,8 +337,8 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
         ("a.txt", "sysbench 1.0.20\n\nFATAL: no server\n", "no figures of sysbench"),
         ("a.csv", "threads,tps\n4,many\n", "line 2 lacks a number"),
         ("a.csv", "threads,tps\n4,0\n", "no throughput above 0"),
-        ("a.csv", "threads,tps\n-4,9\n", "can't have been measured"),
-        ("a.csv", "threads,tps\n4,nan\n", "can't have been measured"),
+        ("a.csv", "threads,tps\n-4,9\n", "a figure is below 0, too large, or not a number"),
+        ("a.csv", "threads,tps\n4,nan\n", "a figure is below 0, too large, or not a number"),
         ("a.csv", "a,b\n1,2\n", "none of the files that poolsize reads"),
     ],
 )  # fmt: skip
