@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -50,6 +50,11 @@ def quantile_name(percentage: str) -> str:
     whole, _, decimals = percentage.partition(".")
     decimals = decimals.rstrip("0")
     return f"p{int(whole)}{'_' + decimals if decimals else ''}"
+
+
+def usual_percentage(percentages: Collection[str]) -> str | None:
+    """Return 95 of the percentages that a file has, else the highest; None of no percentages."""
+    return "95" if "95" in percentages else max(percentages, key=float, default=None)
 
 
 def table_of(path: Path, text: bytes, delimiter: str = ",") -> Iterator[list[str]]:
