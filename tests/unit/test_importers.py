@@ -1,6 +1,7 @@
 """Files of load tools, as their programs write them and as people post them, and the answers that they allow."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -205,6 +206,7 @@ def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_h
     text = poolsize_here("analyze", answer["run"]).stdout
     assert "(range unknown: too few figures of a pool size)" in text
     assert "800-800" not in text
+    assert not re.search(r"plateau .*\d-\d", text), "the estimators have no range either"
 
 
 def test_four_runs_of_a_size_show_their_noise(tmp_path: Path) -> None:
@@ -385,6 +387,14 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     assert poolsize_here("import", *names, "--cores", "8", "--output", "run.jsonl").returncode == 0
     assert in_one == json.loads(poolsize_here("recommend", "--run", "run.jsonl", "--json").stdout)
     assert "Replayed: the recording run0.log" in poolsize_here("recommend", "--why", "--curve", *names).stdout
+
+
+def test_means_do_not_show_how_probably_a_latency_limit_is_kept(poolsize_here: Command, tmp_path: Path) -> None:
+    rows = "\n".join(f"{size},{rate},{10 + size}" for size, rate in CURVE.items())
+    (tmp_path / "a.csv").write_text(f"threads,tps,p95\n{rows}\n")
+    done = poolsize_here("recommend", "--curve", "a.csv", "--max-p95", "30ms")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--max-p95 30ms: the recording has too few figures of a pool size" in done.stderr
 
 
 @pytest.mark.parametrize(
