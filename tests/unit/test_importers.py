@@ -395,6 +395,11 @@ def test_means_do_not_show_how_probably_a_latency_limit_is_kept(poolsize_here: C
     done = poolsize_here("recommend", "--curve", "a.csv", "--max-p95", "30ms")
     assert (done.returncode, done.stdout) == (2, "")
     assert "--max-p95 30ms: the recording has too few figures of a pool size" in done.stderr
+    assert poolsize_here("import", "a.csv", "--output", "curve.csv").returncode == 0
+    done = poolsize_here("sweep", "--replay", "curve.csv", "--cores", "8", "--max-p95", "30ms")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--max-p95 30ms: curve.csv has too few figures of a pool size" in done.stderr
+    assert not (tmp_path / "data").exists(), "no run was begun"
 
 
 @pytest.mark.parametrize(
