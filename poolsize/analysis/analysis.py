@@ -60,7 +60,7 @@ class Analysis:
         """The models, each fitted when it is first used."""
         observed = () if self.curve is None else observations(self.steps)
         of_grid = self.run.plan.search is None
-        return FittedModels(observed, self.plateau, self.by_size, of_grid)
+        return FittedModels(observed, self.plateau, self.by_size, of_grid, self.run.setting.means_only)
 
     def at(self, pool_size: int) -> SizeSummary:
         """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""

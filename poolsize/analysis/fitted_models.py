@@ -232,20 +232,25 @@ class FittedModels:
     """The models of one run, each fitted when it is first used.
 
     observations: of the valid steps, ascending in pool size; empty at a fixed rate, where throughput follows the rate.
-    plateau, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes.
+    plateau, by_size: of the run's Analysis. of_grid: whether the user chose the pool sizes. means_only: whether the
+    noise is unknown, and with it the range of each estimate.
     """
 
     observations: Sequence[Observation]
     plateau: Plateau | None
     by_size: BySize
     of_grid: bool
+    means_only: bool
 
     @cached_property
     def estimates(self) -> Mapping[str, Estimate]:
-        """Estimator -> its pool size with range and tests; empty at a fixed rate."""
+        """Estimator -> its pool size with range, where it is known, and tests; empty at a fixed rate."""
         if self.plateau is None or not self.observations:
             return {}
-        return estimates(self.observations, Terms(self.plateau.tolerance, self._measured, self.of_grid))
+        all_estimates = estimates(self.observations, Terms(self.plateau.tolerance, self._measured, self.of_grid))
+        if self.means_only:
+            return {name: replace(estimate, low=None, high=None) for name, estimate in all_estimates.items()}
+        return all_estimates
 
     @cached_property
     def sizes(self) -> Mapping[str, int | None]:

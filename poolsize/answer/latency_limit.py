@@ -116,12 +116,17 @@ def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -
     """Return the plateau's size if it keeps the latency limits, else the best size that keeps them (size_within).
 
     Where no size keeps the limits, there is a warning (see _not_kept). Raises BadInput for a quantile that the run does
-    not know.
+    not know, and for a recording whose noise is unknown.
     """
     limits_ms = limits.by_quantile
     if not limits_ms:
         return LimitedSize(plateau.pool_size)
     for quantile, limit_ms in limits_ms.items():
+        if analysis.setting.means_only:
+            raise BadInput(
+                f"`max_{quantile}_ms` {limit_ms:g}ms: the recording has too few figures of a pool size to show how "
+                "probably a size keeps the limit; leave it out"
+            )
         if isnan(analysis.by_size.latency_ms(quantile, plateau.pool_size)):
             name = f"max_{quantile}_ms"
             raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.options import flag, is_typed
 from poolsize.errors import BadInput, WorkFailed
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
@@ -58,17 +59,19 @@ class Source:
             return next_commands(self.run_path, run, answer)
         from poolsize.terminal import pasteable
 
-        return [pasteable("poolsize", "import", *self.curve, "--output", "run.jsonl")]
+        params = click.get_current_context().params
+        of_host = [word for name in ("cores", "disks") if is_typed(name) for word in (flag(name), params[name])]
+        return [pasteable("poolsize", "import", *self.curve, *of_host, "--output", "run.jsonl")]
 
 
 def source_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with --run and --curve, which give the parameter `source`."""
 
     @wraps(command)
-    def with_source(run_path: str | None, curve: str | None, more: tuple[str, ...], **others: Any) -> None:
-        if more and not curve:
-            raise BadInput(f"{more[0]}: name a run with --run, the files of a load tool with --curve")
-        command(source=Source(run_path, (curve, *more) if curve else ()), **others)
+    def with_source(run_path: str | None, curve: tuple[str, ...], more: tuple[str, ...], **others: Any) -> None:
+        if more and not curve:  # not named here: a URL has a password
+            raise BadInput("a name without its option: write --run RUN, --curve FILE... or --url URL")
+        command(source=Source(run_path, (*curve, *more)), **others)
 
     of_run = click.option(
         "--run",
@@ -79,6 +82,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
     )
     of_curve = click.option(
         "--curve",
+        multiple=True,
         metavar="FILE...",
         help="Answer from the files of another load tool, such as sysbench. `poolsize import --help` names the tools. "
         "--cores and --disks are of the measured host.",

@@ -261,7 +261,8 @@ def _analysis(source: Source, facts: dict[str, Any], may_have: tuple[str, ...]) 
     known = {"why", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have, *source.parameters}
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
-            raise BadInput(f"{flag(name)}: the run contains this value; leave the option out")
+            why = "a curve has no use for this value" if source.curve else "the run contains this value"
+            raise BadInput(f"{flag(name)}: {why}; leave the option out")
     return source.analysis(facts["cores"], facts["disks"] if is_typed("disks") else None)
 
 

@@ -1,6 +1,7 @@
 """Files of load tools, as their programs write them and as people post them, and the answers that they allow."""
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -183,7 +184,7 @@ def test_one_mean_a_size_gives_a_size_whose_range_is_unknown(tmp_path: Path, nam
     answer = answer_of(recording)
     assert 16 < (answer.pool_size or 0) <= 32
     assert (answer.range, answer.range_open, answer.verdict) == (None, None, "means-only")
-    assert "(range unknown: the recording has means only)  [means-only]" in headline(answer)
+    assert "(range unknown: too few figures of a pool size)  [means-only]" in headline(answer)
     text = recommendation_text(answer)
     assert "the range is unknown" in " ".join(text.split())
     assert "95 % range" not in text
@@ -203,8 +204,9 @@ def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_h
     answer = json.loads(done.stdout)
     assert (answer["range"], answer["verdict"]) == (None, "means-only")
     text = poolsize_here("analyze", answer["run"]).stdout
-    assert "(range unknown: the recording has means only)" in text
+    assert "(range unknown: too few figures of a pool size)" in text
     assert "800-800" not in text
+    assert not re.search(r"plateau .*\d-\d", text), "the estimators have no range either"
 
 
 def test_four_runs_of_a_size_show_their_noise(tmp_path: Path) -> None:
@@ -218,6 +220,34 @@ def test_a_table_with_a_column_of_time_has_intervals(tmp_path: Path) -> None:
     rows = [f"{at},{size},{rate},{size}" for size, rate in CURVE.items() for at in range(10, 110, 10)]
     recording = read_logs(written(tmp_path, "\n".join(["Time (s),Connections,Throughput,p99.9", *rows])))
     assert (recording.interval_seconds, recording.quantile, means(recording)) == (10, "p99_9", CURVE)
+
+
+def test_the_interval_of_a_table_is_that_of_its_column_of_time(tmp_path: Path) -> None:
+    seconds = [(at, size, rate) for _ in range(2) for size, rate in CURVE.items() for at in range(10, 90, 10)]
+    in_ms = [(1_700_000_000_000 + 1000 * number, size, rate) for number, (_, size, rate) in enumerate(seconds)]
+    for rows, interval in ((seconds, 10), (in_ms, 1)):
+        text = "\n".join(["time,threads,tps", *(f"{at},{size},{rate}" for at, size, rate in rows)])
+        recording = read_logs(written(tmp_path, text))
+        assert (recording.interval_seconds, means(recording)) == (interval, CURVE)
+        assert {len(figures.throughput) for figures in recording.by_size.values()} == {16}
+
+
+def test_a_recording_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    header, *rows = "p95_ms,pool_size,second,users,throughput", "9,4,1,64,50", "9,4,2,64,51"
+    for begin, end in (("\ufeff", "\r\n"), ("", "\n"), ("", "\r\n")):
+        assert read_logs(written(tmp_path, begin + end.join([header, *rows, ""]))).users == 64
+
+
+def test_a_table_gives_p95_else_its_highest_percentile(tmp_path: Path) -> None:
+    for header, quantile, latency_ms in (("p50_ms,p95_ms,p99_ms", "p95", 20), ("p50_ms,p90_ms,p99_ms", "p99", 30)):
+        recording = read_logs(written(tmp_path, f"threads,tps,{header}\n4,90,10,20,30\n"))
+        assert (recording.quantile, recording.by_size[4].latency_ms) == (quantile, (latency_ms,))
+
+
+def test_a_percentile_that_sysbench_has_switched_off_is_unknown(tmp_path: Path) -> None:
+    without = [sysbench(threads, V10.replace("98%): 8.05", "0%): 0.00"), range(1, 9)) for threads in (1, 2, 4)]
+    recording = read_logs(written(tmp_path, *without, sysbench(8, V10, range(1, 9))))
+    assert (recording.quantile, recording.by_size[8].latency_ms[0]) == ("p98", 8.05)
 
 
 def jmeter(users: int, rate: int, begin_s: int, seconds: int, *, failed: bool = False) -> str:
@@ -294,6 +324,7 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
         ("a.jtl", "timeStamp,elapsed,label,success\n1,2,a,true\n", "the column 'allThreads'"),
         ("a.jtl", f"{JMETER}x,2,a,true,4\n", "lacks a whole number"),
         ("a.jtl", f"{JMETER}1,2,a,true,4\n{10**17},2,a,true,4\n", "s apart"),
+        ("a.jtl", JMETER + "".join(f"{1000 * at},9,a,true,{at}\n" for at in range(1, 99)), "no number of threads"),
         ("a.json", '{"metrics": {"http_reqs": {"rate": 9}}}', "number of virtual users"),
         ("a.json", '{"metrics": {"http_reqs": {"rate": 9}, "vus": {"min": 1, "max": 9}}}', "1 to 9 virtual users"),
         ("a.json", '{"metrics": {"vus": {"min": 9, "max": 9}}}', "lacks the rate"),
@@ -308,8 +339,8 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
         ("a.txt", "sysbench 1.0.20\n\nFATAL: no server\n", "no figures of sysbench"),
         ("a.csv", "threads,tps\n4,many\n", "line 2 lacks a number"),
         ("a.csv", "threads,tps\n4,0\n", "no throughput above 0"),
-        ("a.csv", "threads,tps\n-4,9\n", "can't have been measured"),
-        ("a.csv", "threads,tps\n4,nan\n", "can't have been measured"),
+        ("a.csv", "threads,tps\n-4,9\n", "a figure is below 0, too large, or not a number"),
+        ("a.csv", "threads,tps\n4,nan\n", "a figure is below 0, too large, or not a number"),
         ("a.csv", "a,b\n1,2\n", "none of the files that poolsize reads"),
     ],
 )  # fmt: skip
@@ -348,12 +379,27 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     done = poolsize_here("recommend", "--curve", *names, "--cores", "8", "--current", "64")
     assert done.returncode == 0, done.stderr
     assert "95 % range" in done.stdout
-    assert f"poolsize import {' '.join(names)} --output run.jsonl" in done.stdout
+    assert f"poolsize import {' '.join(names)} --cores 8 --output run.jsonl" in " ".join(done.stdout.split())
     assert len(done.stdout.splitlines()) <= 12
     in_one = json.loads(poolsize_here("recommend", "--curve", *names, "--cores", "8", "--json").stdout)
+    named_each = [word for name in names for word in ("--curve", name)]
+    assert in_one == json.loads(poolsize_here("recommend", *named_each, "--cores", "8", "--json").stdout)
     assert poolsize_here("import", *names, "--cores", "8", "--output", "run.jsonl").returncode == 0
     assert in_one == json.loads(poolsize_here("recommend", "--run", "run.jsonl", "--json").stdout)
     assert "Replayed: the recording run0.log" in poolsize_here("recommend", "--why", "--curve", *names).stdout
+
+
+def test_means_do_not_show_how_probably_a_latency_limit_is_kept(poolsize_here: Command, tmp_path: Path) -> None:
+    rows = "\n".join(f"{size},{rate},{10 + size}" for size, rate in CURVE.items())
+    (tmp_path / "a.csv").write_text(f"threads,tps,p95\n{rows}\n")
+    done = poolsize_here("recommend", "--curve", "a.csv", "--max-p95", "30ms")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--max-p95 30ms: the recording has too few figures of a pool size" in done.stderr
+    assert poolsize_here("import", "a.csv", "--output", "curve.csv").returncode == 0
+    done = poolsize_here("sweep", "--replay", "curve.csv", "--cores", "8", "--max-p95", "30ms")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--max-p95 30ms: curve.csv has too few figures of a pool size" in done.stderr
+    assert not (tmp_path / "data").exists(), "no run was begun"
 
 
 @pytest.mark.parametrize(
@@ -361,9 +407,9 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     [
         (("--curve", "a.csv", "--run", "b.jsonl"), "--curve: make a run with `poolsize import`"),
         (("--curve", "a.csv", "--rate", "400/s"), "--curve: make a run with `poolsize import`"),
-        (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate"),
+        (("--curve", "a.csv", "--cache-hit-rate", "0.5"), "--cache-hit-rate: a curve has no use for this value"),
         (("--curve", "none.csv"), "none.csv"),
-        (("a.csv",), "a.csv: name a run with --run, the files of a load tool with --curve"),
+        (("mysql://root:hunter2@db/shop",), "write --run RUN, --curve FILE... or --url URL"),
     ],
 )
 def test_a_curve_with_what_it_can_not_have_is_refused(
@@ -373,3 +419,4 @@ def test_a_curve_with_what_it_can_not_have_is_refused(
     done = poolsize_here("recommend", *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert refusal in done.stderr
+    assert "hunter2" not in done.stderr

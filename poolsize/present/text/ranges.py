@@ -4,7 +4,7 @@ from poolsize.analysis.analysis import Analysis
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import MeansOnly, OpenEnd, known_range, verdict_on_size
 
-UNKNOWN = "range unknown: the recording has means only"
+UNKNOWN = "range unknown: too few figures of a pool size"
 
 
 def range_text(answer: Recommendation) -> str:

@@ -1,6 +1,7 @@
 """Recordings from files of other load tools: which program wrote a file, and the curve of several files."""
 
 import codecs
+import csv
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -54,15 +55,13 @@ def read_logs(paths: Sequence[Path]) -> Recording:
     seconds = 0
     for path in paths:
         text = content(path, MOST_BYTES)
-        if text.startswith(GZIP) or {*COLUMNS[:3]} <= {
-            *text[:HEAD_BYTES].partition(b"\n")[0].decode("latin-1").split(",")
-        }:
+        if _is_recording(text):
             if len(paths) > 1:
                 raise BadInput(f"{path} is a complete recording: give this file alone")
             return read_recording(path)
         for run in _reader_of(text)(path, text):
             if not run.can_be:
-                raise BadInput(f"{path}: {run.pool_size} users: a figure of this run can't have been measured")
+                raise BadInput(f"{path}: pool size {run.pool_size:,}: a figure is below 0, too large, or not a number")
             runs.append(run)
             seconds += len(run.throughput)
             if seconds > MOST_SECONDS or len(runs) > MOST_RUNS:
@@ -75,8 +74,16 @@ def read_logs(paths: Sequence[Path]) -> Recording:
     return _combined(runs)
 
 
+def _head(text: bytes) -> str:
+    return text[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8).decode("latin-1")
+
+
+def _is_recording(text: bytes) -> bool:
+    return text.startswith(GZIP) or {*COLUMNS} <= {*next(csv.reader(_head(text).splitlines()[:1]), [])}
+
+
 def _reader_of(text: bytes) -> Reader:
-    head = text[:HEAD_BYTES].removeprefix(codecs.BOM_UTF8).decode("latin-1")
+    head = _head(text)
     return next((reader for pattern, reader in READERS if re.match(pattern, head, re.MULTILINE)), table.read)
 
 

@@ -50,8 +50,7 @@ def read_seconds(path: Path, text: bytes) -> Iterator[LoadRun]:
         raise BadInput(f"{path}: a line lacks a number") from None
     if figures:
         moments, rates, p95s_ms = zip(*figures, strict=True)
-        interval = common_interval(moments) if len(figures) > 1 else None
-        yield LoadRun(terminals, rates, p95s_ms, "p95", max(interval, 0.0) or None if interval else None)
+        yield LoadRun(terminals, rates, p95s_ms, "p95", common_interval(moments))
 
 
 def _terminals(path: Path, summary: Mapping[str, Any]) -> int:

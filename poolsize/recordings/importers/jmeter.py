@@ -44,9 +44,7 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     if (length := max(seconds) - min(seconds)) >= MOST_SECONDS:
         raise BadInput(f"{path}: the samples are {length:,} s apart, and poolsize reads {MOST_SECONDS:,} s at most")
     parts = list(_parts(seconds))
-    yield from parts
-    if not parts:
-        yield _mean(seconds)
+    yield from parts or [_mean(path, seconds)]
 
 
 def refuse_report(path: Path, _: bytes) -> NoReturn:
@@ -100,10 +98,15 @@ def _parts(seconds: dict[int, _Second]) -> Iterator[LoadRun]:
         stretch, users = ([at], now) if at is not None and now is not None else ([], 0)
 
 
-def _mean(seconds: dict[int, _Second]) -> LoadRun:
-    """Return the mean of a test that is too short for seconds, at its largest number of threads."""
+def _mean(path: Path, seconds: dict[int, _Second]) -> LoadRun:
+    """Return the mean of a test that is too short for seconds, at its largest number of threads.
+
+    Raises BadInput where fewer threads ran for most of the test: the mean is of no pool size.
+    """
     every = [ms for second in seconds.values() for ms in second.elapsed_ms]
     users = max(second.most for second in seconds.values())
+    if 2 * sum(second.most == users for second in seconds.values()) < len(seconds):
+        raise BadInput(f"{path}: no number of threads stayed for {FEWEST_SECONDS} s, so there is no curve")
     return mean_of_run(users, len(every) / (max(seconds) - min(seconds) + 1), _p95(every), "p95")
 
 

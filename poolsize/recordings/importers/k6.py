@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, number_at, quantile_name
+from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, number_at, quantile_name, usual_percentage
 
 PERCENTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,4})?)\)$")
 
@@ -40,6 +40,6 @@ def read(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
     share = number_at(failed, "rate") or number_at(failed, "value") or 0.0
     duration = figures("http_req_duration" if metric == "http_reqs" else "iteration_duration")
     percentages = [match[1] for name in duration if (match := PERCENTILE.match(name))] if duration else []
-    percentage = "95" if "95" in percentages else max(percentages, key=float, default=None)
+    percentage = usual_percentage(percentages)
     latency_ms = number_at(duration, f"p({percentage})") or 0.0
     yield mean_of_run(int(users), rate * (1 - share), latency_ms, quantile_name(percentage) if percentage else None)

@@ -2,10 +2,11 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from poolsize.errors import BadInput
@@ -51,6 +52,11 @@ def quantile_name(percentage: str) -> str:
     return f"p{int(whole)}{'_' + decimals if decimals else ''}"
 
 
+def usual_percentage(percentages: Collection[str]) -> str | None:
+    """Return 95 of the percentages that a file has, else the highest; None of no percentages."""
+    return "95" if "95" in percentages else max(percentages, key=float, default=None)
+
+
 def table_of(path: Path, text: bytes, delimiter: str = ",") -> Iterator[list[str]]:
     """Yield the rows of a CSV file. Raises BadInput for a damaged file."""
     try:
@@ -84,6 +90,10 @@ def number_at(value: Any, *names: str) -> float | None:
         return None
 
 
-def common_interval(moments: Sequence[float]) -> float:
-    """Return the shortest time between moments, ascending; 1 for a single moment."""
-    return min((after - before for before, after in pairwise(moments)), default=1.0)
+def common_interval(moments: Sequence[float]) -> float | None:
+    """Return the median time between moments in the order of their file; None where they do not differ.
+
+    Time may start again: a file may have several runs.
+    """
+    steps = [abs(after - before) for before, after in pairwise(moments) if after != before]
+    return float(median(steps)) if steps else None

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, quantile_name, table_of
+from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, quantile_name, table_of, usual_percentage
 from poolsize.recordings.recording import can_be
 
 COLUMNS = ("Timestamp", "User Count", "Name", "Total Request Count", "Total Failure Count")
@@ -33,7 +33,7 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             "*_stats_history.csv"
         )
     percentages = [match[1] for column in header if (match := PERCENTILE.match(column))]
-    percentage = "95" if "95" in percentages else max(percentages, key=float, default=None)
+    percentage = usual_percentage(percentages)
     columns = [*COLUMNS, *([f"{percentage}%"] if percentage else [])]
     places = [header.index(column) for column in columns]
     try:

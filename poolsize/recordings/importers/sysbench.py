@@ -55,7 +55,7 @@ class _Run:
         if len(lines) < 2 and self.mean is not None and most:
             yield mean_of_run(most, self.mean, self.mean_ms, self.quantile)
             return
-        interval = float(common_interval([at for at, *_ in lines])) if len(lines) > 1 else None
+        interval = common_interval([at for at, *_ in lines])
         for size, group in groupby(sorted(lines, key=itemgetter(1)), key=itemgetter(1)):
             _, _, tps, ms = zip(*group, strict=True)
             yield LoadRun(size, tps, ms if self.quantile else (0.0,) * len(ms), self.quantile, interval)
@@ -96,8 +96,9 @@ def _figures(path: Path, line: str, entry: dict[str, str]) -> tuple[Line, str | 
     """
     if found := INTERVAL.match(line):
         latency = LATENCY.search(line, found.end(), found.end() + 400)
-        quantile, ms = (latency[1] or latency[4], latency[2] or latency[3]) if latency else ("", "0")
-        return _line(path, line, found["at"], found["threads"], found["tps"], ms), quantile_name(quantile or "0")
+        quantile, ms = (latency[1] or latency[4], latency[2] or latency[3]) if latency else ("0", "0")
+        name = quantile_name(quantile) if int(quantile) else None  # --percentile=0 switches it off
+        return _line(path, line, found["at"], found["threads"], found["tps"], ms), name
     if found := CSV.match(line):
         return _line(path, line, *found.group("at", "threads", "tps", "ms")), None
     if found := JSON.match(line):

@@ -2,11 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from pathlib import Path
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import LoadRun, common_interval, mean_of_run, quantile_name, table_of
+from poolsize.recordings.importers.load_run import (
+    LoadRun,
+    common_interval,
+    mean_of_run,
+    quantile_name,
+    table_of,
+    usual_percentage,
+)
 
 SIZES = (
     "pool_size", "poolsize", "pool", "connections", "connection", "conns", "conn", "max_connections", "threads",
@@ -26,6 +34,8 @@ LATENCY = re.compile(
     r"(?:lat(?:ency)?_|response_time_)?(?:ms_)?p?(?P<q>\d{2}(?:_9{1,3})?)(?:th)?(?:_percentile)?(?:_latency)?"
     r"(?:_(?P<unit>ms|us|s))?$"
 )
+LATEST_SECOND = 1e11
+"""A later Unix time is in milliseconds."""
 TO_MS = {"us": 1e-3, "ms": 1.0, "s": 1e3, None: 1.0}
 OTHER = re.compile(r"[^a-z0-9]{1,100}")
 FORMATS = (
@@ -46,7 +56,10 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     if size_place is None or rate_place is None:
         raise BadInput(f"{path} is none of the files that poolsize reads: {FORMATS}")
     moment_place = _place(header, MOMENTS)
-    latency = next(((place, match) for place, name in enumerate(header) if (match := LATENCY.match(name))), None)
+    matches = {place: match for place, name in enumerate(header) if (match := LATENCY.match(name))}
+    latencies = {match["q"].replace("_", "."): (place, TO_MS[match["unit"]]) for place, match in matches.items()}
+    percentage = usual_percentage(latencies)
+    latency_place, to_ms = latencies[percentage] if percentage else (None, 1.0)
     per_second = 1 / 60 if header[rate_place] in A_MINUTE else 1.0
     by_size: dict[int, list[tuple[float, float, float]]] = {}
     for number, row in enumerate(rows, 2):
@@ -55,20 +68,28 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
         if not any(map(str.strip, row)):
             continue
         try:
-            ms = float(row[latency[0]] or 0) * TO_MS[latency[1]["unit"]] if latency else 0.0
-            moment = float(row[moment_place]) if moment_place is not None else 0.0
+            ms = float(row[latency_place] or 0) * to_ms if latency_place is not None else 0.0
+            moment = _seconds(row[moment_place]) if moment_place is not None else 0.0
             by_size.setdefault(int(row[size_place]), []).append((moment, float(row[rate_place]) * per_second, ms))
         except (ValueError, IndexError):
             raise BadInput(
                 f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}"
             ) from None
-    quantile = quantile_name(latency[1]["q"].replace("_", ".")) if latency else None
+    quantile = quantile_name(percentage) if percentage else None
     for size, figures in by_size.items():
-        moments, rates, latency_ms = zip(*sorted(figures), strict=True)
-        if moment_place is None or len(moments) == 1 or common_interval(moments) <= 0:
-            yield from (mean_of_run(size, rate, ms, quantile) for rate, ms in zip(rates, latency_ms, strict=True))
+        moments, rates, latency_ms = zip(*figures, strict=True)
+        if interval := common_interval(moments):
+            yield LoadRun(size, rates, latency_ms, quantile, interval)
         else:
-            yield LoadRun(size, rates, latency_ms, quantile, common_interval(moments))
+            yield from (mean_of_run(size, rate, ms, quantile) for rate, ms in zip(rates, latency_ms, strict=True))
+
+
+def _seconds(moment: str) -> float:
+    """Return a moment in seconds; a Unix time may be in milliseconds. Raises ValueError."""
+    value = float(moment)
+    if not isfinite(value):
+        raise ValueError(moment)
+    return value / 1000 if value > LATEST_SECOND else value
 
 
 def _place(header: Sequence[str], names: Sequence[str]) -> int | None:
