@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from poolsize.analysis.application_size import CERTAINTY
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
@@ -45,7 +46,9 @@ def _(finding: reasons.OnPlateau) -> str:
         share = finding.throughput / capacity
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
-        by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
+        alike = per_second(capacity) == per_second(finding.throughput) and f"{share:.2f}" != "1.00"
+        shown = f"{capacity:,.1f}/s" if alike else per_second(capacity)
+        by_curve = f"{shown}{at_best} by the fitted curve"
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
             if share < 1.005
@@ -144,8 +147,17 @@ register_templates(
                 "would be enough."
             )
         ),
-        application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
-        "needs {pool_size:#connection} (95 % range {range:range}).",
+        application.LoadGeneratorSize: lambda finding: (
+            "The load generator, with a usage time of {usage_time_ms:ms} when nothing queues, needs "
+            "{pool_size:#connection} (95 % range {range:range}). "
+            + (
+                "Its CPU was saturated: its transactions waited for CPU time, and held connections meanwhile."
+                if finding.saturated
+                else "Its size was measured, and has {probability:%} probability; an application's is computed, and "
+                "has " + percent(CERTAINTY) + "."
+            )
+            + " For your application, use the size of its own usage time."
+        ),
         price.CurrentSize: lambda finding: (
             "Your current pool size, {current}, is the recommended size."
             if finding.current == finding.pool_size
