@@ -78,7 +78,7 @@ register_templates(
         fleet_plan.FleetSize: lambda finding: (
             "All pools together have {connections:,} of the recommended {size:#connection}. "
             + (
-                "Pools of {:,} would have {:,}.".format(*finding.larger)
+                f"Pools of {finding.larger[0]:,} would have {finding.larger[1]:,}."
                 if finding.larger
                 else "With pools that are larger by 1, they would have more than {size:,}."
             )
