@@ -140,7 +140,7 @@ def _beyond(answer: Recommendation) -> str:
         if isinstance(finding, QueueInDatabase):
             usage_ms, at_largest_ms = milliseconds(finding.answer_usage_ms), milliseconds(finding.usage_ms)
             reached = f"{count(finding.largest, 'connection')} reached {per_second(finding.throughput)} (measured)"
-            return f" {reached}, and held each for {at_largest_ms} instead of {usage_ms}."
+            return f" {reached}, each held for {at_largest_ms} instead of {usage_ms}."
     return ""
 
 
