@@ -35,10 +35,19 @@ def highest_text(highest: Highest, users: int) -> str:
     return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
+def _told_apart(throughput: float, capacity: float) -> tuple[str, str]:
+    """Return both rates, with a further digit where they differ by a percentage that is shown and look the same."""
+    texts = per_second(throughput), per_second(capacity)
+    if texts[0] == texts[1] and abs(throughput / capacity - 1) >= 0.005:
+        return f"{throughput:,.4g}/s", f"{capacity:,.4g}/s"
+    return texts
+
+
 @sentence.register
 def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
-    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(finding.throughput)}"
+    rate, at_highest = _told_apart(finding.throughput, capacity)
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
     highest = highest_text(finding.highest, finding.users)
     if size == finding.best_size:
         reached += f", {'the ' if highest == 'capacity' else ''}{highest}."
@@ -46,9 +55,7 @@ def _(finding: reasons.OnPlateau) -> str:
         share = finding.throughput / capacity
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
-        alike = per_second(capacity) == per_second(finding.throughput) and f"{share:.2f}" != "1.00"
-        shown = f"{capacity:,.1f}/s" if alike else per_second(capacity)
-        by_curve = f"{shown}{at_best} by the fitted curve"
+        by_curve = f"{at_highest}{at_best} by the fitted curve"
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
             if share < 1.005
