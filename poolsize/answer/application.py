@@ -17,6 +17,7 @@ from poolsize.analysis.application_size import (
     with_locks_held,
 )
 from poolsize.analysis.bottleneck import BottleneckName
+from poolsize.analysis.plateau import CERTAINTY as PLATEAU_CERTAINTY
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.price import DIGITS, CurrentSize
@@ -77,11 +78,17 @@ class ApplicationPool(Reason, code="application_size"):
 
 
 class LoadGeneratorSize(Reason, code="load_generator_size"):
-    """The pool size of the load generator, with its 95 % range. client_ms: its CPU time of a transaction."""
+    """The pool size of the load generator, with its 95 % range. client_ms: its CPU time of a transaction.
+
+    usage_time_ms: of its transactions, when nothing queues. saturated: whether its CPU was. probability: of the size.
+    """
 
     pool_size: int
     range: tuple[int, int]
     client_ms: float
+    usage_time_ms: float
+    saturated: bool
+    probability: float
 
 
 class ShortUsageTime(Caution, code="short_usage_time"):
@@ -232,7 +239,11 @@ def application_findings(
     if current is not None:
         losses = application_losses(analysis, size, current)
         reasons.append(CurrentSize(current, size.pool_size, losses[current] - losses[size.pool_size]))
-    reasons.append(LoadGeneratorSize(plateau.pool_size, (plateau.low, plateau.high), network.client.demand_ms))
+    client_ms, bottleneck = network.client.demand_ms, analysis.bottleneck
+    saturated = bottleneck is not None and bottleneck.name is BottleneckName.GENERATOR
+    of_lone = (client_ms, network.database_ms + client_ms)
+    range_ = (plateau.low, plateau.high)
+    reasons.append(LoadGeneratorSize(plateau.pool_size, range_, *of_lone, saturated, PLATEAU_CERTAINTY))
     warnings: list[Finding] = []
     if usage_time_ms < shortest_usage_time_ms(network):
         warnings.append(ShortUsageTime(usage_time_ms, network.database_ms))

@@ -52,7 +52,10 @@ class MoreInstances(Figures):
 
 
 class PoolsTogether(Reason):
-    """All pools together: their connections, usually and in a deploy, of the recommended size and the usable ones."""
+    """All pools together: their connections, usually and in a deploy, of the recommended size and the usable ones.
+
+    larger: of a single service, the next pool size, and the connections that all its pools would have; else None.
+    """
 
     size: int
     connections: int
@@ -60,6 +63,7 @@ class PoolsTogether(Reason):
     in_deploy: int
     usable: int | None
     instances: MoreInstances
+    larger: tuple[int, int] | None
 
 
 class FleetSize(PoolsTogether, code="fleet_size"):
@@ -251,7 +255,9 @@ def _reasons(plan: FleetPlan, instances: MoreInstances) -> Iterator[Finding]:
         by_size = all(pool.service.pools > unused for pool in growing)
         decides = FleetThreads if not growing else FleetSize if by_size else FleetLimit
         together = (plan.size, plan.connections, unused, plan.connections_in_deploy, plan.limit.usable)
-        yield decides(*together, instances)
+        single = plan.pools[0] if len(plan.pools) == 1 else None
+        larger = (single.pool_size + 1, single.connections + single.service.pools) if single else None
+        yield decides(*together, instances, larger)
     if floors := _floors([pool.service for pool in plan.pools]):
         yield FleetFloor(floors, len(plan.pools))
     yield from _separate_pools(plan)

@@ -216,7 +216,8 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         if most < MOST_IN_USE:
             yield Collapses(answer.connections, most, traffic.rate)
     elif of_process.decides == "need" and answer.decides != "floor" and waits[need] <= traffic.most_wait_ms:
-        yield KeepsWait(need, traffic.most_wait_ms, waits[need], away, waits.get(need - 1), service.pools)
+        limit = (traffic.most_wait_ms, traffic.max_wait_p99_ms is None)
+        yield KeepsWait(need, *limit, waits[need], away, waits.get(need - 1), service.pools)
     if of_process.decides == "threads" or answer.decides == "floor":
         finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
         if answer.decides != "limit" or not isinstance(finding, ThreadsBound):

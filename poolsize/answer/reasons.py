@@ -139,6 +139,7 @@ def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) 
     if highest is Highest.OF_FILLED or (bottleneck and bottleneck.name is BottleneckName.UNKNOWN):
         bottleneck = None
     own_pool = setting.recording is None and setting.application is None
+    cores_known = setting.recording is None or setting.cores_from == "given"  # else they are this machine's
     filled = own_pool and any(measured.pool_size == users for measured in analysis.sizes)
     findings = [
         _plateau(analysis, plateau, highest) if closed_loop else _carries_rate(analysis, plateau, size),
@@ -155,7 +156,7 @@ def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) 
         None if setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
         JobQueue(users, plateau.pool_size) if filled else None,
-        FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools),
+        FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools) if cores_known else None,
     ]
     return tuple(finding for finding in findings if finding)
 

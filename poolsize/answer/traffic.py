@@ -104,7 +104,8 @@ class Supply:
 
     range: lowest and highest; None where it is not known. basis: "formula", "measured" or "given". rates: requests per
     second that the database completes with 1, 2, ... connections in use; None without a run that shows them.
-    highest_measured: of the throughput of the run. doubts: of the run's answer.
+    highest_measured: of the throughput of the run. doubts: of the run's answer. usage_ms: of the transactions for which
+    a run shows it, when nothing queues. of_generator: connections for those of the run's own load generator.
     """
 
     connections: int
@@ -113,6 +114,8 @@ class Supply:
     rates: Vector | None = field(default=None, compare=False)
     highest_measured: float | None = None
     doubts: tuple[Finding, ...] = ()
+    usage_ms: float | None = None
+    of_generator: int | None = None
 
     @staticmethod
     def by_formula(start: StartingPoint) -> "Supply":

@@ -18,11 +18,13 @@ OFTEN = 0.999
 class KeepsWait(Reason, code="traffic_need"):
     """The need is the smallest pool that keeps the limit of the p99 wait time. fewer_p99_ms: with a pool smaller by 1.
 
-    processes: that have such a pool. one_away_of: instances, where one of them is away; None for a single instance.
+    is_usage_time: whether the limit is the mean usage time, because none was given. processes: that have such a pool.
+    one_away_of: instances, where one of them is away; None for a single instance.
     """
 
     need: int
     limit_ms: float
+    is_usage_time: bool
     wait_p99_ms: float
     one_away_of: int | None
     fewer_p99_ms: float | None

@@ -61,7 +61,8 @@ class Source:
 
         params = click.get_current_context().params
         of_host = [word for name in ("cores", "disks") if is_typed(name) for word in (flag(name), params[name])]
-        return [pasteable("poolsize", "import", *self.curve, *of_host, "--output", "run.jsonl")]
+        stored = pasteable("poolsize", "import", *self.curve, *of_host, "--output", "run.jsonl")
+        return [f"{stored}  # then give --run run.jsonl to fleet or config"]
 
 
 def source_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -166,7 +167,7 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
 
     Raises WorkFailed for a run without a pool size, and BadInput for a run in which the pool is not the limit.
     """
-    from poolsize.answer.application import ShortUsageTime, rates_in_use
+    from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
@@ -177,7 +178,10 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     rates = rates_in_use(analysis, measured.application) if measured.application else None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
     highest = max(size.throughput.mean for size in analysis.valid_sizes)
-    return Supply(measured.connections, measured.range, "measured", rates, highest, (*measured.doubts, *short))
+    of_generator = next((each.pool_size for each in measured.findings if isinstance(each, LoadGeneratorSize)), None)
+    usage_ms = client_times.usage_time_ms if client_times else None
+    doubts = (*measured.doubts, *short)
+    return Supply(measured.connections, measured.range, "measured", rates, highest, doubts, usage_ms, of_generator)
 
 
 def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:

@@ -143,14 +143,22 @@ def fleet(
         click.echo(traffic_fleet_json(by_traffic, **more) if form == "json" else by_form[form](by_traffic))
         end_unless(by_traffic.pools)
         return
+    source = ""
     if "run_path" in given:
+        source = ", by the run (for its load generator)"
         analysis, answer = measured_answer(given["run_path"])
         measured = with_weight or [fleet.measured_in(answer).service()]
         plan = plan_of_run(analysis, answer, measured, fleet.limit(url))
     else:
-        size = given["size"] if "size" in given else starting_point(**given).pool_size
+        if "size" in given:
+            size = given["size"]
+        else:
+            size, source = starting_point(**given).pool_size, ", by the formula: a starting point"
         plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url))
-    click.echo(fleet_json(plan, **more) if form == "json" else {"short": fleet_in_short, "why": fleet_text}[form](plan))
+    if form == "json":
+        click.echo(fleet_json(plan, **more))
+    else:
+        click.echo(fleet_text(plan) if form == "why" else fleet_in_short(plan, source))
     end_unless(plan.pools)
 
 

@@ -41,6 +41,7 @@ from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.from_traffic import TrafficAnswer
@@ -157,8 +158,8 @@ def recommend(
         _answer_traffic(_for_traffic(demand, fleet, current, source, url, encryption, facts), form, fleet)
         return
     client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
-    if not source and (current is not None or limits is not None or client_times is not None):
-        raise BadInput("--usage-time, --current, --max-p95 and --max-p99 need a measured run: name it with --run")
+    if not source:
+        _check_without_run(limits, current, client_times)
     for name in ("surge", "max_connections", "reserve"):
         if is_typed(name) and not fleet.of_instances:
             raise BadInput(f"{flag(name)} also needs --instances or --processes")
@@ -194,6 +195,16 @@ def recommend(
         click.echo("\n\n".join(filter(None, [text, _inspection(inspection)])))
     end_unless(answer.pool_size)
     end_unless(plan is None or plan.pools)
+
+
+def _check_without_run(limits: "LatencyLimits | None", current: int | None, client_times: "ClientTimes | None") -> None:
+    """Raise BadInput for an option that needs a run, and say which other option has a use for its value."""
+    if limits is not None:
+        raise BadInput("--max-p95 and --max-p99 need a measured run: name it with --run")
+    if client_times is not None:
+        raise BadInput("--usage-time needs a measured --run, or --rate")
+    if current is not None:
+        raise BadInput("--current needs a measured --run, or --rate with --usage-time")
 
 
 def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions) -> None:

@@ -39,7 +39,7 @@ def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
     """
     lifetime, idle_limit = seconds_text(settings.lifetime_seconds), seconds_text(settings.idle_limit_seconds)
     wait_timeout = seconds_text(settings.wait_timeout_seconds)
-    server_ends_idle = f"The server's wait_timeout is taken as the default, {wait_timeout}; --url reads it."
+    server_ends_idle = f"This assumes the server's default wait_timeout, {wait_timeout}; --url reads the server's."
     if settings.server.wait_timeout_seconds is not None:
         server_ends_idle = f"The server ends a connection that is idle for {wait_timeout} (its wait_timeout)."
     of_traffic = {type(finding): sentence(finding) for finding in traffic_findings(settings, stack)}
@@ -84,6 +84,10 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
         reason = f"{reason} {_why_other(settings)}"
     if settings.size == 1 and not stack.worker:
         reason += " With 1 connection, a thread that needs a second one at the same time never gets it."
+    if stack.worker and (settings.service.threads or settings.size) != settings.size:
+        reason += (
+            f" --app-threads is not used: each {stack.worker} keeps a connection, so their number is the pool size."
+        )
     before = f"{size}. " if settings.is_reduced or settings.traffic else ""
     after = " If more than one process has such a pool, divide the connections: give --instances and --processes."
     if settings.traffic:
@@ -133,16 +137,14 @@ def _recommended(settings: PoolSettings) -> str:
 
 
 def _wait_limit(settings: PoolSettings) -> str:
-    named = "the p99 usage time" if settings.traffic else "the measured p99 usage time"
-    named = "an assumed usage time" if settings.usage is ASSUMED_USAGE else named
-    third = (
-        f"a third of the caller timeout ({seconds_text(settings.caller_timeout_seconds)}, --caller-timeout) less "
-        f"{named} ({milliseconds(settings.usage.p99_ms)})"
-    )
-    limit = f"{seconds_text(settings.wait_limit_seconds)}, {third}, in whole seconds"
+    named = "p99 usage time" if settings.traffic else "measured p99 usage time"
+    named = "assumed usage time" if settings.usage is ASSUMED_USAGE else named
+    caller, usage = seconds_text(settings.caller_timeout_seconds), milliseconds(settings.usage.p99_ms)
+    third = f"({caller} caller timeout - {usage} {named}) / 3"
+    limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds"
     if settings.third_seconds < 1:
         limit = f"1 s, the least that poolsize writes: {third} is {milliseconds(1000 * settings.third_seconds)}"
-    return f"Wait limit: {limit}. The error still reaches the callers."
+    return f"Wait limit: {limit} (--caller-timeout). The pool's error then comes before the caller gives up."
 
 
 def _server_connections(settings: PoolSettings) -> str:

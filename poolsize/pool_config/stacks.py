@@ -180,7 +180,7 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
     if advice:
         beyond = (f"{comment} {line}" for line in ("Beyond these settings:", *advice))
         text += "".join(f"{_wrapped(line, comment)}\n" for line in ("", *beyond))
-        brief += f"\n{comment} What no setting can do: the same with --why\n"
+        brief += f"\n{comment} Advice beyond these settings: run this command with --why\n"
     return Configuration(stack, text, brief, tuple(settings), advice)
 
 

@@ -49,7 +49,7 @@ def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command,
     else:
         of_size = [each for each in written["settings"] if "connections are in use on average" in each["why"]]
         assert needed.need in [each["value"] for each in of_size]
-    reasons = [each for each in written["settings"] if each["why"].startswith("Wait limit: 4 s, a third")]
+    reasons = [each for each in written["settings"] if each["why"].startswith("Wait limit: 4 s = (")]
     in_ms = {each["value"] * {"ms": 1, "s": 1000}[each["unit"]] for each in reasons}
     assert in_ms == ({4000} if STACKS[stack].has_wait_limit else set())  # 12 s, less a usage time of 69 ms: a third
 
@@ -128,7 +128,7 @@ def test_a_longer_p99_usage_time_leaves_a_shorter_wait_limit(poolsize_here: Comm
     words = ["--rate=20/s", "--usage-time=1s", "--usage-p99=9s", "--instances=3"]
     (wait_limit, _) = (each for each in configured(poolsize_here, "go", *words)[0]["settings"] if each["unit"] == "s")
     assert wait_limit["value"] == 7  # a third of 30 s less 9 s
-    assert "less the p99 usage time (9,000 ms)" in wait_limit["why"]
+    assert "(30 s caller timeout - 9,000 ms p99 usage time) / 3" in wait_limit["why"]
 
 
 @pytest.mark.parametrize(

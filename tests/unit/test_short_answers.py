@@ -51,7 +51,7 @@ RUNS = [f"recommend --run {path}" for path in EXAMPLES.values()]
 def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command, command: str) -> None:
     text, values = printed(poolsize_here, command), json.loads(printed(poolsize_here, f"{command} --json"))
     assert len(text.splitlines()) <= MOST_LINES, text
-    assert text.splitlines()[-1].endswith("--why: reasons, tables and all cautions")
+    assert text.splitlines()[-1].endswith("add --why for reasons, tables and all cautions")
     pools = (values.get("fleet") or values).get("pools") or [values]
     sizes = [pool["pool_size"] for pool in pools]
     named = re.findall(r"^(?:Use|Start with|If the database could serve them:) ([\d,]+) connection", text, re.MULTILINE)

@@ -5,8 +5,8 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from poolsize.answer.finding import Finding, Severity
-from poolsize.answer.fleet import ServicePool, connections_of, in_deploy_of
-from poolsize.answer.fleet_plan import FleetPlan
+from poolsize.answer.fleet import ServerLimit, ServicePool, connections_of, in_deploy_of
+from poolsize.answer.fleet_plan import FleetPlan, Proxy
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -30,10 +30,11 @@ def fleet_text(plan: FleetPlan) -> str:
     return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
 
 
-def fleet_in_short(plan: FleetPlan) -> str:
-    """Return a fleet's answer in a few lines."""
+def fleet_in_short(plan: FleetPlan, source: str = "") -> str:
+    """Return a fleet's answer in a few lines. source: of what the database can use, e.g. ", by the formula"; or ""."""
     size = count(plan.size, "connection")
-    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, f"can use {size} at once.")
+    usable = f"can use {size} at once{source}."
+    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, usable, plan.limit)
 
 
 def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str) -> str:
@@ -43,21 +44,35 @@ def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str
     """
     first = [paragraph(brief(each)) for each in answer.findings if each.leads or each.is_doubt]
     others = [each for each in answer.findings if not (each.leads or each.is_doubt)]
-    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable)
+    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable, plan.limit)
     return "\n".join([*first, pools])
 
 
 def pools_in_short(
-    pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding], usable: str = ""
+    pools: Sequence[ServicePool],
+    basis: str,
+    table: Table,
+    findings: Sequence[Finding],
+    usable: str = "",
+    limit: ServerLimit | None = None,
 ) -> str:
-    """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services."""
+    """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services.
+
+    limit: of the server, for the command to type next.
+    """
     if not pools:
         return pools_text(pools, basis, table, findings)
     reasons = [each for each in findings if each.severity is Severity.REASON]
     today = [("Today", sentence(each)) for each in reasons if each.code.startswith("current_")]
     labelled = [("Database", usable), *map(_labelled, reasons[:1]), *today, main_caution(findings)]
     several = table.as_text() if len(pools) > 1 else ""
-    return short_answer(_headline(pools, basis), labelled, [_configure(pools), SAME], several)
+    proxies = [
+        pasteable("poolsize", "config", "--for", "proxysql", "--size", each.connections)
+        for each in findings
+        if isinstance(each, Proxy)
+    ]
+    commands = [_configure(pools, limit or ServerLimit()), *proxies, SAME]
+    return short_answer(_headline(pools, basis), labelled, commands, several)
 
 
 def _labelled(reason: Finding) -> Labelled:
@@ -65,12 +80,14 @@ def _labelled(reason: Finding) -> Labelled:
     return ("Or", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
 
 
-def _configure(pools: Sequence[ServicePool]) -> str:
+def _configure(pools: Sequence[ServicePool], limit: ServerLimit) -> str:
     """Return the command for the configuration: of a single service, with all its connections."""
     if len(pools) > 1:
         return CONFIGURE
     (pool,) = pools
-    service = ("--instances", pool.service.instances, "--processes", pool.service.processes)
+    service = ["--instances", pool.service.instances, "--processes", pool.service.processes]
+    if limit.max_connections is not None:
+        service += ["--max-connections", limit.max_connections]
     return pasteable("poolsize", "config", "--for", "STACK", "--size", pool.connections, *service)
 
 

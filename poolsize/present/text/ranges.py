@@ -30,4 +30,4 @@ def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
     low, high = sizes
     if open_end:
         return f"95 % range {f'{low} or more' if open_end == 'high' else f'{high} or less'}"
-    return f"95 % range {low} to {high}"
+    return f"95 % range {low} only" if low == high else f"95 % range {low} to {high}"

@@ -54,10 +54,11 @@ def formula_in_short(answer: Recommendation) -> str:
     """Return the formula's answer in a few lines."""
     formula = answer.formula
     floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
-    disks = f"{formula.effective_disks:g} effective disk{'' if formula.effective_disks == 1 else 's'}"
+    disks = f"{formula.effective_disks:g} disk{'' if formula.effective_disks == 1 else 's'} that queries wait for"
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
-    why = f"{count(formula.cores, 'core')} * 2 + {disks} = {formula.connections}{rounded}"
-    labelled = [("Why", f"{why}. Physical cores of the database's host; hyper-threads don't count.")]
+    cores = count(formula.cores, "core")
+    why = f"{cores} * 2 + {disks} = {formula.connections}{rounded}"
+    labelled = [("Why", f"{why}. Your {cores} must be physical; hyper-threads don't count.")]
     labelled += [("", leading(text)) for text in floors]
     return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
 
@@ -92,7 +93,7 @@ def headline(answer: Recommendation) -> str:
     interval = range_text(answer)
     for finding in answer.findings:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
-            interval += f"; this size loses at most {at_most(finding.greatest_loss)} of throughput"
+            interval += f"; {finding.pool_size} loses at most {at_most(finding.greatest_loss)} of throughput"
     interval = f" ({interval})" if interval else ""
     usage = ""
     if answer.application is not None:

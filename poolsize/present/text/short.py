@@ -8,7 +8,7 @@ from poolsize.present.text.sentences.findings import sentence, way_out_text
 
 WHY = "--why"
 """The option that prints the evidence."""
-SAME = f"this command with {WHY}: reasons, tables and all cautions"
+SAME = f"add {WHY} for reasons, tables and all cautions"
 """The last line of an answer's next commands."""
 LABEL = 9
 """Columns of a line's label."""

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from poolsize.answer.application import ApplicationPool, DatabaseSize
+from poolsize.analysis.application_size import CERTAINTY
+from poolsize.analysis.bottleneck import BottleneckName
+from poolsize.answer.application import ApplicationPool, DatabaseSize, LoadGeneratorSize
 from poolsize.answer.finding import Severity
 from poolsize.answer.latency_limit import LimitDecides, LimitKept
 from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes, NoTotalTimes
@@ -16,10 +18,15 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.short import Labelled, brief, leading, main_caution, short_answer
-from poolsize.units import count, milliseconds, per_second
+from poolsize.units import count, milliseconds, per_second, percent
 
 ADDED_MS = (5, 20)
 """Times of an application's own, whose pool sizes are in the short answer."""
+LIMITED = {
+    BottleneckName.GENERATOR: "the load generator, not the database.",
+    BottleneckName.SHARED_CPU: "this machine's CPU, which the server and the load generator share.",
+}
+"""Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
 ALIKE = 0.02
 """Throughputs that differ by a smaller share are not told apart."""
 
@@ -45,7 +52,7 @@ def in_fleet(answer: Recommendation) -> str:
         return ""
     can_use = f"can use {count(answer.connections, 'connection')} at once"
     if answer.basis == "formula":
-        return f"{can_use}, by the formula."
+        return f"{can_use}, by the formula: a starting point."
     interval = f" ({range_text(answer)})" if answer.range else ""
     return f"{can_use}, by the run{interval}."
 
@@ -65,7 +72,7 @@ def labelled(answer: Recommendation, *, at_rate: bool = False) -> Iterator[Label
             case LimitKept() | LimitDecides():
                 yield "Latency", sentence(finding)
             case LimitedBy() if answer.verdict == "generator-limited":
-                yield "Limit", f"{finding.name}."
+                yield "Limit", LIMITED.get(finding.name, f"{finding.name}.")
             case LimitedBy():
                 yield "Limit", bottleneck_text(finding.name, finding.values)
             case DatabaseSize() if is_plain and answer.application_sizes:
@@ -97,8 +104,9 @@ def _reached(answer: Recommendation) -> Iterator[str]:
                 yield f"{per_second(answer.throughput)}, {100 * min(share, 1):.0f} % of capacity."
             case ApplicationPool():
                 share = finding.throughput / finding.capacity
-                network = "by the closed network fitted to the run"
-                yield f"{per_second(finding.throughput)}, {100 * share:.0f} % of capacity, {network}."
+                yield f"{per_second(finding.throughput)}, {100 * share:.0f} % of capacity, computed from the run."
+            case LoadGeneratorSize():
+                yield f" {_of_generator(finding)}"
             case CarriesRate():
                 yield sentence(finding)
 
@@ -106,14 +114,24 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 def _of_plateau(finding: OnPlateau) -> str:
     """Return the measured throughput; with the fitted curve's where they differ."""
     highest, measured = highest_text(finding.highest, finding.users), per_second(finding.throughput)
+    if finding.measured_below is not None:
+        measured += f" (between those at {finding.measured_below:,} and {finding.measured_above:,})"
     share = finding.throughput / finding.capacity
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
         return f"{measured}, {100 * min(share, 1):.0f} % of {highest}."
-    fitted = (
-        f"The fitted curve puts it at {per_second(finding.fitted)}, {100 * finding.fitted / finding.capacity:.0f} %"
+    fitted = f"By the fitted curve, {per_second(finding.fitted)}: {100 * finding.fitted / finding.capacity:.0f} %"
+    return f"{fitted} of {highest} ({per_second(finding.capacity)}). The curve smooths the measured {measured}."
+
+
+def _of_generator(finding: LoadGeneratorSize) -> str:
+    """Return the load generator's own pool size, and why it differs from that of an application with its usage time."""
+    needs = f"With its {milliseconds(finding.usage_time_ms)}, the load generator needs {finding.pool_size:,}"
+    why = (
+        "its CPU was saturated"
+        if finding.saturated
+        else f"with {percent(finding.probability)} probability, not {percent(CERTAINTY)}"
     )
-    was = "Measured" if finding.measured_below is None else "Between its measured neighbours"
-    return f"{fitted} of {highest} ({per_second(finding.capacity)}). {was}: {measured}."
+    return f"{needs} ({why})."
 
 
 def _beyond(answer: Recommendation) -> str:
@@ -121,15 +139,15 @@ def _beyond(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, QueueInDatabase):
             usage_ms, at_largest_ms = milliseconds(finding.answer_usage_ms), milliseconds(finding.usage_ms)
-            reached = f"{count(finding.largest, 'connection')} reached {per_second(finding.throughput)}"
-            return f" {reached}, with a usage time of {at_largest_ms} in place of {usage_ms}."
+            reached = f"{count(finding.largest, 'connection')} reached {per_second(finding.throughput)} (measured)"
+            return f" {reached}, each held for {at_largest_ms} instead of {usage_ms}."
     return ""
 
 
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which clients the pool size is, and the sizes of applications that add more time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = ", ".join(f"for {milliseconds(size.usage_time_ms)}: {size.pool_size:,}" for size in sizes)
-    own = f"clients that add {milliseconds(finding.client_ms)} to a transaction."
-    longer = f" If yours hold a connection, when nothing queues, {others} connections (--usage-time)."
+    others = "; ".join(f"for {milliseconds(size.usage_time_ms)}, use {size.pool_size:,}" for size in sizes)
+    own = f"clients whose code takes {milliseconds(finding.client_ms)}."
+    longer = f" If your application, without load, holds a connection {others} (--usage-time)."
     return f"{own}{longer if sizes else ''}"

@@ -113,7 +113,7 @@ def price_title(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, MeasuredTimes):
             return f"Total time at {per_second(finding.rate)}"
-    compared = "Throughput compared with the fitted curve's highest"
+    compared = "Throughput compared with the fitted curve's highest point"
     rates = [price.at_rate.rate for price in answer.prices if price.at_rate]
     return f"{compared}, and total time at {per_second(rates[0])}" if rates else compared
 

@@ -43,6 +43,8 @@ BASES = {"formula": "the formula", "measured": "the run", "given": "your own num
 """Basis of what the database can use -> its name."""
 FIRST = (BeyondSupply, LimitBound, TooFewThreads)
 """Doubts that stand before the pool size."""
+NEEDS = "The traffic needs "
+"""Begins the sentence that the label "Need" repeats."""
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -99,20 +101,27 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     yield "Today", reasons.get(CurrentPool, "")
     if doubts:
         return
-    yield "Need", reasons.get(KeepsWait) or next(iter(reasons.values()), "")
+    yield "Need", (reasons.get(KeepsWait) or next(iter(reasons.values()), "")).removeprefix(NEEDS)
     in_use = ""
     if load:
         often = load.quantile(OFTEN)
         of_all = f"{number(load.mean)} of the {answer.connections:,} are in use"
         in_use = f"On average {of_all}; 99.9 % of the time, at most {often:,}."
     if supply:
-        yield "Database", f"can use {supply.connections:,} at once, by {BASES[supply.basis]}. {in_use}".strip()
+        yield "Database", f"can use {supply.connections:,} at once{_basis(supply)}. {in_use}".strip()
     else:
         yield "In use", in_use
     if answer.limit is not None:
         yield "Server", f"its limit leaves room for {answer.limit:,} in each process, also in a rolling deploy."
     if knee := knee_rate(supply):
         yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
+
+
+def _basis(supply: Supply) -> str:
+    """Return what says how many connections the database can use; of a run, for which transactions."""
+    if supply.usage_ms is None or supply.of_generator is None:
+        return f", by {BASES[supply.basis]}"
+    return f" for transactions of {milliseconds(supply.usage_ms)} ({supply.of_generator:,} for the load generator's)"
 
 
 def _bounds_table(answer: TrafficAnswer) -> Table:

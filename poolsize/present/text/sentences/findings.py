@@ -35,7 +35,8 @@ OWN_WORDS = {
 SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
 MORE_WORKERS = (
-    "Use --processes {workers} on a machine with more cores, or workers on other machines (--expect-workers)."
+    "Sweep with --processes {workers} on a machine with more cores, or with workers on other machines "
+    "(--expect-workers)."
 )
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "ms": milliseconds,

@@ -76,8 +76,12 @@ register_templates(
         "{connections:#connection} was not measured. The run's bottleneck is in the application ({bottleneck}), so the "
         "{measured_pools:#pool} of the run do not show what the database can use.",
         fleet_plan.FleetSize: lambda finding: (
-            "All pools together have {connections:,} of the recommended {size:#connection}. With pools that are larger "
-            "by 1, they would have more than {size:,}."
+            "All pools together have {connections:,} of the recommended {size:#connection}. "
+            + (
+                f"Pools of {finding.larger[0]:,} would have {finding.larger[1]:,}."
+                if finding.larger
+                else "With pools that are larger by 1, they would have more than {size:,}."
+            )
             if finding.unused
             else "All pools together have the recommended {size:#connection}."
         ),

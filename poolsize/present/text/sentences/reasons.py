@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from poolsize.analysis.application_size import CERTAINTY
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
@@ -34,10 +35,19 @@ def highest_text(highest: Highest, users: int) -> str:
     return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
+def _told_apart(throughput: float, capacity: float) -> tuple[str, str]:
+    """Return both rates, with a further digit where they differ by a percentage that is shown and look the same."""
+    texts = per_second(throughput), per_second(capacity)
+    if texts[0] == texts[1] and abs(throughput / capacity - 1) >= 0.005:
+        return f"{throughput:,.4g}/s", f"{capacity:,.4g}/s"
+    return texts
+
+
 @sentence.register
 def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
-    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {per_second(finding.throughput)}"
+    rate, at_highest = _told_apart(finding.throughput, capacity)
+    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
     highest = highest_text(finding.highest, finding.users)
     if size == finding.best_size:
         reached += f", {'the ' if highest == 'capacity' else ''}{highest}."
@@ -45,7 +55,7 @@ def _(finding: reasons.OnPlateau) -> str:
         share = finding.throughput / capacity
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
-        by_curve = f"{per_second(capacity)}{at_best} by the fitted curve"
+        by_curve = f"{at_highest}{at_best} by the fitted curve"
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
             if share < 1.005
@@ -144,8 +154,17 @@ register_templates(
                 "would be enough."
             )
         ),
-        application.LoadGeneratorSize: "The load generator, which takes {client_ms:ms} of CPU time for a transaction, "
-        "needs {pool_size:#connection} (95 % range {range:range}).",
+        application.LoadGeneratorSize: lambda finding: (
+            "The load generator, with a usage time of {usage_time_ms:ms} when nothing queues, needs "
+            "{pool_size:#connection} (95 % range {range:range}). "
+            + (
+                "Its CPU was saturated: its transactions waited for CPU time, and held connections meanwhile."
+                if finding.saturated
+                else "Its size was measured, and has {probability:%} probability; an application's is computed, and "
+                "has " + percent(CERTAINTY) + "."
+            )
+            + " For your application, use the size of its own usage time."
+        ),
         price.CurrentSize: lambda finding: (
             "Your current pool size, {current}, is the recommended size."
             if finding.current == finding.pool_size

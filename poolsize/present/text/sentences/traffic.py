@@ -15,13 +15,14 @@ NEAR = 0.6
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
-    away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
-    wait = "It is then {wait_p99_ms:ms}" if finding.wait_p99_ms else "Fewer than 1 % of the requests wait then"
+    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "this wait is 0"
     if finding.fewer_p99_ms is not None:
-        grows = ", the queue would grow without end" if isinf(finding.fewer_p99_ms) else ", it is {fewer_p99_ms:ms}"
-        wait += f"; with {count(finding.need - 1, 'connection')}{grows}"
+        grows = "the queue grows without end" if isinf(finding.fewer_p99_ms) else "{fewer_p99_ms:ms}"
+        wait += f"; with {count(finding.need - 1, 'connection')}, {grows}"
+    wait = f"With one of {{one_away_of:,}} instances away, {wait}" if finding.one_away_of else f"With these, {wait}"
     each = " in each process" if finding.processes > 1 else ""
-    smallest = f"the smallest pool whose p99 wait time stays within {{limit_ms:ms}}{away}"
+    limit = " (the usage time; --max-wait-p99)" if finding.is_usage_time else ""
+    smallest = f"the smallest pool whose p99 wait stays within {{limit_ms:ms}}{limit}"
     return f"The traffic needs {{need:#connection}}{each}: {smallest}. {wait}."
 
 

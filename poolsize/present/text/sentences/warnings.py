@@ -190,8 +190,8 @@ register_templates(
         "of the sweep. Set --cores to the host's number.",
         warnings.IntervalMeans: "Each figure of the recording is a mean over {seconds:g} s. Such means hide seconds "
         "that were slower or faster.",
-        verdict.MeansOnly: "The recording has too few figures of a pool size to show how much throughput varies, so "
-        "the range is unknown. Measure with a figure for each second, such as by sysbench --report-interval=1.",
+        verdict.MeansOnly: "The recording has too few figures for each pool size to show how much throughput varies, "
+        "so the range is unknown. Measure with a figure for each second, such as by sysbench --report-interval=1.",
         warnings.OfRecording: "The run replays a recording, whose threads or users count as connections. If the "
         "recording is not of your own server, measure your server before you rely on the answer.",
         warnings.NotDurable: "Commits do not wait for the disk (innodb_flush_log_at_trx_commit is not 1). The answer "
@@ -212,8 +212,8 @@ register_templates(
                 else ""
             )
         ),
-        verdict.GeneratorLimited: "A worker (a process that generates load) was saturated, or its event loop was late. "
-        "So {pool_size:#connection} is the answer for this load generator; the database may need another. {way_out}",
+        verdict.GeneratorLimited: "A worker of the load generator was saturated, or its event loop was late. So "
+        "{pool_size:#connection} is the answer for this load generator; the database may need another size. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
