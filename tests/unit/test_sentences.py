@@ -2,6 +2,8 @@
 
 import json
 from functools import partial
+from importlib import import_module
+from pkgutil import iter_modules
 from string import Formatter
 from typing import Any
 
@@ -11,7 +13,7 @@ import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.from_run import recommend
-from poolsize.pool_config.findings import of_pools
+from poolsize.pool_config import findings
 from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.sentences import bottlenecks, fleet, formula, traffic, warnings
@@ -26,6 +28,10 @@ from poolsize.present.text.sentences.findings import (
 from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, example
 from tests.golden import assert_golden
+
+
+for module in iter_modules(findings.__path__, f"{findings.__name__}."):
+    import_module(module.name)
 
 
 def records_of(kind: type[Figures]) -> list[type[Figures]]:
@@ -73,7 +79,8 @@ def test_kind_of_error_in_a_run_is_shown_as_it_is() -> None:
 def test_every_code_of_findings_for_scripts_is_known() -> None:
     """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
-    assert {of_pools.__name__, prediction.__name__} < {record.__module__ for record in records}, "the wings' too"
+    modules = {record.__module__ for record in records}
+    assert {prediction.__name__, f"{findings.__name__}.of_python"} < modules, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
 
 
