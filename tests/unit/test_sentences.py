@@ -29,7 +29,6 @@ from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, example
 from tests.golden import assert_golden
 
-
 for module in iter_modules(findings.__path__, f"{findings.__name__}."):
     import_module(module.name)
 
