@@ -121,10 +121,9 @@ def _together_text(together: AllPools) -> Iterator[str]:
         together.connections, together.connections_in_deploy, len(together.of_process) == 1
     )  # fmt: skip
     if together.finding:
-        subject = "the pool of each process, in all processes together" if is_single else "all pools together"
-        yield f"Caution, for {subject}:\n{bullets([sentence(together.finding) + _left_out(together)])}"
+        yield f"Caution, for the sum of all pools:\n{bullets([sentence(together.finding) + _left_out(together)])}"
     elif len(together.of_process) > 1 or together.processes != 1 or in_deploy > connections:
-        subject = "The pool of each process, in all processes together," if is_single else "All pools together"
+        subject = "The pools of all processes together" if is_single else "All pools together"
         usually = count(connections, "connection")
         if together.processes:
             usually += f" in {count(together.processes, 'process', 'processes')}"

@@ -121,19 +121,20 @@ def _recommended(settings: PoolSettings) -> str:
             f"{number(traffic.in_use)} connections are in use on average."
         )
         return " ".join((in_use, *deciding))
-    source, run = "(--size)", settings.of_run
+    run = settings.of_run
     if run and run.verdict is Verdict.NOT_THE_LIMIT:
         never_full = count(settings.plan.size // settings.service.pools, "connection")
         return (
             f"By the measurement in {run.path}, the pool is not the limit: {never_full} is the smallest pool that was "
             "never full."
         )
+    source = "Given by --size"
     if run:
         verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
         doubt = f" (in doubt{verdict})" if run.in_doubt else ""
-        source = f"by the measurement in {run.path}{doubt}"
+        source = f"Recommended by the measurement in {run.path}{doubt}"
     size = count(settings.plan.size, "connection")
-    return " ".join((f"Recommended {source}: {size}, for all clients of the database together.", *deciding))
+    return " ".join((f"{source}: {size}, for all clients of the database together.", *deciding))
 
 
 def _wait_limit(settings: PoolSettings) -> str:

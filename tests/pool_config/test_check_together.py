@@ -196,7 +196,7 @@ def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, t
     assert (
         "may open 10 connections in 2 processes, and 15 in a rolling deploy. MySQL's default limit, 151, leaves" in text
     )
-    assert "The pool of each process, in all processes together, may open" in text
+    assert "The pools of all processes together may open" in text
     assert text.endswith("Not counted: 1 pool of unknown size.")
     (tmp_path / "c.go").write_text("package a\nfunc f() { d.SetMaxIdleConns(9) }\n")
     text = poolsize_here("config", "--check", "a.py", "c.go", "--instances=2").stdout

@@ -208,7 +208,7 @@ def test_every_template_belongs_to_a_stack() -> None:
 def test_a_limit_or_a_floor_that_changes_the_size_is_named(poolsize_here: Command) -> None:
     limited = poolsize_here("config", "--for", "hikaricp", "--size", "33", "--max-connections", "40")
     assert "maximumPoolSize=30" in limited.stdout
-    assert "30 connections. Recommended (--size): 33 connections" in limited.stdout
+    assert "30 connections. Given by --size: 33 connections" in limited.stdout
     assert "The server's limit keeps the pools small" in limited.stderr
     threads = ["--app-threads", "3", "--connections-per-thread", "4"]
     floored = poolsize_here("config", "--for", "hikaricp", "--size", "5", *threads)

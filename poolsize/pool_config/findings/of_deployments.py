@@ -46,7 +46,7 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
         each = count(self.of_process, "connection")
         if self.most == 1:
             return f"{'The pool' if self.pools == 1 else 'All pools together'} may open {each}."
-        subject = "the pool of each process, in all processes together," if self.pools == 1 else "all pools together"
+        subject = "the pools of all processes together" if self.pools == 1 else "all pools together"
         opened = count(self.of_process * self.most, "connection")
         usual = count(self.usual, "process", "processes")
         usually = f" Usually they may open {self.of_process * self.usual:,}, in {usual}."
