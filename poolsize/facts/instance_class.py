@@ -14,7 +14,7 @@ from poolsize.shipped import shipped
 from poolsize.units import count
 
 GIB = 2**30
-WAY_OUT = "give --cores, and --max-connections for a fleet"
+WAY_OUT = "give `cores`, and `max_connections` for a fleet"
 AURORA = "aurora"
 MOST_OF_MYSQL = 100_000
 """The largest max_connections of MySQL."""

@@ -94,7 +94,7 @@ def test_the_table_has_each_class_once() -> None:
     ("name", "message"),
     [
         ("r6g.2xlarge", "did you mean db.r6g.2xlarge?"),
-        ("db.r6g.3xlarge", "not a known instance class; give --cores"),
+        ("db.r6g.3xlarge", "not a known instance class; give `cores`"),
         ("aurora:db.m5.large", "not a known instance class"),
         ("db.serverless", "cores that vary with its load"),
         ("db-custom-3-15360", "1 vCPU or an even number"),

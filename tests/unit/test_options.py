@@ -241,9 +241,9 @@ FLAGS_MAY_STAND_IN = (
 OF_OTHER_PROGRAMS = {
     "--no-defaults", "--initialize-insecure", "--datadir=", "--force", "--skip-test-db", "--version",
     "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",
-    "--quiet", "--batch-mode", "--file", "--release",
+    "--quiet", "--batch-mode", "--file", "--release", "--csv", "--number-of-queries", "--vus",
 }  # fmt: skip
-"""Flags of mysqld, mariadb-install-db, sysbench, pip, Maven and javac."""
+"""Flags of mysqld, mariadb-install-db, sysbench, mysqlslap, k6, pip, Maven and javac."""
 
 
 def literals(path: Path) -> Iterator[str]:

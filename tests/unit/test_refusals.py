@@ -44,7 +44,7 @@ def stored(path: Path, users: int = 64) -> Path:
             "give a duration such as 550ms, 15s or 2m; its units are ms, s, m, h and d",
         ),
         # what another command takes
-        (["recommend", SCAN], "name a run with --run"),
+        (["recommend", SCAN], "a name without its option: write --run RUN"),
         (["analyze", SCAN, "--max-p95", "20ms"], "No such option '--max-p95'. poolsize recommend has it."),
         (["config", "--for", "go", "--rat", "4"], "Did you mean one of: '--burst', '--format', '--rate'"),
         (["config", "--for", "gunicorn", "--size", "3"], "--for gunicorn: no such stack; did you mean django?"),
