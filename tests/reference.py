@@ -22,7 +22,7 @@ from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
-from poolsize.pool_config.libraries import LIBRARIES
+from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Library
 from poolsize.pool_config.stacks import STACKS
 from poolsize.runs.check import Check

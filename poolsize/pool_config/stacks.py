@@ -148,7 +148,7 @@ def find_stack(name: str) -> Stack:
 
 def _only_checked(name: str) -> str:
     """Return the titles of the libraries with a name that are checked and not written; "" without any."""
-    from poolsize.pool_config.libraries import LIBRARIES  # nothing else here needs all libraries
+    from poolsize.pool_config.libraries.table import LIBRARIES  # nothing else here needs all libraries
 
     words = {title: re.split(r"[^\w.-]+", title.lower()) for title, library in LIBRARIES.items() if not library.stack}
     return " and ".join(title for title, of_title in words.items() if name and name.lower() in of_title)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from poolsize.pool_config.libraries import LIBRARIES
+from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import normalized
 from poolsize.pool_config.stacks import COMMENTS, STACKS, Stack
 from tests.conftest import Command

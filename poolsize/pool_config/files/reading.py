@@ -11,7 +11,7 @@ from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
 from poolsize.pool_config.files.kinds import KINDS, is_likely, may_have_pools, pools_and_counts, reader
-from poolsize.pool_config.libraries import LIBRARIES
+from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
 
 MOST_BYTES = 2**21
