@@ -49,17 +49,20 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a workload or a
     ConfigMap replaces that of the only application's file.
     """
-    largest: dict[tuple[str | Path, str, str], tuple[CheckedFile, CheckedPool]] = {}
+    largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
         for checked in file.pools:
-            place = checked.pool.place.partition(", profile ")[0].partition(", server ")[0]
-            key = (checked.pool.workload or _without_profile(file.path), checked.pool.library.title, place)
+            pool = checked.pool
+            key = (pool.workload or _without_profile(file.path), pool.within, (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
-    deployed = {(title, place.partition(", ")[0]) for _, title, place in largest if ", " in place}
-    files_with = Counter((title, place) for _, title, place in largest)
-    is_replaced = {key for key, number in files_with.items() if key in deployed and number == 1}
-    return tuple(each for (_, title, place), each in largest.items() if (title, place) not in is_replaced)
+    deployed = {place for _, within, place in largest if within}
+    of_applications = Counter(place for _, within, place in largest if not within)
+    return tuple(
+        each
+        for (_, within, place), each in largest.items()
+        if within or place not in deployed or of_applications[place] > 1
+    )
 
 
 def _without_profile(path: Path) -> Path:

@@ -73,7 +73,7 @@ def _count_values(stated: Stated) -> dict[str, Any]:
 def _pool_values(checked: CheckedPool) -> dict[str, Any]:
     return {
         "library": checked.pool.library.title,
-        "place": checked.pool.place,
+        "place": checked.pool.where,
         "settings": {name: asdict(setting) for name, setting in checked.pool.settings.items()},
         "most_connections": checked.most_connections,
         "findings": findings_values(checked.findings),
@@ -165,7 +165,7 @@ def _number_of_name(setting: FileSetting) -> str:
 
 def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
     pool = checked.pool
-    place = f", {pool.place}" if pool.place else ""
+    place = f", {pool.where}" if pool.where else ""
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
     parts = [f"{pool.library.title} ({file}{place}){most}"]
     if pool.settings:

@@ -96,7 +96,9 @@ class Count:
 class FilePool:
     """A pool that a file configures.
 
-    place: where in the file, for people. settings: by the library's own names. unread: settings that the library does
+    place: where in the file, for people. alternative: the profile, the environment or the server of a proxy that it is
+    for, of which only the largest counts; "" for none. within: the embedded file, and the workload or ConfigMap, that
+    contain it; "" for none. settings: by the library's own names. unread: settings that the library does
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
     statements that name a place with further settings, such as an included file. database_known: whether the file shows
@@ -111,6 +113,13 @@ class FilePool:
     workload: str = ""
     elsewhere: tuple[FileSetting, ...] = ()
     database_known: bool = True
+    alternative: str = ""
+    within: str = ""
+
+    @property
+    def where(self) -> str:
+        """The place with its alternative and what it is within, for people."""
+        return ", ".join(filter(None, (self.place, self.alternative, self.within)))
 
     @property
     def is_off(self) -> bool:

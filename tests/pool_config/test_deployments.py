@@ -373,3 +373,16 @@ def test_a_public_file(
     names = ("maximumPoolSize", "max_connections", "Max_used_connections")
     assert [pool.settings[size].value for pool in file.pools for size in names if size in pool.settings] == sizes
     assert [(count.kind, count.setting.value) for count in file.counts] == counts
+
+
+def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Command, tmp_path: Path) -> None:
+    """The largest counts, whatever the document that has it; the pool of the application's own file gives way."""
+    hikari = "spring.datasource.hikari.maximum-pool-size: "
+    documents = [hikari + "10", "---", "spring.config.activate.on-profile: prod", hikari + "50"]
+    embedded = "".join(f"    {line}\n" for line in documents)
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: card}}\ndata:\n  application.yml: |\n{embedded}"
+    (tmp_path / "card.yml").write_text(text)
+    (tmp_path / "application.yml").write_text(hikari + "20\n")
+    for files in (("card.yml",), ("card.yml", "application.yml")):
+        values = json.loads(poolsize_here("config", "--check", *files, "--json").stdout)
+        assert values["connections"] == 50

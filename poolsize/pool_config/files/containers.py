@@ -143,11 +143,9 @@ class _Walk:
         for each in contents:
             moved = _moved(each, text)
             owned = replace(moved, workload=moved.workload or part.workload)
-            yield replace(owned, place=_within(part.name, name, owned)) if isinstance(owned, FilePool) else owned
-
-
-def _within(part: str, name: str, pool: FilePool) -> str:
-    return ", ".join(filter(None, (pool.place, name, part)))
+            if isinstance(owned, FilePool):
+                owned = replace(owned, within=", ".join(filter(None, (owned.within, name, part.name))))
+            yield owned
 
 
 def _command(fields: Fields) -> list[tuple[str, int]]:

@@ -104,7 +104,7 @@ def _pools_of_profiles(
     for profile, entries in of_profiles[:MOST_PROFILES]:
         own = {pool.place for pool in pools_of(entries, file_name, relaxed=relaxed)}
         pools += [
-            replace(pool, place=f"{pool.place}, profile {profile}")
+            replace(pool, alternative=f"profile {profile}")
             for pool in pools_of([*base, *entries], file_name, relaxed=relaxed)
             if pool.place in own
         ]

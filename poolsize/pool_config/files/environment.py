@@ -29,10 +29,10 @@ OF_A_SOURCE = {
 """Names of settings by which the end of a name shows, as in SPRING_DATASOURCE_REPLICA_JDBC_URL."""
 
 
-def environment_pools(variables: Sequence[Entry], place: str = "", workload: str = "") -> list[PoolOrCount]:
+def environment_pools(variables: Sequence[Entry], within: str = "", workload: str = "") -> list[PoolOrCount]:
     """Return the pools and process counts in the environment of a process. Each variable's path is its name.
 
-    Further settings may stand in the files of the application. place: where the variables are, for people. workload: as
+    Further settings may stand in the files of the application. within: as in FilePool. workload: as
     in Count. An environment with the URL or the driver of other databases only has no pools.
     """
     contents: list[PoolOrCount] = [
@@ -44,8 +44,7 @@ def environment_pools(variables: Sequence[Entry], place: str = "", workload: str
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
-        where = f"{pool.place}, {place}" if place else pool.place
-        contents.append(replace(pool, place=where, settings=settings, complete=False, workload=workload))
+        contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
     return contents
 
 

@@ -143,7 +143,7 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
         may_be_mysql = is_mysql is None and not others and (has_size or is_default)
         if node.start_byte not in tree.spread and (is_mysql or may_be_mysql):
-            yield pool
+            yield replace(pool, alternative=_alternative(tree, node))
 
 
 def _of_mapper(
@@ -194,16 +194,27 @@ def _is_mysql(tree: JavascriptTree, node: Node | None) -> bool | None:
     return False if isinstance(value, str) else None
 
 
-def _place(tree: JavascriptTree, node: Node) -> str:
-    """Return where an object is: the key or the name that it is the value of, and its line."""
+def _name(node: Node) -> Node | None:
+    """Return the key, the name or the function that an object is the value or an argument of; None for none."""
     parent = node.parent
     while parent is not None and parent.type in {"parenthesized_expression", "as_expression", "satisfies_expression"}:
         parent = parent.parent
     if parent is not None and parent.type == "arguments":
         parent = parent.parent
     fields = ("key", "name", "constructor", "function")
-    name = next((name for field in fields if parent and (name := parent.child_by_field_name(field))), None)
-    if name and ENVIRONMENT.fullmatch(tree.key(name)):
-        return f"environments, profile {tree.key(name)}"
+    return next((name for field in fields if parent and (name := parent.child_by_field_name(field))), None)
+
+
+def _alternative(tree: JavascriptTree, node: Node) -> str:
+    """Return the environment whose options an object has; "" for none."""
+    name = _name(node)
+    return f"profile {tree.key(name)}" if name and ENVIRONMENT.fullmatch(tree.key(name)) else ""
+
+
+def _place(tree: JavascriptTree, node: Node) -> str:
+    """Return where an object is: the key or the name that it is the value of, and its line."""
+    if _alternative(tree, node):
+        return "environments"
+    name = _name(node)
     is_name = name and name.type in {"identifier", "property_identifier", "member_expression", "string"}
     return f"{tree.key(name)}, line {line(node)}" if is_name else f"line {line(node)}"

@@ -39,7 +39,7 @@ def proxysql_pools(text: str) -> list[FilePool]:
         if section == VARIABLES:
             variables |= _settings(group, of_server=False)
     return [
-        FilePool(PROXYSQL, _place(group), _settings(group) | variables)
+        FilePool(PROXYSQL, SERVERS, _settings(group) | variables, alternative=_server(group))
         for section, group in groups
         if section == SERVERS
     ]
@@ -56,17 +56,17 @@ def proxysql_sql_pools(text: str) -> list[FilePool]:
         elif match := SET.match(line):
             variables |= _settings({match["name"]: (match["value"].strip("'\""), number)}, of_server=False)
     return [
-        FilePool(PROXYSQL, f"{SERVERS}, server {servers}", {"max_connections": setting, **variables})
+        FilePool(PROXYSQL, SERVERS, {"max_connections": setting, **variables}, alternative=f"server {servers}")
         for servers, setting in updates
     ]
 
 
-def _place(group: Group) -> str:
+def _server(group: Group) -> str:
     host, hostgroup = (
         next((group[name][0] for name in names if name in group), "")
         for names in (("address", "hostname"), ("hostgroup", "hostgroup_id"))
     )
-    return f"{SERVERS}, server {host}, hostgroup {hostgroup or 0}"
+    return f"server {host}, hostgroup {hostgroup or 0}"
 
 
 def _settings(group: Group, *, of_server: bool = True) -> dict[str, FileSetting]:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from poolsize.pool_config.files.python_names import last_name
 from poolsize.pool_config.files.python_values import Pairs, Values
@@ -73,11 +74,11 @@ class FlaskSettings:
         if last_name(dict(options).get("poolclass")) in OTHER_POOLS:
             return
         shows_flask = any(databases) or SHOWS_FLASK in dict(settings)
-        place = f"SQLALCHEMY settings, profile {name}" if name else "SQLALCHEMY settings"
-        yield from self._values.pools(
+        for pool in self._values.pools(
             FLASK_SQLALCHEMY_2 if old else FLASK_SQLALCHEMY,
-            place,
+            "SQLALCHEMY settings",
             [*old, *options],
             always=bool(databases) and shows_flask and not beside_engine,
             renamed=OLD,
-        )
+        ):
+            yield replace(pool, alternative=f"profile {name}" if name else "")

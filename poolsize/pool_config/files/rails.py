@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import yaml
 
@@ -98,7 +99,7 @@ def _of_environment(name: str, node: yaml.MappingNode, tags: list[str]) -> list[
     databases = {"primary": node} if _database(_values(node, tags)) else _mappings(node)
     values = {database: _values(each, tags) for database, each in databases.items()}
     return [
-        _pool(f"{database}, profile {name}", each)
+        replace(_pool(database, each), alternative=f"profile {name}")
         for database, each in values.items()
         if _database(each).startswith(MYSQL)
     ]

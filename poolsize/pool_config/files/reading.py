@@ -26,7 +26,9 @@ LEFT_OUT = {
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
 
-_Pool = tuple[str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool]
+_Pool = tuple[
+    str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str
+]
 """The fields of a FilePool, its library by its title."""
 
 
@@ -134,7 +136,18 @@ def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any]]:
         unread, elsewhere = list(map(_cut, pool.unread)), list(map(_cut, pool.elsewhere[:MOST_UNREAD]))
         workload = _short(pool.workload)
         first.append(
-            (title, _short(pool.place), settings, unread, pool.complete, workload, elsewhere, pool.database_known)
+            (
+                title,
+                _short(pool.place),
+                settings,
+                unread,
+                pool.complete,
+                workload,
+                elsewhere,
+                pool.database_known,
+                _short(pool.alternative),
+                _short(pool.within),
+            )
         )
     return len(pools), first, [{**asdict(each), "setting": _cut(each.setting)} for each in counts[:MOST_POOLS]]
 

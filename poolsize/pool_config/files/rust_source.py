@@ -3,6 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import tree_sitter_rust
@@ -197,8 +198,8 @@ def rocket_pools(text: str) -> list[FilePool]:
         for name, database in databases.items() if isinstance(databases, dict) else ():
             url = database.get("url") if isinstance(database, dict) else None
             if isinstance(url, str) and url.startswith(("mysql://", "mariadb://")):
-                place = f"databases.{name}" + (f", profile {profile}" if profile else "")
-                pools.append(_rocket_pool(place, database, text, f"{name}]"))
+                pool = _rocket_pool(f"databases.{name}", database, text, f"{name}]")
+                pools.append(replace(pool, alternative=f"profile {profile}" if profile else ""))
     return pools
 
 

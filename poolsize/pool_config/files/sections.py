@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import PHP_FPM
@@ -32,7 +33,9 @@ def maxscale_pools(text: str) -> list[FilePool]:
     sections = _sections(text, comments="#;")
     services = [values for values in sections.values() if _text(values, "type") == "service"]
     return [
-        _pool(MAXSCALE, f"maxscale, server {name}", _of_services(name, services) | values, _seconds)
+        replace(
+            _pool(MAXSCALE, "maxscale", _of_services(name, services) | values, _seconds), alternative=f"server {name}"
+        )
         for name, values in sections.items()
         if _text(values, "type") == "server"
     ]
