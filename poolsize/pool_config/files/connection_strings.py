@@ -11,7 +11,7 @@ from poolsize.pool_config.files.documents import entries_of
 from poolsize.pool_config.files.nodes import documents_of
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.dotnet import DOTNET
+from poolsize.pool_config.libraries.other_languages import DOTNET
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 SERVER_KEYS = {"server", "host", "datasource", "address", "addr", "networkaddress"}

@@ -8,7 +8,7 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.databases import DATABASE, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
-from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.libraries.other_languages import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 GRAMMAR = Grammar(

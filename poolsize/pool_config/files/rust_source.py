@@ -11,7 +11,15 @@ from tree_sitter import Language, Node
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.libraries.rust import DEADPOOL, MYSQL_ASYNC, R2D2, ROCKET, ROCKET_SYNC, SEAORM, SQLX
+from poolsize.pool_config.libraries.other_languages import (
+    DEADPOOL,
+    MYSQL_ASYNC,
+    R2D2,
+    ROCKET,
+    ROCKET_SYNC,
+    SEAORM,
+    SQLX,
+)
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 GRAMMAR = Grammar(

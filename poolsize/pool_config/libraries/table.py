@@ -1,22 +1,20 @@
 """The table of libraries: the names, defaults and limits of their settings, and what is wrong with a pool of each."""
 
 from poolsize.pool_config.libraries import (
-    dotnet,
     frameworks,
-    go,
     java,
     java_frameworks,
     node,
+    other_languages,
     proxies,
     python,
-    rust,
     server,
 )
 from poolsize.pool_config.pool import Library
 
 LIBRARIES = {
     each.title: each
-    for module in (java, java_frameworks, python, go, node, frameworks, rust, dotnet, proxies, server)
+    for module in (java, java_frameworks, python, node, other_languages, frameworks, proxies, server)
     for each in vars(module).values()
     if isinstance(each, Library)
 }

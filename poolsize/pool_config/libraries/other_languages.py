@@ -1,14 +1,22 @@
-"""The pools of Rust: their settings, defaults and limits, and what is wrong with a pool of each."""
+"""The pools of Go, Rust and .NET: their settings, defaults and limits, and what is wrong with a pool of each."""
 
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from math import nan
 
-from poolsize.pool_config.findings import of_pools
+from poolsize.pool_config.findings import of_other_languages, of_pools
 from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.libraries.rules import nothing, outlives_server
+from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library
+
+
+def _go(pool: FilePool, _: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "SetMaxOpenConns", of_pools.Unlimited)
+    yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
+    lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
+    if lifetime <= 0 or lifetime > most:
+        yield of_other_languages.GoLifetime(lifetime or None, most)
 
 
 def _sqlx(pool: FilePool, wait_timeout: int, test: str = "test_before_acquire") -> Iterator[Worded]:
@@ -22,6 +30,20 @@ def _deadpool(pool: FilePool, _: int) -> Iterator[Worded]:
         yield of_pools.WaitsForEver("wait_timeout", is_default=True, value=nan)
 
 
+def _dotnet(pool: FilePool, _: int) -> Iterator[Worded]:
+    if pool.is_off:
+        yield of_other_languages.PoolingOff()
+
+
+GO = Library(
+    "Go's database/sql",
+    "go",
+    _go,
+    {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0, "WaitLimit": None},
+    sizes=("SetMaxOpenConns",),
+    largest={"SetConnMaxLifetime": 300},
+    constants=frozenset({"WaitLimit"}),
+)
 SQLX = Library(
     "sqlx",
     "",
@@ -64,3 +86,17 @@ ROCKET = Library(
 ROCKET_SYNC = replace(
     ROCKET, title="Rocket's rocket_sync_db_pools", defaults={"pool_size": None, "timeout": 5}, sizes=("pool_size",)
 )
+DOTNET = Library(
+    "MySqlConnector or Connector/NET",
+    "",
+    _dotnet,
+    {
+        "MaximumPoolSize": 100, "MinimumPoolSize": 0, "ConnectionTimeout": 15, "ConnectionIdleTimeout": 180,
+        "ConnectionLifeTime": 0, "ConnectionReset": True, "Pooling": True,
+    },
+    aliases={
+        "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
+    },
+    sizes=("MaximumPoolSize",),
+    switch="Pooling",
+)  # fmt: skip
