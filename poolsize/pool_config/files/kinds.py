@@ -52,6 +52,7 @@ NAMES: Sequence[tuple[str, Reader]] = (
     (r"gunicorn.*\.py", gunicorn_counts),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
+YAML = (".yml", ".yaml")
 ENDINGS: dict[str, Reader] = {
     ".py": python_pools,
     ".java": java_pools,
@@ -73,7 +74,7 @@ ENDINGS: dict[str, Reader] = {
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
-    **dict.fromkeys((".yml", ".yaml"), ((is_rails, rails_pools),)),
+    **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
@@ -92,14 +93,13 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     """Return the reader of a file by its name and its text; None for an unknown kind."""
     name = file_name.lower()
     ending = Path(name).suffix
-    of_text = [pools for is_kind, pools in BY_TEXT.get(ending, ()) if is_kind(text, file_name)]
-    of_name = [pools for pattern, pools in NAMES if re.fullmatch(pattern, name)]
-    of_ending: dict[str, Reader] = {
-        **ENDINGS,
-        ".properties": partial(properties_pools, file_name=file_name),
-        **dict.fromkeys((".yml", ".yaml"), partial(yaml_contents, read=pools_and_counts)),
-    }
-    return next(iter([*of_text, *of_name]), of_ending.get(ending))
+    own = [pools for is_kind, pools in BY_TEXT.get(ending, ()) if is_kind(text, file_name)]
+    own += [pools for pattern, pools in NAMES if re.fullmatch(pattern, name)]
+    if own:
+        return own[0]
+    if ending == ".properties":
+        return partial(properties_pools, file_name=file_name)
+    return partial(yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
 
 
 def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
