@@ -31,7 +31,8 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         and not (lifetime and keepalive >= lifetime)
         and in_time(pool, "keepaliveTime", 1000, wait_timeout)
     )
-    yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
+    if not pool.number("connectionTimeout") < 0:  # which HikariCP refuses
+        yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
     yield from below_least(pool, "connectionTimeout", of_java.RefusedBelowLeast)
     yield from below_least(pool, "validationTimeout", of_java.RefusedBelowLeast)
     if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
