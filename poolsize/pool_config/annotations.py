@@ -32,18 +32,18 @@ def _github(problem: Problem) -> str:
 
 def gitlab_report(problems: Iterable[Problem]) -> str:
     """Return a JSON array with an object for each problem. A problem of no line stands at line 1, as GitLab demands."""
-    seen: Counter[tuple[str | None, ...]] = Counter()
-    return json_text([_gitlab(problem, seen) for problem in problems])
+    earlier: Counter[tuple[str | None, ...]] = Counter()
+    return json_text([_gitlab(problem, earlier) for problem in problems])
 
 
-def _gitlab(problem: Problem, seen: Counter[tuple[str | None, ...]]) -> dict[str, Any]:
-    """Return a problem as an object. seen: how often the same problem came before in its file.
+def _gitlab(problem: Problem, earlier: Counter[tuple[str | None, ...]]) -> dict[str, Any]:
+    """Return a problem as an object. earlier: how often the same problem came before in its file.
 
     The fingerprint contains no line: the problem stays the same when lines are added above it.
     """
     key = (problem.file, problem.code, problem.setting)
-    fingerprint = hashlib.sha256(repr((*key, seen[key])).encode(errors="replace")).hexdigest()
-    seen[key] += 1
+    fingerprint = hashlib.sha256(repr((*key, earlier[key])).encode(errors="replace")).hexdigest()
+    earlier[key] += 1
     return {
         "description": problem.message,
         "check_name": problem.code,
