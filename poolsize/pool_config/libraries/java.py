@@ -71,7 +71,8 @@ def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
+    if pool.number("maxTotal") < 0:  # with 0, Commons Pool opens none
+        yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
     if (wait := pool.number("maxWaitMillis")) == 0:
         yield of_pools.FailsAtOnce("maxWaitMillis", is_default=False, value="0")
     elif wait < 0:
