@@ -15,7 +15,7 @@ import yaml
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.annotations import github_annotations, gitlab_report
 from poolsize.pool_config.check_text import Problem
-from poolsize.pool_config.files.kinds import BY_NAME_ONLY, ENDINGS
+from poolsize.pool_config.files.kinds import BY_NAME_ONLY, ENDINGS, reader
 from tests.conftest import ROOT, Command
 from tests.pages import blocks
 
@@ -111,8 +111,15 @@ def test_a_format_that_does_not_apply_is_refused(poolsize_here: Command, words: 
     assert error in done.stderr
 
 
+def test_the_hook_runs_for_the_kinds_of_files_that_are_read() -> None:
+    names = [".env.production", "Procfile", "proxysql-admin.sql", "a.yml", "a.yaml", "a.properties"]
+    names += [f"a{ending}" for ending in ENDINGS.keys() - BY_NAME_ONLY]
+    others = ["a.kt", "a.gradle", "a.rb", "a.tpl", "a.sql", "Procfile.dev", "a.environment", "README.md"]
+    for name in [*names, *others]:
+        assert bool(re.search(HOOK["files"], f"src/{name}")) == (reader(name) is not None) == (name in names), name
+
+
 def test_the_hook_checks_the_whole_repository(poolsize_here: Command, tmp_path: Path) -> None:
-    assert all(re.search(HOOK["files"], f"src/a{ending}") for ending in ENDINGS.keys() - BY_NAME_ONLY)
     assert not HOOK["pass_filenames"]
     (tmp_path / "a.properties").write_text(TOO_MANY)
     (tmp_path / "b.py").write_text("x = 1\n")

@@ -47,10 +47,11 @@ def test_the_default_of_azure_is_the_published_one(name: str, default: int) -> N
 
 @pytest.mark.parametrize(("name", "in_use"), RDS_IN_USE.items())
 def test_the_default_of_rds_is_at_most_what_it_says(name: str, in_use: int) -> None:
-    """RDS reserves memory for itself: 3 % of the largest of these classes, and 22 % of the smallest."""
-    default = read_instance_class(f"db.{name}").max_connections
+    """RDS reserves memory for itself: 2 % to 9 % with 4 GiB or more, and 22 % of the smallest class."""
+    instance_class = read_instance_class(f"db.{name}")
+    default = instance_class.max_connections
     assert default is not None
-    assert 0.77 * default < in_use < default
+    assert (0.91 if instance_class.memory_gib >= 4 else 0.77) * default < in_use < 0.98 * default
 
 
 @pytest.mark.parametrize(
@@ -85,9 +86,9 @@ def test_a_class_has_cores_memory_and_a_limit(
 
 
 def test_the_table_has_each_class_once() -> None:
-    names = [each.name.lower() for each in instance_classes()]
-    assert len(names) == len(set(names))
-    assert all(read_instance_class(name).cores >= 1 for name in names[::20])
+    classes = list(instance_classes())
+    assert len({each.name.lower() for each in classes}) == len(classes)
+    assert [read_instance_class(each.name) for each in classes[::20]] == classes[::20]
 
 
 @pytest.mark.parametrize(
