@@ -89,7 +89,8 @@ def recorded_run(recording: Recording, name: str, cores: int | None = None, disk
     length = min(MOST_STEP_SECONDS, *(len(seconds.throughput) for seconds in recording.by_size.values()))
     options = SweepOptions(sizes=recording.sizes, step_seconds=length, warm_up_seconds=0, cores=cores, disks=disks)
     workload = workload_of(Path(name))
-    plan = replace(plan_for(options, workload.name), users=recording.users or recording.sizes[-1])
+    users = recording.users or recording.sizes[-1]
+    plan = replace(plan_for(options, workload.name), users=users, attempts=1)  # nothing can be measured again
     run = Run(_setting(options, plan, workload, Path(name), recording), ())
     generator = ReplayGenerator(recording, run)
     steps = []

@@ -420,3 +420,11 @@ def test_a_curve_with_what_it_can_not_have_is_refused(
     assert (done.returncode, done.stdout) == (2, "")
     assert refusal in done.stderr
     assert "hunter2" not in done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in OUTPUTS.iterdir()))
+def test_a_real_output_is_answered_even_where_its_steps_fail_a_check(poolsize_here: Command, name: str) -> None:
+    """Nothing can be measured again: a recorded step that is not steady is used, and the run is not incomplete."""
+    done = poolsize_here("recommend", "--curve", str(OUTPUTS / name), "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["pool_size"] in read_logs([OUTPUTS / name]).sizes
