@@ -44,10 +44,10 @@ class AllPools:
 def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
-    A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file of
-    its own, such as application-prod.yml. So has an environment of Rails or of a workload, or a file such as
-    .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a workload or a
-    ConfigMap replaces that of the only application's file.
+    A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file
+    of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails or of a workload, and a
+    file such as .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a
+    workload or a ConfigMap replaces that of the only application's file.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     for file in files:
@@ -72,7 +72,7 @@ def _without_profile(path: Path) -> Path:
             return path.with_name(first)
     name = path.stem.partition("-")[0]
     of_spring = name in {"application", "bootstrap"} and path.suffix in {".yml", ".yaml", ".properties"}
-    return path.with_name(name) if of_spring else path
+    return path.with_name("application") if of_spring else path  # a bootstrap.yml sets the same pools
 
 
 def count_pools(

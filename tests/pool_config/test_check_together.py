@@ -241,3 +241,9 @@ def test_what_a_check_can_not_use_is_refused(
     done = poolsize_here("config", *(["--for", "go", "--size=9"] if words == ["a.py"] else []), *words)
     assert (done.returncode, done.stdout) == (2, "")
     assert line in done.stderr
+
+
+def test_a_bootstrap_file_sets_the_same_pool_as_the_applications_file(poolsize_here: Command, tmp_path: Path) -> None:
+    for name, size in (("application.yml", 20), ("bootstrap.yml", 50), ("bootstrap-prod.yml", 30)):
+        (tmp_path / name).write_text(f"spring.datasource.hikari.maximum-pool-size: {size}\n")
+    assert json.loads(poolsize_here("config", "--check", ".", "--json").stdout)["connections"] == 50
