@@ -19,7 +19,7 @@ class KeepsWait(Reason, code="traffic_need"):
     """The need is the smallest pool that keeps the limit of the p99 wait time. fewer_p99_ms: with a pool smaller by 1.
 
     is_usage_time: whether the limit is the mean usage time, because none was given. processes: that have such a pool.
-    one_away_of: instances, where one of them is away; None for a single instance.
+    one_away_of: instances, of which 1 is away; None for a single instance.
     """
 
     need: int

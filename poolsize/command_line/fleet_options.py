@@ -48,14 +48,14 @@ class FleetOptions(QuickRecord):
 
     @property
     def of_instances(self) -> tuple[str, ...]:
-        """The parameters that were typed of those that describe instances."""
+        """The typed parameters that describe instances."""
         names = ("instances", "processes", "max_instances")
         return tuple(name for name in names if getattr(self, name) is not None)
 
     def facts_of_class(self, *, needed: bool) -> dict[str, int]:
-        """Return the facts that the instance class gives, and print them; empty where it is not given or not needed.
+        """Return the facts of the instance class, and print them; empty without a class, and where not needed.
 
-        Raises BadInput for an option that gives them, too.
+        Raises BadInput for an option that gives the same facts.
         """
         if self.instance_class is None:
             return {}
@@ -68,7 +68,7 @@ class FleetOptions(QuickRecord):
         return {"cores": self.instance_class.vcpus, "threads_per_core": self.instance_class.threads_per_core}
 
     def values_of_class(self) -> dict[str, Any]:
-        """Return the instance class as data for JSON; empty where it is not given."""
+        """Return the instance class as data for JSON; empty without a class."""
         return {"instance_class": self.instance_class.values()} if self.instance_class else {}
 
     def measured_in(self, answer: "Recommendation") -> "FleetOptions":
@@ -95,8 +95,9 @@ class FleetOptions(QuickRecord):
         """Return the limit of the options, of the server at the URL, or of the instance class. Raises BadInput."""
         from poolsize.answer.fleet import ServerLimit
 
-        given: dict[str, Any] = {"reserve": self.reserve, "surge": self.surge}
-        limit = ServerLimit(self.max_connections, **{name: value for name, value in given.items() if value is not None})
+        options: dict[str, Any] = {"reserve": self.reserve, "surge": self.surge}
+        typed = {name: value for name, value in options.items() if value is not None}
+        limit = ServerLimit(self.max_connections, **typed)
         if not url:
             return _by_class(limit, self.instance_class)
         from poolsize.facts.server import connection_bytes, read_server
@@ -136,7 +137,7 @@ def fleet_options(command: Callable[..., None]) -> Callable[..., None]:
     decorated = with_fleet
     for name, text in reversed(HELP.items()):
         of_share = {"metavar": "SHARE", "callback": read_by(_surge)} if name == "surge" else {"type": int}
-        decorated = click.option(f"--{name.replace('_', '-')}", help=text, **of_share)(decorated)
+        decorated = click.option(flag(name), help=text, **of_share)(decorated)
     return decorated
 
 

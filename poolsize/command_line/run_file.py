@@ -1,7 +1,8 @@
-"""A complete run from a file, for the commands that need one, and the exit codes of answers without a size."""
+"""The run or the curve that an answer is from, the commands to type next, and the exit code without a pool size."""
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +21,12 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.runs.run import Run
 
 
+@dataclass(frozen=True)
 class Source:
     """The run, or the files of another load tool, that an answer is from; false for neither."""
 
-    def __init__(self, run_path: str | None, curve: tuple[str, ...]) -> None:
-        self.run_path, self.curve = run_path, curve
+    run_path: str | None
+    curve: tuple[str, ...]
 
     def __bool__(self) -> bool:
         """Return whether a run or a curve was named."""
@@ -37,11 +39,11 @@ class Source:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The parameters that name it, and that describe the host of a curve."""
+        """The parameters that name the source, and that describe the host of a curve."""
         return ("curve", "more", "cores", "disks") if self.curve else ("run_path",)
 
     def analysis(self, cores: int | None, disks: int | None) -> "Analysis":
-        """Return its analysis. cores, disks: of the database's host, for a curve. Raises BadInput and WorkFailed."""
+        """Return the source's analysis. cores, disks: of a curve's host. Raises BadInput and WorkFailed."""
         if self.run_path:
             return complete_run(self.run_path)
         from pathlib import Path
@@ -54,7 +56,7 @@ class Source:
         return analyze(recorded_run(recording, Path(self.curve[0]).name, cores, disks))
 
     def next_commands(self, run: "Run", answer: "Recommendation") -> list[str]:
-        """Return the commands to type after its answer: for a curve, the command that stores it as a run."""
+        """Return the commands to type after the answer: for a curve, the command that stores the curve as a run."""
         if self.run_path:
             return next_commands(self.run_path, run, answer)
         from poolsize.terminal import pasteable
@@ -231,10 +233,10 @@ def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     return [divided, pasteable("poolsize", "config", "--for", "STACK", *size), *([extend] if extend else [])]
 
 
-def end_unless(found: object) -> None:
+def end_unless(pools: object) -> None:
     """End the command with the exit code of failed work if the answer, which is printed already, has nothing to use.
 
-    found: the pool size, or the pools, of the answer; false where there are none.
+    pools: the pool size, or the pools, of the answer; false where there are none.
     """
-    if not found:
+    if not pools:
         sys.exit(WorkFailed.exit_code)

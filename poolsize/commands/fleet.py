@@ -64,8 +64,8 @@ GROUPS = {
 @click.option(
     "--cores",
     type=int,
-    help="Take --size from the formula, for a database with one disk on this many physical cores (x86: 2 vCPUs "
-    "are mostly 1).",
+    help="Take --size from the formula, with these physical cores of the database's host (x86: 2 vCPUs are mostly 1) "
+    "and 1 disk.",
 )
 @instance_class_option
 @click.option(
@@ -119,65 +119,90 @@ def fleet(
     With rates, each service gets the pool size that its traffic needs, also while one of its instances is away. The
     answer compares the connections that are in use at once with --size, and all pools with --max-connections.
     """
+    _check_services(services, services_file, fleet)
+    parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
+    with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
+    basis = _basis(database, fleet, is_needed=not traffics)
+    asks_server = is_typed("url") or fleet.max_connections is None
+    url = encryption.of(url if asks_server else None)
+    if traffics:
+        _answer_traffic(traffics, basis, fleet, url, form)
+    else:
+        _answer_weights(with_weight, basis, fleet, url, form)
+
+
+def _check_services(services: tuple[str, ...], services_file: Path | None, fleet: FleetOptions) -> None:
+    """Raise BadInput for options that contradict --service and --services."""
     if (services or services_file) and fleet.of_instances:
         raise BadInput(f"a service names its instances itself: leave out {', '.join(map(flag, fleet.of_instances))}")
     if services and services_file:
         raise BadInput("give the services either by --service, or by --services FILE")
     if services_file and (fleet.app_threads, fleet.connections_per_thread) != (None, None):
         raise BadInput("--services FILE names the threads of each service: write threads and connections_per_thread")
-    parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
-    with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
-    given = {name: value for name, value in database.items() if value is not None}
-    if len(given) > 1 or not (given or traffics or fleet.instance_class):
-        raise BadInput("give the connections to divide: --size, --cores, --instance-class or a measured --run")
-    given |= fleet.facts_of_class(needed=not given)
-    more = fleet.values_of_class()
-    asks_server = is_typed("url") or fleet.max_connections is None
-    url = encryption.of(url if asks_server else None)
-    if traffics:
-        from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
-        from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_json, traffic_fleet_text
 
-        by_traffic = plan_fleet_for(traffics, _supply(given, traffics), fleet.limit(url))
-        by_form = {"short": traffic_fleet_in_short, "why": traffic_fleet_text}
-        click.echo(traffic_fleet_json(by_traffic, **more) if form == "json" else by_form[form](by_traffic))
-        end_unless(by_traffic.pools)
-        return
-    source = ""
-    if "run_path" in given:
-        source = ", by the run (for its load generator)"
-        analysis, answer = measured_answer(given["run_path"])
-        measured = with_weight or [fleet.measured_in(answer).service()]
-        plan = plan_of_run(analysis, answer, measured, fleet.limit(url))
-    else:
-        if "size" in given:
-            size = given["size"]
-        else:
-            size, source = starting_point(**given).pool_size, ", by the formula: a starting point"
-        plan = plan_fleet(size, with_weight or [fleet.service()], fleet.limit(url))
+
+def _basis(database: dict[str, Any], fleet: FleetOptions, *, is_needed: bool) -> dict[str, Any]:
+    """Return the basis of the connections to divide: size, cores or run_path as typed, or an instance class's facts.
+
+    database: parameters size, cores and run_path. is_needed: whether an empty basis is an error. Raises BadInput.
+    """
+    basis = {name: value for name, value in database.items() if value is not None}
+    if len(basis) > 1 or (is_needed and not (basis or fleet.instance_class)):
+        raise BadInput("give the connections to divide: --size, --cores, --instance-class or a measured --run")
+    return basis | fleet.facts_of_class(needed=not basis)
+
+
+def _answer_traffic(
+    traffics: "list[Traffic]", basis: dict[str, Any], fleet: FleetOptions, url: str | None, form: Form
+) -> None:
+    from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
+    from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_json, traffic_fleet_text
+
+    plan = plan_fleet_for(traffics, _supply(basis, traffics), fleet.limit(url))
     if form == "json":
-        click.echo(fleet_json(plan, **more))
+        click.echo(traffic_fleet_json(plan, **fleet.values_of_class()))
+    else:
+        click.echo({"short": traffic_fleet_in_short, "why": traffic_fleet_text}[form](plan))
+    end_unless(plan.pools)
+
+
+def _answer_weights(
+    services: list[Service], basis: dict[str, Any], fleet: FleetOptions, url: str | None, form: Form
+) -> None:
+    source = ""
+    if "run_path" in basis:
+        source = ", by the run (for its load generator)"
+        analysis, answer = measured_answer(basis["run_path"])
+        services = services or [fleet.measured_in(answer).service()]
+        plan = plan_of_run(analysis, answer, services, fleet.limit(url))
+    else:
+        if "size" in basis:
+            size = basis["size"]
+        else:
+            size, source = starting_point(**basis).pool_size, ", by the formula: a starting point"
+        plan = plan_fleet(size, services or [fleet.service()], fleet.limit(url))
+    if form == "json":
+        click.echo(fleet_json(plan, **fleet.values_of_class()))
     else:
         click.echo(fleet_text(plan) if form == "why" else fleet_in_short(plan, source))
     end_unless(plan.pools)
 
 
-def _supply(given: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None":
-    """Return what the database can use: given, by the formula, or by a run for an application.
+def _supply(basis: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None":
+    """Return what the database can use, by the basis; None for an empty basis.
 
-    given: of the options size, cores and run_path, the one that was typed, or the facts of an instance class. The
-    application's usage time is the mean of all services.
+    basis: as _basis returns it. The application's usage time is the mean of all services.
     """
     from poolsize.answer.traffic import Supply
 
-    if "cores" in given:
-        return Supply.by_formula(starting_point(**given))
-    if "run_path" in given:
+    if "cores" in basis:
+        return Supply.by_formula(starting_point(**basis))
+    if "run_path" in basis:
         from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
 
         mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
-        return supply_of(given["run_path"], complete_run(given["run_path"]), ClientTimes(mean_ms, None, None))
-    return Supply(given["size"]) if given else None
+        return supply_of(basis["run_path"], complete_run(basis["run_path"]), ClientTimes(mean_ms, None, None))
+    return Supply(basis["size"]) if basis else None
 
 
 @dataclass(frozen=True)

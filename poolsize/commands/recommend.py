@@ -158,53 +158,53 @@ def recommend(
         _answer_traffic(_for_traffic(demand, fleet, current, source, url, encryption, facts), form, fleet)
         return
     client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
-    if not source:
-        _check_without_run(limits, current, client_times)
-    for name in ("surge", "max_connections", "reserve"):
-        if is_typed(name) and not fleet.of_instances:
-            raise BadInput(f"{flag(name)} also needs --instances or --processes")
+    _check_options(source, fleet, limits, current, client_times)
     if not fleet.of_instances:  # else the deadlock floor is that of each process, and not of the answer
         facts |= {name: getattr(fleet, name) for name in OF_THREADS}
-    analysis, inspection, note = None, None, ""
-    if source:
-        analysis = _analysis(source, facts, may_have=OF_FLEET if fleet.of_instances else ())
+    analysis = _analysis(source, facts, may_have=OF_FLEET if fleet.of_instances else ()) if source else None
+    inspection = None if source else _inspected(url, facts, encryption)
+    if inspection and facts["cores"] is None:
+        click.echo(_per_core(inspection, facts, form))
+        return
+    if analysis:
         from poolsize.answer.from_run import recommend as recommend_from
 
-        answer = recommend_from(analysis, limits, current, client_times, demand.rate)
+        answer, note = recommend_from(analysis, limits, current, client_times, demand.rate), ""
     else:
-        inspection = _inspected(url, facts, encryption)
-        if inspection and facts["cores"] is None:
-            from poolsize.present.text.inspection import per_core_json, per_core_text
-
-            per_core = per_core_json if form == "json" else per_core_text
-            click.echo(per_core(inspection, effective_disks(facts["disks"], facts["cache_hit_rate"])))
-            return
         answer, note = _from_formula(facts)
     plan = _plan(answer, analysis, fleet, inspection) if fleet.of_instances else None
     if note:
         click.echo(f"poolsize: {note}", err=True)
     if form == "json":
-        click.echo(_json(answer, plan, inspection, fleet))
+        text = _json(answer, plan, inspection, fleet)
+    elif form == "why":
+        text = _with_evidence(answer, plan, analysis) + _inspection(inspection)
     else:
         commands = source.next_commands(analysis.run, answer) if analysis else []
-        at_rate = demand.rate is not None
-        is_short = form == "short"
-        text = (
-            _in_short(answer, plan, commands, at_rate=at_rate) if is_short else _with_evidence(answer, plan, analysis)
-        )
-        click.echo("\n\n".join(filter(None, [text, _inspection(inspection)])))
+        text = _in_short(answer, plan, commands, at_rate=demand.rate is not None) + _inspection(inspection)
+    click.echo(text)
     end_unless(answer.pool_size)
     end_unless(plan is None or plan.pools)
 
 
-def _check_without_run(limits: "LatencyLimits | None", current: int | None, client_times: "ClientTimes | None") -> None:
-    """Raise BadInput for an option that needs a run, and say which other option has a use for its value."""
-    if limits is not None:
-        raise BadInput("--max-p95 and --max-p99 need a measured run: name it with --run")
-    if client_times is not None:
-        raise BadInput("--usage-time needs a measured --run, or --rate")
-    if current is not None:
-        raise BadInput("--current needs a measured --run, or --rate with --usage-time")
+def _check_options(
+    source: Source,
+    fleet: FleetOptions,
+    limits: "LatencyLimits | None",
+    current: int | None,
+    client_times: "ClientTimes | None",
+) -> None:
+    """Raise BadInput for an option that needs a run or instances, and name the options that it needs."""
+    if not source:
+        if limits is not None:
+            raise BadInput("--max-p95 and --max-p99 need a measured run: name it with --run")
+        if client_times is not None:
+            raise BadInput("--usage-time needs a measured --run, or --rate")
+        if current is not None:
+            raise BadInput("--current needs a measured --run, or --rate with --usage-time")
+    for name in ("surge", "max_connections", "reserve"):
+        if is_typed(name) and not fleet.of_instances:
+            raise BadInput(f"{flag(name)} also needs --instances or --processes")
 
 
 def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions) -> None:
@@ -295,12 +295,21 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -
     return inspection
 
 
+def _per_core(inspection: "Inspection", facts: dict[str, Any], form: Form) -> str:
+    """Return the formula's answer for each number of cores, which the server does not tell."""
+    from poolsize.present.text.inspection import per_core_json, per_core_text
+
+    per_core = per_core_json if form == "json" else per_core_text
+    return per_core(inspection, effective_disks(facts["disks"], facts["cache_hit_rate"]))
+
+
 def _inspection(inspection: "Inspection | None") -> str:
+    """Return the facts of the server as a further paragraph; "" without a server."""
     if inspection is None:
         return ""
     from poolsize.present.text.inspection import inspection_text
 
-    return inspection_text(inspection)
+    return f"\n\n{inspection_text(inspection)}"
 
 
 def _with_evidence(answer: Recommendation, plan: "FleetPlan | None", analysis: "Analysis | None") -> str:

@@ -154,7 +154,7 @@ def read_cipher(cursor: Cursor) -> str | None:
 
 
 def open_connections(cursor: Cursor) -> int:
-    """Return the number of open connections of all accounts, this one included; 1 where the server does not say."""
+    """Return the number of open connections of all accounts, with the cursor's own; 1 where the server does not say."""
     return max(1, number_of(read_pairs(cursor, "connected"), "Threads_connected") or 1)
 
 

@@ -76,7 +76,7 @@ class ClosedLoop:
         """Do nothing: the users start the transactions."""
 
     def run_user(self, behavior: Behavior) -> None:
-        """Run one user's transactions until the loop ends. A failed one's time is part of the gap before the next."""
+        """Run one user's transactions until the loop ends. A failed transaction's time is part of the next gap."""
         load, ahead, pool = self._load, self._ahead, behavior.pool
         checkout = load.checkouts[pool]
         pause = behavior.pause or self._think

@@ -5,7 +5,7 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -29,6 +29,8 @@ GZIP = b"\x1f\x8b"
 """The first bytes of a gzipped file."""
 FASTEST, SLOWEST_MS = 1e9, 1e9
 """No throughput per second, and no percentile in ms, is larger."""
+Row = tuple[float, float, float]
+"""The second, the throughput per second and the percentile in ms of a line."""
 
 
 @dataclass(frozen=True)
@@ -81,48 +83,68 @@ def read_recording(path: Path) -> Recording:
     order. Columns users and interval_seconds may follow, each with the same number in every line. Raises BadInput where
     the file can't be read, a line is invalid, or no second has a throughput.
     """
-    rows: dict[int, list[tuple[float, ...]]] = {}
-    lines = csv.reader(lines_of(path, _inflated(path)))
-    header = next(_rows(path, lines), [])
+    table = table_of(path, _inflated(path))
+    header = next(table, [])
     quantile = next((match[1] for column in header if (match := QUANTILE.match(column))), "p95")
-    columns = (*COLUMNS, f"{quantile}_ms")
-    missing = [column for column in columns if column not in header]
-    if missing:
+    places = _places(path, header, (*COLUMNS, f"{quantile}_ms"))
+    places_of_all = {column: header.index(column) for column in (USERS, INTERVAL) if column in header}
+    rows: dict[int, list[Row]] = {}
+    of_all: dict[str, set[float]] = {column: set() for column in places_of_all}
+    for number, line in enumerate(table, 2):
+        if number > MOST_SECONDS + 1:
+            raise BadInput(f"{path} has more than {MOST_SECONDS:,} seconds: shorten it")
+        try:
+            size, row = _row(line, places)
+            for column, figure in _figures_of_all(line, places_of_all):
+                of_all[column].add(figure)
+        except (ValueError, IndexError):
+            raise BadInput(
+                f"{path}: line {number}, {shown(','.join(line))}: give a pool size from 1, and numbers from 0"
+            ) from None
+        rows.setdefault(size, []).append(row)
+    if not any(throughput for group in rows.values() for _, throughput, _ in group):
+        raise BadInput(f"{path}: no second with a throughput above 0, so there is no curve")
+    same = {column: _same(path, column, figures) for column, figures in of_all.items()}
+    by_size = {size: _seconds(rows[size]) for size in sorted(rows)}
+    return Recording(by_size, int(same[USERS]) if USERS in same else None, quantile, same.get(INTERVAL, 1.0))
+
+
+def _places(path: Path, header: Sequence[str], columns: Sequence[str]) -> list[int]:
+    """Return the places of the columns in the header. Raises BadInput where a column is missing."""
+    if missing := [column for column in columns if column not in header]:
         raise BadInput(
             f"{path}: the first line has no {', '.join(missing)}; a recording has the columns {','.join(columns)} "
             "(poolsize import makes a recording from the files of load tools)"
         )
-    size_column, *value_columns = (header.index(column) for column in columns)
-    same_columns = [column for column in (USERS, INTERVAL) if column in header]
-    same: dict[str, set[float]] = {column: set() for column in same_columns}
-    for number, line in enumerate(_rows(path, lines), 1):
-        if number > MOST_SECONDS:
-            raise BadInput(f"{path} has more than {MOST_SECONDS:,} seconds: shorten it")
-        try:
-            of_line = {column: float(line[header.index(column)]) for column in same_columns}
-            size, values = int(line[size_column]), tuple(float(line[column]) for column in value_columns)
-            valid = all(0 < number <= LARGEST_NUMBER for number in of_line.values()) and can_be(size, *values[1:])
-            valid = valid and abs(values[0]) <= LARGEST_NUMBER and of_line.get(USERS, 1.0).is_integer()
-            for column, number_of_line in of_line.items():
-                same[column].add(number_of_line)
-        except (ValueError, IndexError):
-            valid = False
-        if not valid:
-            raise BadInput(
-                f"{path}: line {lines.line_num}, {shown(','.join(line))}: give a pool size from 1, and numbers from 0"
-            )
-        rows.setdefault(size, []).append(values)
-    if not any(throughput for group in rows.values() for _, throughput, _ in group):
-        raise BadInput(f"{path}: no second with a throughput above 0, so there is no curve")
-    for column, numbers in same.items():
-        if len(numbers) > 1:
-            raise BadInput(
-                f"{path}: {min(numbers):.12g} and {max(numbers):.12g} {column}: a curve has the same number in every "
-                "line"
-            )
-    users = next(map(int, same.get(USERS, ())), None)
-    interval_seconds = next(iter(same.get(INTERVAL, ())), 1.0)
-    return Recording({size: _seconds(rows[size]) for size in sorted(rows)}, users, quantile, interval_seconds)
+    return [header.index(column) for column in columns]
+
+
+def _row(line: Sequence[str], places: Sequence[int]) -> tuple[int, Row]:
+    """Return the pool size of a line, and its row. Raises ValueError and IndexError for an invalid line."""
+    size_text, *texts = (line[place] for place in places)
+    size, (second, throughput, latency_ms) = int(size_text), map(float, texts)
+    if not (can_be(size, throughput, latency_ms) and abs(second) <= LARGEST_NUMBER):
+        raise ValueError(line)
+    return size, (second, throughput, latency_ms)
+
+
+def _figures_of_all(line: Sequence[str], places: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield the figures of USERS and INTERVAL in a line. Raises ValueError and IndexError for an invalid line."""
+    for column, place in places.items():
+        figure = float(line[place])
+        if not 0 < figure <= LARGEST_NUMBER or (column == USERS and not figure.is_integer()):
+            raise ValueError(line)
+        yield column, figure
+
+
+def _same(path: Path, column: str, figures: Collection[float]) -> float:
+    """Return the figure that all lines have in a column. Raises BadInput where the lines differ."""
+    if len(figures) > 1:
+        raise BadInput(
+            f"{path}: {min(figures):.12g} and {max(figures):.12g} {column}: a curve has the same number in every line"
+        )
+    (figure,) = figures
+    return figure
 
 
 def can_be(pool_size: int, throughput: float, latency_ms: float) -> bool:
@@ -150,9 +172,10 @@ def write_recording(recording: Recording, path: Path) -> None:
         raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
 
 
-def _rows(path: Path, lines: Iterator[list[str]]) -> Iterator[list[str]]:
+def table_of(path: Path, text: bytes, delimiter: str = ",") -> Iterator[list[str]]:
+    """Yield the rows of a CSV file. Raises BadInput for a damaged file."""
     try:
-        yield from lines
+        yield from csv.reader(lines_of(path, text), delimiter=delimiter)
     except csv.Error as error:
         raise BadInput(f"{path} is not a CSV file: {error}") from None
 
@@ -182,6 +205,6 @@ def _inflated(path: Path) -> bytes:
         raise BadInput(f"{path} is not a complete gzip file") from None
 
 
-def _seconds(rows: Iterable[tuple[float, ...]]) -> Seconds:
+def _seconds(rows: Iterable[Row]) -> Seconds:
     _, throughputs, latency_ms = zip(*sorted(rows), strict=True)
     return Seconds(throughputs, latency_ms)

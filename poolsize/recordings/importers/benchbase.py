@@ -13,8 +13,8 @@ from poolsize.recordings.importers.load_run import (
     json_of,
     mean_of_run,
     number_at,
-    table_of,
 )
+from poolsize.recordings.recording import table_of
 
 SECONDS, SUMMARY = ".results.csv", ".summary.json"
 RATES = ("Goodput (requests/second)", "Throughput (requests/second)")

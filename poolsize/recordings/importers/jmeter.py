@@ -8,7 +8,8 @@ from typing import NoReturn
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, mean_of_run, table_of
+from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, mean_of_run
+from poolsize.recordings.recording import table_of
 
 NEEDED = ("timeStamp", "elapsed", "allThreads")
 LONGEST_GAP = 30

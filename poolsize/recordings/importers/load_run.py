@@ -1,8 +1,7 @@
-"""LoadRun: what a load tool printed of one run at one pool size; and readers of numbers that others wrote."""
+"""LoadRun: the figures that a load tool wrote of a run at one pool size; and readers that the importers share."""
 
-import csv
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from poolsize.errors import BadInput
-from poolsize.recordings.recording import can_be, lines_of
+from poolsize.recordings.recording import can_be
 
 LONGEST_LINE_SHOWN = 60
 MOST_JSON_BYTES = 2**22
@@ -57,14 +56,6 @@ def usual_percentage(percentages: Collection[str]) -> str | None:
     return "95" if "95" in percentages else max(percentages, key=float, default=None)
 
 
-def table_of(path: Path, text: bytes, delimiter: str = ",") -> Iterator[list[str]]:
-    """Yield the rows of a CSV file. Raises BadInput for a damaged file."""
-    try:
-        yield from csv.reader(lines_of(path, text), delimiter=delimiter)
-    except csv.Error as error:
-        raise BadInput(f"{path} is not a CSV file: {error}") from None
-
-
 def json_of(path: Path, text: bytes) -> dict[str, Any]:
     """Return the JSON object in a file. Raises BadInput for any other file."""
     if len(text) > MOST_JSON_BYTES:
@@ -78,10 +69,9 @@ def json_of(path: Path, text: bytes) -> dict[str, Any]:
     return value
 
 
-def number_at(value: Any, *names: str) -> float | None:
-    """Return the number under names that lead into a JSON value; None where there is none."""
-    for name in names:
-        value = value.get(name) if isinstance(value, dict) else None
+def number_at(values: Any, name: str) -> float | None:
+    """Return the number under a name in a JSON object; None where there is none."""
+    value = values.get(name) if isinstance(values, dict) else None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -9,8 +9,8 @@ from typing import NoReturn
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, quantile_name, table_of, usual_percentage
-from poolsize.recordings.recording import can_be
+from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, quantile_name, usual_percentage
+from poolsize.recordings.recording import can_be, table_of
 
 COLUMNS = ("Timestamp", "User Count", "Name", "Total Request Count", "Total Failure Count")
 """The columns of a history that count, beside a percentile."""

@@ -36,7 +36,7 @@ Line = tuple[int, int, float, float]
 
 @dataclass
 class _Run:
-    """What is read of one run. declared: its number of threads, or 0. mean: its throughput, by the statistics."""
+    """The figures of one run so far. declared: its number of threads, or 0. mean: its throughput, by the statistics."""
 
     declared: int = 0
     lines: list[Line] = field(default_factory=list)
@@ -94,16 +94,16 @@ def _figures(path: Path, line: str, entry: dict[str, str]) -> tuple[Line, str | 
 
     entry: the figures of report_json since the last interval.
     """
-    if found := INTERVAL.match(line):
-        latency = LATENCY.search(line, found.end(), found.end() + 400)
+    if match := INTERVAL.match(line):
+        latency = LATENCY.search(line, match.end(), match.end() + 400)
         quantile, ms = (latency[1] or latency[4], latency[2] or latency[3]) if latency else ("0", "0")
         name = quantile_name(quantile) if int(quantile) else None  # --percentile=0 switches it off
-        return _line(path, line, found["at"], found["threads"], found["tps"], ms), name
-    if found := CSV.match(line):
-        return _line(path, line, *found.group("at", "threads", "tps", "ms")), None
-    if found := JSON.match(line):
-        entry[found[1]] = found[2]
-        if found[1] == "latency" and entry.keys() >= {"time", "threads", "tps"}:
+        return _line(path, line, match["at"], match["threads"], match["tps"], ms), name
+    if match := CSV.match(line):
+        return _line(path, line, *match.group("at", "threads", "tps", "ms")), None
+    if match := JSON.match(line):
+        entry[match[1]] = match[2]
+        if match[1] == "latency" and entry.keys() >= {"time", "threads", "tps"}:
             at, threads, tps, ms = (entry.pop(name) for name in ("time", "threads", "tps", "latency"))
             if threads != "0":  # the statistics of the whole run
                 return _line(path, line, at, threads, tps, ms), None

@@ -12,9 +12,9 @@ from poolsize.recordings.importers.load_run import (
     common_interval,
     mean_of_run,
     quantile_name,
-    table_of,
     usual_percentage,
 )
+from poolsize.recordings.recording import table_of
 
 SIZES = (
     "pool_size", "poolsize", "pool", "connections", "connection", "conns", "conn", "max_connections", "threads",

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, quantile_name, table_of
-from poolsize.recordings.recording import lines_of
+from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, quantile_name
+from poolsize.recordings.recording import lines_of, table_of
 
 SLAP = {
     "Average number of seconds to run all queries": "s",
@@ -29,8 +29,8 @@ def slap(path: Path, text: bytes) -> Iterator[LoadRun]:
     """Yield the runs of mysqlslap's text: queries per second of each number of clients."""
     figures: dict[str, float] = {}
     for line in map(str.strip, lines_of(path, text)):
-        if found := SLAP_LINE.match(line):
-            figures[SLAP[found[1]]] = float(found[2])
+        if match := SLAP_LINE.match(line):
+            figures[SLAP[match[1]]] = float(match[2])
         if figures.keys() == {"s", "clients", "queries"}:
             yield _of_slap(path, **figures)
             figures = {}
@@ -59,12 +59,12 @@ def hammerdb(path: Path, text: bytes) -> Iterator[LoadRun]:
     """Yield the runs of HammerDB's output: transactions (TPM) per second of each number of virtual users."""
     users, is_any = 0, False
     for line in map(str.strip, lines_of(path, text)):
-        if found := USERS.match(line):
-            users = int(found[1])
-        elif found := RESULT.match(line):
+        if match := USERS.match(line):
+            users = int(match[1])
+        elif match := RESULT.match(line):
             if not users:
                 raise BadInput(f"{path}: a result has no line `Active Virtual Users configured` before it")
-            per_minute = int(found[2] if found[3] != "NOPM" else found[1])
+            per_minute = int(match[2] if match[3] != "NOPM" else match[1])
             yield mean_of_run(users, per_minute / 60)
             users, is_any = 0, True
     if not is_any:
@@ -79,17 +79,17 @@ def wrk(path: Path, text: bytes) -> Iterator[LoadRun]:
     connections, failed, quantiles, seconds = 0, 0, dict[float, tuple[str, float]](), 0.0
     is_any = False
     for line in map(str.strip, lines_of(path, text)):
-        if found := WRK_CONNECTIONS.match(line):
-            connections, failed, quantiles = int(found[1]), 0, {}
-        elif (found := WRK_QUANTILE.match(line)) and float(found[1]) <= 99:
-            quantiles[float(found[1])] = quantile_name(found[1]), float(found[2]) * MS[found[3]]
-        elif found := WRK_REQUESTS.match(line):
-            seconds = float(found[2]) * MS[found[3]] / 1000
-        elif found := WRK_FAILED.match(line):
-            failed = int(found[1])
-        elif (found := WRK_RATE.match(line)) and connections:
+        if match := WRK_CONNECTIONS.match(line):
+            connections, failed, quantiles = int(match[1]), 0, {}
+        elif (match := WRK_QUANTILE.match(line)) and float(match[1]) <= 99:
+            quantiles[float(match[1])] = quantile_name(match[1]), float(match[2]) * MS[match[3]]
+        elif match := WRK_REQUESTS.match(line):
+            seconds = float(match[2]) * MS[match[3]] / 1000
+        elif match := WRK_FAILED.match(line):
+            failed = int(match[1])
+        elif (match := WRK_RATE.match(line)) and connections:
             name, ms = quantiles.get(95.0) or (quantiles[max(quantiles)] if quantiles else (None, 0.0))
-            rate = float(found[1]) - (failed / seconds if seconds else 0.0)
+            rate = float(match[1]) - (failed / seconds if seconds else 0.0)
             yield mean_of_run(connections, max(0.0, rate), ms, name)
             connections, is_any = 0, True
     if not is_any:

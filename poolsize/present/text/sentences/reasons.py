@@ -35,7 +35,7 @@ def highest_text(highest: Highest, users: int) -> str:
     return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
-def _told_apart(throughput: float, capacity: float) -> tuple[str, str]:
+def _both_rates(throughput: float, capacity: float) -> tuple[str, str]:
     """Return both rates, with a further digit where they differ by a percentage that is shown and look the same."""
     texts = per_second(throughput), per_second(capacity)
     if texts[0] == texts[1] and abs(throughput / capacity - 1) >= 0.005:
@@ -46,7 +46,7 @@ def _told_apart(throughput: float, capacity: float) -> tuple[str, str]:
 @sentence.register
 def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
-    rate, at_highest = _told_apart(finding.throughput, capacity)
+    rate, at_highest = _both_rates(finding.throughput, capacity)
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
     highest = highest_text(finding.highest, finding.users)
     if size == finding.best_size:
