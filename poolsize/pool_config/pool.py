@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import nan
 
 from poolsize.pool_config.findings.worded import Worded
@@ -52,9 +53,20 @@ class Library:
         """
         if not relaxed:
             return name if name in self.defaults else None
+        return self._relaxed.get(normalized(name))
+
+    def ignores(self, name: str) -> bool:
+        """Return whether a name is one of `ignored`, by relaxed binding."""
+        return normalized(name) in self._relaxed_ignored
+
+    @cached_property
+    def _relaxed(self) -> dict[str, str]:
         names = {normalized(each): each for each in self.defaults}
-        names |= {normalized(other): setting for other, setting in self.aliases.items()}
-        return names.get(normalized(name))
+        return names | {normalized(other): setting for other, setting in self.aliases.items()}
+
+    @cached_property
+    def _relaxed_ignored(self) -> frozenset[str]:
+        return frozenset(map(normalized, self.ignored))
 
 
 def normalized(name: str) -> str:

@@ -113,11 +113,7 @@ def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxe
     """Return whether a library does not read a name that looks as a setting."""
     if relaxed:
         is_read = library.stack == DRUID.stack  # by its setters
-        return (
-            not is_read
-            and _is_of_spring(prefix)
-            and normalized(entry.path[-1]) in {normalized(name) for name in library.ignored}
-        )
+        return not is_read and _is_of_spring(prefix) and library.ignores(entry.path[-1])
     is_near = library.setting(entry.path[-1], relaxed=True) is not None
     return is_near or ".".join(entry.path[len(prefix) :]) in library.ignored
 
