@@ -242,7 +242,7 @@ def test_a_service_without_free_cpu_needs_no_larger_pool(
     done = poolsize("sweep", "--application", str(service.file(tmp_path, BUSY_MS="20")), *TRULY, "--pool-sizes=1,2,4")
     assert_swept(done)
     text = " ".join(done.stdout.split())
-    assert "Bottleneck: application CPU" in text
+    assert "Limit application CPU" in text
     assert "so no pool size makes it faster" in text
 
 
