@@ -1,0 +1,183 @@
+"""Observation: what the pools of an application, and the database under them, did in production, period by period."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from functools import cached_property
+from itertools import groupby, pairwise
+from typing import Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from poolsize.analysis.vector import Vector
+from poolsize.errors import BadInput
+from poolsize.record import Amount, Moment, Name, Series, record
+
+MOST_BUCKETS = 2_000
+Period = Annotated[float, Field(gt=0, le=86_400)]
+"""Seconds."""
+Values = Series[Amount | None]
+"""One value for each period, None where it is not known; empty where no period has one."""
+Buckets = Annotated[tuple[tuple[Amount | None, Amount], ...], Field(max_length=MOST_BUCKETS)]
+"""(Upper bound in ms, number of times up to it and above the bound before), ascending; None for no upper bound."""
+
+
+@record
+class Source:
+    """Where an observation comes from.
+
+    kind: "server" (the server's own counts), "page" (metrics pages), "prometheus", or "instrument" (from inside a
+    process). name: of the server or the page, without a password. poolsize: the version that made the observation.
+    started: when it began.
+    """
+
+    kind: Literal["server", "page", "prometheus", "instrument"]
+    name: Name
+    poolsize: Name
+    started: Moment
+
+
+@record
+class PoolSpan:
+    """Consecutive periods of the pool of one process, or of an account on a server.
+
+    pool: its name, or the account's. instance: of the process, or the client's host; "" where nothing names it.
+    library: that names the pool's metrics, such as "HikariCP"; "" where it is not known. started: of the first period.
+    period_seconds: length of each period.
+
+    size: connections that the pool may open. in_use_mean: connections in use on average. in_use_max: the most in any
+    sample. in_use_variance: of the samples. samples: number of readings of the connections in use. waiting_mean,
+    waiting_max: requests that wait for a connection. uses: usages that ended. usage_seconds, wait_seconds: sums of
+    their usage times, and of the wait times. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms
+    of all periods together; empty without.
+    """
+
+    pool: Name
+    instance: Name
+    library: Name
+    started: Moment
+    period_seconds: Period
+    size: Values = ()
+    in_use_mean: Values = ()
+    in_use_max: Values = ()
+    in_use_variance: Values = ()
+    samples: Values = ()
+    waiting_mean: Values = ()
+    waiting_max: Values = ()
+    uses: Values = ()
+    usage_seconds: Values = ()
+    wait_seconds: Values = ()
+    timeouts: Values = ()
+    usage_buckets: Buckets = ()
+    wait_buckets: Buckets = ()
+
+    def __post_init__(self) -> None:
+        """Refuse series of different lengths, and buckets that do not ascend."""
+        lengths = {len(values) for name in POOL_SERIES if (values := getattr(self, name))}
+        if len(lengths) != 1:
+            raise BadInput(f"`pool` {self.pool!r}: its series have {sorted(lengths) or 'no'} values: give as many each")
+        for name in ("usage_buckets", "wait_buckets"):
+            bounds = [np.inf if bound is None else bound for bound, _ in getattr(self, name)]
+            if any(bound >= following for bound, following in pairwise(bounds)):
+                raise BadInput(f"`{name}` of `pool` {self.pool!r}: give bounds that ascend")
+
+    @property
+    def periods(self) -> int:
+        """Number of periods."""
+        return max(len(getattr(self, name)) for name in POOL_SERIES)
+
+
+POOL_SERIES = tuple(field.name for field in fields(PoolSpan) if field.type == Values)
+"""Names of the fields that have a value for each period."""
+
+
+@record
+class ServerSpan:
+    """Consecutive periods of the database's server; the fields of series as in PoolSpan.
+
+    running_mean, running_max: threads that execute a statement. connected_max: connections. refused, aborted:
+    connections that the server refused because of max_connections, and that ended without a goodbye. statements: that
+    clients sent. busy_cores: that the server's process used, where it runs on this machine. cores: of the server;
+    max_connections: its limit; None where they are not known.
+    """
+
+    started: Moment
+    period_seconds: Period
+    running_mean: Values = ()
+    running_max: Values = ()
+    connected_max: Values = ()
+    refused: Values = ()
+    aborted: Values = ()
+    statements: Values = ()
+    busy_cores: Values = ()
+    cores: int | None = None
+    max_connections: int | None = None
+
+
+@dataclass(frozen=True)
+class ObservedPool:
+    """All periods of one pool of one process: the spans of a pool, joined in the order of time.
+
+    at: seconds since the epoch at which each period starts. seconds: length of each period. values: name of a series of
+    PoolSpan -> its values, NaN where they are not known.
+    """
+
+    pool: str
+    instance: str
+    library: str
+    at: Vector
+    seconds: Vector
+    values: dict[str, Vector]
+    usage_buckets: Buckets
+    wait_buckets: Buckets
+
+    @classmethod
+    def of(cls, spans: list[PoolSpan]) -> Self:
+        """Return the pool of these spans, which are those of one pool of one process."""
+        spans = sorted(spans, key=lambda span: datetime.fromisoformat(span.started))
+        starts = [datetime.fromisoformat(span.started).timestamp() for span in spans]
+        at = [start + span.period_seconds * np.arange(span.periods) for start, span in zip(starts, spans, strict=True)]
+        values = {
+            name: np.concatenate(
+                [np.array(getattr(span, name) or [None] * span.periods, dtype=float) for span in spans]
+            )
+            for name in POOL_SERIES
+        }
+        seconds = np.concatenate([np.full(span.periods, span.period_seconds) for span in spans])
+        first = spans[0]
+        return cls(
+            first.pool, first.instance, first.library, np.concatenate(at), seconds, values,
+            _joined([span.usage_buckets for span in spans]), _joined([span.wait_buckets for span in spans]),
+        )  # fmt: skip
+
+    def __getitem__(self, name: str) -> Vector:
+        """Return the values of a series of PoolSpan."""
+        return self.values[name]
+
+
+def _joined(all_buckets: list[Buckets]) -> Buckets:
+    """Return the sum of histograms; a bound that only some of them have counts for these."""
+    sums: dict[float, float] = {}
+    for buckets in all_buckets:
+        for bound, number in buckets:
+            key = np.inf if bound is None else bound
+            sums[key] = sums.get(key, 0.0) + number
+    return tuple((None if bound == np.inf else bound, number) for bound, number in sorted(sums.items()))
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What was counted in production. spans, server: in the order of the file."""
+
+    source: Source
+    spans: tuple[PoolSpan, ...]
+    server: tuple[ServerSpan, ...] = ()
+
+    @cached_property
+    def pools(self) -> tuple[ObservedPool, ...]:
+        """The pools of all processes, by name and process."""
+
+        def key(span: PoolSpan) -> tuple[str, str]:
+            return span.pool, span.instance
+
+        return tuple(ObservedPool.of(list(spans)) for _, spans in groupby(sorted(self.spans, key=key), key=key))
