@@ -1,6 +1,8 @@
 """Observations: their series, and their files."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from poolsize.observe.store import ObservationWriter, is_observation, load_obser
 SOURCE = Source("page", "127.0.0.1:9090", "0.1", "2026-01-01T00:00:00+00:00")
 
 
-def span(minute: int, **series: tuple[float | None, ...]) -> PoolSpan:
+def span(minute: int, **series: Any) -> PoolSpan:
     return PoolSpan("shop", "a:80", "HikariCP", f"2026-01-01T00:{minute:02}:00+00:00", 60.0, **series)
 
 
@@ -53,11 +55,7 @@ def test_a_cut_off_last_line_is_left_out(tmp_path: Path) -> None:
     [
         ('{"pool": {}}', "pool is {}"),
         ('{"pool": {"pool": "a", "instance": "", "library": "", "started": "2026", "period_seconds": 1}}', "started"),
-        (
-            '{"pool": {"pool": "a", "instance": "", "library": "", "started": "2026-01-01T00:00:00Z", "period_seconds": 60,'
-            + '"uses": [1], "size": [1, 2]}}',
-            "series have [1, 2] values",
-        ),
+        (json.dumps({"pool": vars(span(0, uses=(1.0,))) | {"size": [1, 2]}}), "series have [1, 2] values"),
         ("[]", "is not a JSON object"),
     ],
 )
