@@ -22,7 +22,7 @@ from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
 from poolsize.sweep.replay import recorded_run
-from tests.conftest import ROOT, a_run, a_step
+from tests.conftest import ROOT, a_run, a_step, in_ci
 
 SCREENSHOTS = ROOT / "build/screenshots"
 PHONE, DESK, PAPER = {"width": 390, "height": 844}, {"width": 1280, "height": 900}, {"width": 680, "height": 1000}
@@ -91,7 +91,7 @@ def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) ->
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", RUNS)
+@pytest.mark.parametrize("name", in_ci(RUNS, *SHOWN, "no-size"))
 def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Path, name: str) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     for where, size in (("phone", PHONE), ("desk", DESK), ("paper", PAPER)):

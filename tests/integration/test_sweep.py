@@ -32,6 +32,19 @@ from tests.conftest import (
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 
 
+SERIAL = """\
+from poolsize.locust import PoolUser
+
+
+class Serial(PoolUser):
+    def transaction(self, cursor):
+        cursor.execute("SELECT GET_LOCK('serial', 10)")
+        cursor.execute("SELECT SLEEP(0.02)")
+        cursor.execute("SELECT RELEASE_LOCK('serial')")
+"""
+"""A database that serves a transaction every 20 ms, however fast its cores are."""
+
+
 def schemas(server: PrivateServer) -> set[str]:
     with connect(database_url(server.url)) as connection, connection.cursor() as cursor:
         cursor.execute("SHOW DATABASES")
@@ -82,8 +95,9 @@ def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     server: PrivateServer, poolsize: Command, tmp_path: Path
 ) -> None:
     """The table has the p95 of that step. Without the step, as after an interruption, --resume measures it again."""
+    (tmp_path / "serial.py").write_text(SERIAL)
     done = poolsize(
-        "sweep", "--workload", "scan", "--users", "16", "--budget", "60s", "--step-time", "4s", "--warm-up", "1s",
+        "sweep", "--workload", "serial.py", "--users", "16", "--budget", "60s", "--step-time", "4s", "--warm-up", "1s",
         "--output", "a.jsonl", "--json", url=server.url,
     )  # fmt: skip
     assert_swept(done)
@@ -106,7 +120,7 @@ def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     without = poolsize("recommend", "--run", "a.jsonl")
     assert without.returncode == 0
     assert "computed, not measured" in " ".join(without.stdout.split())
-    resumed = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
+    resumed = poolsize("sweep", "--resume", "a.jsonl", "--workload", "serial.py", url=server.url)
     assert_swept(resumed)
     *kept, again = load_run(path).steps
     assert measured(kept) == measured(searched)

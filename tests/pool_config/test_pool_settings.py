@@ -27,7 +27,7 @@ from poolsize.pool_config.settings import (
 )
 from poolsize.pool_config.stacks import COMMENTS, STACKS, WIDTH, configuration
 from poolsize.shipped import shipped
-from tests.conftest import EXAMPLES, Command, example
+from tests.conftest import EXAMPLES, Command, example, in_ci
 
 
 def settings(
@@ -142,7 +142,7 @@ def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("stack", in_ci(STACKS, "hikaricp", "sqlalchemy", "go"))
 def test_json_and_text_agree(poolsize_here: Command, stack: str) -> None:
     words = ["config", "--for", stack, "--run", str(EXAMPLES["oltp_read_write-mysql"])]
     text, answer = poolsize_here(*words, "--why"), json.loads(poolsize_here(*words, "--json").stdout)

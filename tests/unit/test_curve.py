@@ -13,13 +13,16 @@ from poolsize.analysis.hypotheses import PRIOR
 from poolsize.analysis.observation import MOST_STEPS, Observation, pool_repeats
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau
 from tests.calibration import ALTERNATIVES, CERTAINTIES, POOLED_STEPS, RANGES
+from tests.conftest import in_ci
 from tests.simulation import SIZES, cases, knee, observed, true_plateau, usual
 
 RUNS = 500
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("length", "repeats", "noise"), [(15, 1, 0.05), (15, 3, 0.05), (60, 3, 0.02)])
+@pytest.mark.parametrize(
+    ("length", "repeats", "noise"), in_ci([(15, 1, 0.05), (15, 3, 0.05), (60, 3, 0.02)], (15, 1, 0.05))
+)
 def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats: int, noise: float) -> None:
     """And hardly more, although the quantiles are those that recorded curves take (plateau.RANGE)."""
     random = np.random.default_rng(5)
@@ -33,7 +36,7 @@ def test_the_range_holds_the_true_plateau_in_95_of_100_runs(length: int, repeats
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("between", [0.1, 0.2])
+@pytest.mark.parametrize("between", in_ci([0.1, 0.2], 0.1))
 def test_the_range_holds_the_true_plateau_where_steps_differ_much(between: float) -> None:
     """90 and 74 of 100 ranges did while all hypotheses had the same best size, and none a noise above 10 %."""
     runs = cases(usual, 200, between=between, length=8, repeats=2)
@@ -43,7 +46,7 @@ def test_the_range_holds_the_true_plateau_where_steps_differ_much(between: float
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("between", [0.005, 0.015])
+@pytest.mark.parametrize("between", in_ci([0.005, 0.015], 0.015))
 def test_the_range_holds_a_knee_between_two_doublings(between: float) -> None:
     """Straight lines with a corner: 73 and 68 of 100 ranges held the corner before the curve had bends."""
     inside = [

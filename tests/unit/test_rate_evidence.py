@@ -12,14 +12,14 @@ from poolsize.load.master_step import Ending, ending
 from poolsize.load.messages import StepSecond
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import CheckResult, StopReason
-from tests.conftest import a_step
+from tests.conftest import a_step, in_ci
 from tests.open_loop_simulation import Service, exponential, nearly_constant, open_loop
 
 RATE, POOL_SIZE = 500.0, 8
 PLAN = SweepPlan((POOL_SIZE,), 1000, "scan", warm_up_seconds=3, step_seconds=15, rate=RATE)
 RUNS = 50
 SIZES, RUNS_OF_A_SIZE = (1, 2, 4, 8), 50
-on_all_rates = pytest.mark.parametrize("rate", [1.0, 2.0, 5.0, 20.0, 100.0])
+on_all_rates = pytest.mark.parametrize("rate", in_ci([1.0, 2.0, 5.0, 20.0, 100.0], 2.0, 20.0))
 
 
 def ending_of(seconds: Sequence[StepSecond], plan: SweepPlan = PLAN) -> Ending | None:
@@ -48,9 +48,12 @@ def result_of(seconds: Sequence[StepSecond], plan: SweepPlan = PLAN) -> CheckRes
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("service", [exponential, nearly_constant])
+@pytest.mark.parametrize("service", in_ci([exponential, nearly_constant], exponential))
 @pytest.mark.parametrize(
-    ("capacity", "least", "most"), [(0.96, 0.0, 0.05), (0.98, 0.0, 0.05), (1.0, 0.0, 0.1), (1.05, 0.95, 1.0)]
+    ("capacity", "least", "most"),
+    in_ci(
+        [(0.96, 0.0, 0.05), (0.98, 0.0, 0.05), (1.0, 0.0, 0.1), (1.05, 0.95, 1.0)], (0.98, 0.0, 0.05), (1.05, 0.95, 1.0)
+    ),
 )
 def test_a_rate_counts_as_served_only_with_the_capacity_for_it(
     capacity: float, least: float, most: float, service: Service
@@ -74,7 +77,7 @@ def steps_at(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("step_seconds", [15, 60])
+@pytest.mark.parametrize("step_seconds", in_ci([15, 60], 15))
 @on_all_rates
 def test_a_queue_that_is_long_by_chance_does_not_stop_a_step(rate: float, step_seconds: int) -> None:
     """At 80 % utilisation. 5 s of arrivals as the limit stopped 14 and 53 % of the steps at 1/s, 5 and 27 % at 2/s."""
