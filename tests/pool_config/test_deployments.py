@@ -393,6 +393,7 @@ def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Comman
     [
         ("Dockerfile", 'FROM a\nCMD ["uvicorn", "a:app", \\\n "--workers", "6"]\n', [6]),
         ("Dockerfile", 'FROM a AS b\nCMD gunicorn -w 9\nFROM c\nENTRYPOINT ["gunicorn"]\nCMD ["-w=3", "a"]\n', [3]),
+        ("Dockerfile.api", 'FROM a\nENV WEB_CONCURRENCY="7"\nCMD gunicorn a\n', [7]),
         ("api.Dockerfile", "FROM a\nENV A=1 WEB_CONCURRENCY=5\nCMD gunicorn -k gthread a\n", [5]),
         ("Dockerfile.web", "FROM a\nENV WEB_CONCURRENCY 2\n# CMD gunicorn -w 9\nCMD exec gunicorn a\n", [2]),
         ("Dockerfile", "FROM a\nCMD sh -c 'uvicorn a:app --workers ${WORKERS:-4}'\n", [4]),

@@ -30,7 +30,7 @@ def dockerfile_counts(text: str) -> list[Count]:
             pairs = (
                 [(words[0], words[1])] if is_old and len(words) > 1 else [word.partition("=")[::2] for word in words]
             )
-            variables += [(key, value, number) for key, value in pairs]
+            variables += [(key, value.strip(" \"'"), number) for key, value in pairs]
     counts = process_counts([*commands.get("ENTRYPOINT", ()), *commands.get("CMD", ())])
     return [*counts, *variable_counts(variables)]
 
