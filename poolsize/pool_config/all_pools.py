@@ -10,6 +10,7 @@ from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.findings.of_deployments import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.findings.of_pools import Unlimited
+from poolsize.pool_config.libraries.own_code import OWN
 from poolsize.pool_config.pool import FilePool
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
@@ -47,12 +48,16 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file
     of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails or of a workload, and a
     file such as .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a
-    workload or a ConfigMap replaces that of the only application's file.
+    workload or a ConfigMap replaces that of the only application's file. A number of the project's own, such as
+    DB_POOL_SIZE, is that of the pool whose size names it.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
+    of_code = _texts_of_sizes(files)
     for file in files:
         for checked in file.pools:
             pool = checked.pool
+            if pool.library in OWN and any(name in text for name in _names_of_sizes(pool) for text in of_code):
+                continue
             key = (pool.workload or _without_profile(file.path), pool.within, (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
@@ -63,6 +68,18 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
         for (_, within, place), each in largest.items()
         if within or place not in deployed or of_applications[place] > 1
     )
+
+
+def _names_of_sizes(pool: FilePool) -> list[str]:
+    return [pool.settings[name].name for name in pool.library.sizes if name in pool.settings]
+
+
+def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
+    """Return the texts of the sizes of pools in source, which may name a variable or a key, and have a default."""
+    pools = [
+        each.pool for file in files for each in file.pools if each.most_connections and each.pool.library not in OWN
+    ]
+    return [pool.settings[name].text for pool in pools for name in pool.library.sizes if name in pool.settings]
 
 
 def _without_profile(path: Path) -> Path:

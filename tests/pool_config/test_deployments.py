@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.files.reading import NoPools, read_pools
 from tests.conftest import Command
 
 SIZE = "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE"
@@ -386,3 +386,36 @@ def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Comman
     for files in (("card.yml",), ("card.yml", "application.yml")):
         values = json.loads(poolsize_here("config", "--check", *files, "--json").stdout)
         assert values["connections"] == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "numbers"),
+    [
+        ("Dockerfile", 'FROM a\nCMD ["uvicorn", "a:app", \\\n "--workers", "6"]\n', [6]),
+        ("Dockerfile", 'FROM a AS b\nCMD gunicorn -w 9\nFROM c\nENTRYPOINT ["gunicorn"]\nCMD ["-w=3", "a"]\n', [3]),
+        ("Dockerfile.api", 'FROM a\nENV WEB_CONCURRENCY="7"\nCMD gunicorn a\n', [7]),
+        ("api.Dockerfile", "FROM a\nENV A=1 WEB_CONCURRENCY=5\nCMD gunicorn -k gthread a\n", [5]),
+        ("Dockerfile.web", "FROM a\nENV WEB_CONCURRENCY 2\n# CMD gunicorn -w 9\nCMD exec gunicorn a\n", [2]),
+        ("Dockerfile", "FROM a\nCMD sh -c 'uvicorn a:app --workers ${WORKERS:-4}'\n", [4]),
+        ("Dockerfile", 'FROM a\nENV a"b c\nCMD ["gunicorn", \n', []),
+        ("puma.rb", "workers 0\n", []),
+        ("puma.rb", "n = ENV.fetch('WEB_CONCURRENCY') { 3 }\nthreads 5, 5\nworkers n # of them\n", [3]),
+        ("puma.rb", "workers Integer(ENV['WEB_CONCURRENCY'] || 2)\n# workers 9\n", [2]),
+        ("puma.rb", "workers(Etc.nprocessors)\n", [None]),
+        ("ecosystem.config.js", "module.exports = {apps: [{name: 'api', script: 'a.js', instances: 4}]}", [4]),
+        (
+            "ecosystem.config.cjs",
+            "module.exports = {apps: [{script: 'a.js', instances: process.env.N || 'max'}]}",
+            [None],
+        ),
+    ],
+)
+def test_processes_of_files_that_start_them(tmp_path: Path, name: str, text: str, numbers: list[int | None]) -> None:
+    (tmp_path / name).write_text(text)
+    if not numbers:
+        with pytest.raises(NoPools):
+            read_pools(tmp_path / name)
+        return
+    counts = read_pools(tmp_path / name).counts
+    assert [each.setting.value for each in counts] == numbers
+    assert {each.kind for each in counts} == {"processes"}

@@ -50,6 +50,8 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.php", "<?php $m = new mysqli('p:' . $host, $user, 'secret');", [{"p:": True}]),
     ("a.php", "<?php $d = new PDO('mysql:host=h'); $d->setAttribute(PDO::ATTR_PERSISTENT, true);",
      [{"ATTR_PERSISTENT": True}]),
+    ("a.php", "<?php // mysql_pconnect()\n$link = @mysql_pconnect($host, $user, 'secret') or die();",
+     [{"mysql_pconnect": True}]),
     ("a.php", "<?php $db['default'] = array('dbdriver' => 'mysqli', 'pconnect' => TRUE);", [{"pconnect": True}]),
     (
         "a.php",

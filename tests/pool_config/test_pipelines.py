@@ -112,7 +112,17 @@ def test_a_format_that_does_not_apply_is_refused(poolsize_here: Command, words: 
 
 
 def test_the_hook_runs_for_the_kinds_of_files_that_are_read() -> None:
-    names = [".env.production", "Procfile", "proxysql-admin.sql", "a.yml", "a.yaml", "a.properties"]
+    names = [
+        ".env.production",
+        "Procfile",
+        "Dockerfile",
+        "web.dockerfile",
+        "puma.rb",
+        "proxysql-admin.sql",
+        "a.yml",
+        "a.yaml",
+        "a.properties",
+    ]
     names += [f"a{ending}" for ending in ENDINGS.keys() - BY_NAME_ONLY]
     others = ["a.kt", "a.gradle", "a.rb", "a.tpl", "a.sql", "Procfile.dev", "a.environment", "README.md"]
     for name in [*names, *others]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from poolsize.pool_config.files.databases import has_only_others
+from poolsize.pool_config.files.databases import MOST, has_only_others, names_mysql
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
@@ -23,6 +23,11 @@ PREFIXES = (
 NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
+OWN = re.compile(r"(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)(?:DB|DATABASE|MYSQL|MARIADB)_(?P<name>[A-Z0-9_]{2,60})")
+"""Names that a project's own code reads. MYSQL_MAX_CONNECTIONS is often the server's."""
+OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
+KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
+"""The ends of names of variables that say which database it is."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
 }  # fmt: skip
@@ -40,12 +45,19 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     ]
     if has_only_others(variables):
         return contents
-    originals = [(entry, each) for each in variables for entry in _as_keys(each)]
+    is_mysql = any(map(_names_mysql, variables))
+    originals = [(entry, each) for each in variables for entry in _as_keys(each, is_mysql=is_mysql)]
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
         contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
-    return contents
+    return [*contents, *(replace(each, within=within, workload=workload) for each in url_pools(variables))]
+
+
+def _names_mysql(variable: Entry) -> bool:
+    """Return whether a variable's name, or what it says of the database, names MySQL or MariaDB."""
+    says = KIND.search(variable.path[0]) and names_mysql(variable.text[:MOST])
+    return bool(says or names_mysql(variable.path[0]))
 
 
 def option_entries(words: Iterable[tuple[str, int]]) -> Iterator[Entry]:
@@ -55,11 +67,16 @@ def option_entries(words: Iterable[tuple[str, int]]) -> Iterator[Entry]:
             yield Entry((match[1],), match[2], line)
 
 
-def _as_keys(variable: Entry) -> Iterator[Entry]:
+def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
     """Yield a variable as the setting that it binds, with its value's references in Spring's form.
 
-    A variable with options of a command, such as JAVA_OPTS, has the settings of these.
+    A variable with options of a command, such as JAVA_OPTS, has the settings of these. is_mysql: whether the
+    environment names MySQL, so that DB_POOL_SIZE and the like are settings of the project's own code for it.
     """
+    if is_mysql and (match := OWN.fullmatch(variable.path[0])):
+        name = OWN_NAMES.get(match["name"], match["name"])
+        yield Entry(("mysql", name), plain(variable.text), variable.line)
+        return
     options = _options(variable)
     yield from [Entry(_path(each.path[0]), plain(each.text), each.line) for each in options] or [
         Entry(_path(variable.path[0]), plain(variable.text), variable.line)
@@ -103,8 +120,7 @@ def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> F
 
 def env_file_pools(text: str) -> list[PoolOrCount]:
     """Return the pools and process counts of a file with lines NAME=VALUE, such as .env."""
-    variables = list(assignments(text))
-    return [*environment_pools(variables), *url_pools(variables)]
+    return environment_pools(list(assignments(text)))
 
 
 def assignments(text: str) -> Iterator[Entry]:

@@ -42,6 +42,9 @@ OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectConte
 PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
 """Whose functions of OPENING open a database."""
 
+MYSQL_DSN = re.compile(r"@(?:tcp|unix)\(")
+"""What only the data source names of go-sql-driver/mysql have, for a driver that a variable names."""
+
 
 class GoTree(SourceTree):
     """A source of Go. A field of a struct has the value that the file gives to fields of its name."""
@@ -126,6 +129,8 @@ class GoTree(SourceTree):
         """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
+        if MYSQL_DSN.search(self.text(node)):
+            return True
         if node.type == "call_expression":
             return self._opened_with(node, depth)
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)

@@ -20,6 +20,7 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
 from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale_pools
+from poolsize.pool_config.files.start_files import dockerfile_counts, pm2_counts, puma_counts
 from poolsize.pool_config.files.status_text import status_pools
 from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.xml_file import xml_pools
@@ -36,7 +37,7 @@ WORDS = (
     b"connhealth", b"setconnmax", b"maxconn", b"maxopen", b"maxidle", b"maxactive", b"maxtotal", b"maxwait",
     b"tomcat", b"evict", b"removeabandoned", b"maxchildren", b"replicas", b"replicacount", b"workers", b"concurrency",
     b"unicorn", b"tortoise", b"persistentdb", b"trilogy", b"maxscale", b"appsettings",
-    b"puma", b"uwsgi", b"scale:", b"!include", b"hibernate", b"knex", b"sequelize",
+    b"puma", b"uwsgi", b"scale:", b"ecosystem.config", b"!include", b"hibernate", b"knex", b"sequelize",
 )  # fmt: skip
 """A file with a pool, or with a number of instances, contains a word of these.
 
@@ -50,6 +51,9 @@ NAMES: Sequence[tuple[str, Reader]] = (
     (r"\.env.*", env_file_pools),
     (r"procfile", procfile_counts),
     (r"gunicorn.*\.py", gunicorn_counts),
+    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_counts),
+    (r"puma.*\.rb", puma_counts),
+    (r"ecosystem\.config\.[cm]?js", pm2_counts),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
 YAML = (".yml", ".yaml")

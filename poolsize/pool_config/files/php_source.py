@@ -12,7 +12,7 @@ from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import HYPERF, PHP
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
-RELEVANT = re.compile(r"ATTR_PERSISTENT|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")
+RELEVANT = re.compile(r"ATTR_PERSISTENT|mysql_pconnect|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")
 """Only a file with such a text may have pools; the lexer is slow."""
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
@@ -70,10 +70,12 @@ def _called(name: str, value: Value, line: int) -> FilePool:
 
 
 def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:
-    """Yield what calls make persistent: setAttribute(PDO::ATTR_PERSISTENT, true), and the host p:HOST of mysqli."""
+    """Yield what calls make persistent: of setAttribute(PDO::ATTR_PERSISTENT, true), mysqli and mysql_pconnect."""
     for place, (word, line) in enumerate(tokens[:-2]):
         if word == "ATTR_PERSISTENT" and tokens[place + 1][0] == ",":
             yield word, _value([tokens[place + 2][0]]), line
+        elif word == "mysql_pconnect" and tokens[place + 1][0] == "(" and tokens[place - 1][0] != "function":
+            yield word, True, line
         elif word.strip("'\"").startswith("p:") and any(
             "mysqli" in each for each, _ in tokens[max(0, place - 9) : place]
         ):

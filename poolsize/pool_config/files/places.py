@@ -1,11 +1,12 @@
 """The place of settings in a file -> the library that they configure."""
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 
-from poolsize.pool_config.files.databases import is_mysql
+from poolsize.pool_config.files.databases import is_mysql, names_mysql
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.libraries.own_code import OWN_CODE, OWN_GO, OWN_PYTHON, OWN_SIZE
 from poolsize.pool_config.pool import Library, normalized
 
 Groups = dict[tuple[str, ...], list[Entry]]
@@ -41,6 +42,20 @@ CLASSES = {
 CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
 SIZES = {"maxactive", "maxtotal", "maxpoolsize"}
 """Settings that show a pool of a project's own code."""
+OWN_SIZES = (
+    ({"maxopenconns", "maxopenconn", "maxopenconnections", "maxopen", "maxconns"}, OWN_GO),
+    ({"maxoverflow"}, OWN_PYTHON),
+    ({"poolsize", "maxconnections", "connectionlimit", "poolmax", "poolmaxsize"}, OWN_SIZE),
+)
+"""Settings that show a pool of MySQL in other languages, and what they tell of it."""
+ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
+"""Settings that a client has, and a server has not."""
+KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
+    "connection",
+}  # fmt: skip
+"""Settings of a project's own code that name the database."""
+OTHER_PORTS = {"5432", "1433", "1521", "27017", "6379"}
+"""Of PostgreSQL, SQL Server, Oracle, MongoDB and Redis."""
 BOOT_1 = {
     TOMCAT_JDBC.title: frameworks.BOOT_1_TOMCAT, DRUID.title: frameworks.BOOT_1_DRUID,
     HIKARICP.title: frameworks.BOOT_1_HIKARICP, DBCP2.title: frameworks.BOOT_1_DBCP2,
@@ -116,11 +131,25 @@ def _is_dropwizard(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
 
 def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | None:
     """Return the library of settings with a size, and with a sign of a database in a key, a URL or a driver."""
-    has_size = any(normalized(entry.path[-1]) in SIZES for entry in group)
+    texts = {normalized(entry.path[-1]): entry.text for entry in group}
     ends = tuple(OF_DATABASES)
     of_database = not prefix or any(part.startswith(ends) or part.endswith(ends) for part in _parts(prefix))
     is_database = of_database or any(is_mysql(entry) is not None for entry in group)
-    return frameworks.OWN_CODE if has_size and is_database else None
+    if texts.keys() & SIZES and is_database:
+        return OWN_CODE
+    library = next((library for sizes, library in OWN_SIZES if texts.keys() & sizes), None)
+    if library is OWN_SIZE and not texts.keys() & ADDRESSES:
+        return None
+    return library if _is_own_mysql(prefix, texts) else None
+
+
+def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
+    """Return whether settings tell of MySQL, and none of another database. texts: by their normalized names."""
+    named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES) & texts.keys()]
+    if False in named or texts.get("port", "").strip() in OTHER_PORTS:
+        return False
+    is_dsn = any("@tcp(" in texts[name] for name in ADDRESSES & texts.keys())
+    return True in named or is_dsn or any("mysql" in part or "maria" in part for part in _parts(prefix))
 
 
 def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], Library]]:

@@ -51,12 +51,16 @@ FUNCTIONS = {
 """The last part of a function's name -> the function."""
 FULL_NAMES = {
     "aiomysql.create_pool": _Function(AIOMYSQL, _SIZES),
+    "aiomysql.sa.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
+    "aiomysql.sa.engine.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
     "asyncmy.create_pool": _Function(ASYNCMY, _SIZES),
     "peewee_async.PooledMySQLDatabase": _Function(PEEWEE_ASYNC, ("database",)),
     "databases.Database": _Function(DATABASES, ("url",)),
     "databases.core.Database": _Function(DATABASES, ("url",)),
 }
 """Functions whose names other libraries have as well."""
+OF_POSTGRES = ("aiopg.", "gino.")
+"""Modules with functions of such names for PostgreSQL only."""
 OF_PEEWEE_ASYNC = {"min_connections": "minsize", "max_connections": "maxsize"}
 """Names of its version 0 -> aiomysql's."""
 CONNECTOR_POOL = {"pool_name", "pool_size"}
@@ -139,6 +143,8 @@ class _Source:
             return None
         if full in FULL_NAMES:
             return FULL_NAMES[full]
+        if full.startswith(OF_POSTGRES):
+            return None
         if name == "connect" and CONNECTOR_POOL & dict(keywords).keys() and not full.startswith("mariadb"):
             return _Function(CONNECTOR_PYTHON)
         own = self._names.classes.get(name)

@@ -123,15 +123,6 @@ class OldTomcat(Worded, Caution, code="pool_old_tomcat"):
     )
 
 
-class OwnNames(Worded, Reason, code="pool_own_names"):
-    """The project's own code binds the settings, so that the file does not show the library."""
-
-    words = (
-        "The project's own code reads these names. The values hold if its pool is Druid, DBCP, Tomcat JDBC or c3p0. "
-        "Defaults and the library's rules are not checked."
-    )
-
-
 class BelowLeast(OfSetting, Caution, code="pool_below_least"):
     """HikariCP does not use a value, in ms, because it is below the least."""
 

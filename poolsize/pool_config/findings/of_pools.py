@@ -45,6 +45,16 @@ class FailsAtOnce(MayBeDefault, Reason, code="pool_fails_at_once"):
     )
 
 
+class OwnNames(Worded, Reason, code="pool_own_names"):
+    """The project's own code binds the settings, so that the file does not show the library. condition: of the pool."""
+
+    condition: str
+    words = (
+        "The project's own code reads these names. The values hold if {0.condition}. "
+        "Defaults and the library's rules are not checked."
+    )
+
+
 class BorrowTested(MayBeDefault, Reason, code="pool_tests_on_borrow"):
     """Each borrowed connection is tested."""
 

@@ -76,7 +76,10 @@ PHP_FPM = Library(
     sizes=("pm.max_children",),
 )  # fmt: skip
 PHP = Library(
-    "PHP", "", _php, {"ATTR_PERSISTENT": False, "p:": False, "pConnect": False, "pconnect": False, "persistent": False}
+    "PHP",
+    "",
+    _php,
+    dict.fromkeys(("ATTR_PERSISTENT", "p:", "mysql_pconnect", "pConnect", "pconnect", "persistent"), False),
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(

@@ -37,8 +37,8 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from below_least(pool, "validationTimeout", of_java.RefusedBelowLeast)
     if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
         yield of_java.KeepaliveOverLifetime(keepalive, lifetime)
-    ends_in_time = 0 < lifetime < wait_timeout * 1000
-    if is_kept_alive and not ends_in_time and not pool.has("keepaliveTime"):
+    may_outlive = lifetime <= 0 or lifetime >= wait_timeout * 1000  # false where the file does not contain it
+    if is_kept_alive and may_outlive and not pool.has("keepaliveTime"):
         yield of_java.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
     yield from below_least(pool, "keepaliveTime", of_java.BelowLeast)
     yield from below_least(pool, "maxLifetime", of_java.BelowLeast)

@@ -158,22 +158,3 @@ WILDFLY = Library(
     aliases={"blockingTimeoutWaitMillis": "blockingTimeoutMillis"},
     sizes=("maxPoolSize",),
 )  # fmt: skip
-OWN_CODE = Library(
-    "Pool of the project's own code",
-    "",
-    nothing,
-    dict.fromkeys(
-        (
-            "maxActive", "maxIdle", "minIdle", "initialSize", "maxWait", "testOnBorrow", "testOnReturn",
-            "testWhileIdle", "timeBetweenEvictionRunsMillis", "minEvictableIdleTimeMillis", "validationQuery",
-            "removeAbandoned", "removeAbandonedTimeout", "maxLifetime",
-        )
-    ),
-    aliases={
-        "maxTotal": "maxActive", "maxPoolSize": "maxActive", "minPoolSize": "minIdle", "initialPoolSize": "initialSize",
-        "maxWaitMillis": "maxWait",
-    },
-    sizes=("maxActive",),
-    notes=(of_java.OwnNames(),),
-)  # fmt: skip
-"""Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""

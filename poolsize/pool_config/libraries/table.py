@@ -6,6 +6,7 @@ from poolsize.pool_config.libraries import (
     java_frameworks,
     node,
     other_languages,
+    own_code,
     proxies,
     python,
     server,
@@ -14,7 +15,7 @@ from poolsize.pool_config.pool import Library
 
 LIBRARIES = {
     each.title: each
-    for module in (java, java_frameworks, python, node, other_languages, frameworks, proxies, server)
+    for module in (java, java_frameworks, python, node, other_languages, frameworks, own_code, proxies, server)
     for each in vars(module).values()
     if isinstance(each, Library)
 }

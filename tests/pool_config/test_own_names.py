@@ -1,0 +1,86 @@
+"""Pools that a project's own names configure, and pools that the text beside them shows to be MySQL's."""
+
+from pathlib import Path
+
+import pytest
+
+from poolsize.pool_config.all_pools import pools_of_process
+from poolsize.pool_config.check import check_pools, checked_file
+from poolsize.pool_config.files.reading import NoPools, read_pools
+from poolsize.pool_config.settings import ServerFacts
+
+ENV = "DB_HOST=db\nDB_PASSWORD=secret\n"
+SERVICE = "services:\n  web:\n    image: web\n    environment:\n"
+SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
+    # Go: YAML
+    ("a.yml", "store:\n  mysql-main:\n    maxConns: 30\n    maxIdleConns: 30\n", [("own Go code", 30)]),
+    ("a.yml", "mysql:\n  path: 10.0.0.1\n  max-open-conns: 80\n  max-idle-conns: 8\n", [("own Go code", 80)]),
+    ("a.yml", "data:\n  driver: mysql\n  source: u:secret@tcp(db)/d\n  max_open_conn: 7\n", [("own Go code", 7)]),
+    # Python and others: YAML
+    ("a.yml", "mysql:\n  pool_size: 10\n  max_overflow: 15\n", [("own Python code", 25)]),
+    ("a.yml", "mysql:\n  host: db\n  max_connections: 600\n  stale_timeout: 9\n", [("its size", 600)]),
+    # the environment
+    (".env", f"{ENV}DB_DIALECT=mysql\nDB_POOL_SIZE=12\n", [("its size", 12)]),
+    (".env", f"{ENV}DATABASE_URL=mysql://u:secret@db/d\nDB_MAX_CONNECTIONS='9'\n", [("its size", 9)]),
+    (".env", "MYSQL_HOST=db\nMYSQL_CONNECTION_LIMIT=30\n", [("its size", 30)]),
+    ("compose.yml", f"{SERVICE}      MYSQL_HOST: db\n      DB_POOL_SIZE: ${{SIZE:-14}}\n", [("its size", 14)]),
+    ("compose.yml", f"{SERVICE}      DATABASE_URL: mysql://u:secret@db/d?connection_limit=6\n", [("Prisma", 6)]),
+    # the library or the driver shows elsewhere
+    ("a.py", "import aiomysql.sa as s\nasync def f():\n    e = await s.create_engine(user='u', maxsize=8)",
+     [("aiomysql", 8)]),
+    ("a.py", "from aiomysql.sa import create_engine\nasync def f():\n    await create_engine(db='d')",
+     [("aiomysql", 10)]),
+    (
+        "a.go",
+        ('package a\nfunc f(c C) {\n\tif c.Kind == sqliteKind {\n\t\tdb, _ = sql.Open("sqlite3", c.File)\n\t\t'
+         'db.SetMaxOpenConns(1)\n\t} else {\n\t\tdsn := fmt.Sprintf("%s:%s@tcp(%s)/%s", c.A, c.B, c.C, c.D)\n\t\t'
+         'db, _ = sql.Open(c.Kind, dsn)\n\t\tdb.SetMaxOpenConns(45)\n\t}\n}\n'),
+        [("Go's database/sql", 45)],
+    ),
+)  # fmt: skip
+"""Name and text of a file -> a part of the title, and the most connections, of each pool."""
+
+NO_POOLS = (
+    ("a.yml", "data:\n  pluginName: postgres\n  maxConns: 30\n"),
+    ("a.yml", "mysql:\n  type: sqlite\n  max_open_conns: 30\n"),
+    ("a.yml", "http:\n  maxConns: 30\n"),
+    ("a.yml", "mysql:\n  max_connections: 600\n"),
+    ("a.yml", "mysql:\n  host: db\n  port: 5432\n  max_connections: 600\n"),
+    (".env", "MYSQL_HOST=db\nMYSQL_MAX_CONNECTIONS=300\n"),
+    (".env", f"{ENV}DB_DIALECT=postgres\nDB_POOL_SIZE=12\n"),
+    ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
+    ("a.py", "from aiopg.sa import create_engine\nasync def f():\n    await create_engine(database='d')"),
+)
+"""The same of other databases, of servers, and of what is no pool."""
+
+
+@pytest.mark.parametrize(("name", "text", "expected"), SIZES)
+def test_sizes(tmp_path: Path, name: str, text: str, expected: list[tuple[str, int]]) -> None:
+    (tmp_path / name).write_text(text)
+    pools = check_pools(read_pools(tmp_path / name).pools)
+    assert [each.most_connections for each in pools] == [size for _, size in expected]
+    assert all(part in each.pool.library.title for each, (part, _) in zip(pools, expected, strict=True))
+
+
+@pytest.mark.parametrize(("name", "text"), NO_POOLS)
+def test_no_pools(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(NoPools):
+        read_pools(tmp_path / name)
+
+
+def test_an_unknown_lifetime_is_not_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "A.java").write_text(
+        "class A { void a(int life) { var ds = new HikariDataSource(); ds.setMaximumPoolSize(5); "
+        "ds.setMaxLifetime(life * 1000L); } }"
+    )
+    (pool,) = check_pools(read_pools(tmp_path / "A.java").pools)
+    assert [finding.code for finding in pool.findings] == ["pool_not_followed"]
+
+
+def test_a_variable_and_the_source_that_reads_it_are_one_pool(tmp_path: Path) -> None:
+    source = "createPool({host: 'db', connectionLimit: Number(process.env.DB_POOL_SIZE) || 10})"
+    (tmp_path / "db.js").write_text(f"const mysql = require('mysql2'); mysql.{source}")
+    (tmp_path / ".env").write_text(f"{ENV}DB_DIALECT=mysql\nDB_POOL_SIZE=12\n")
+    files = [checked_file(read_pools(tmp_path / name), ServerFacts(), None) for name in ("db.js", ".env")]
+    assert [file.path.name for file, _ in pools_of_process(files)] == ["db.js"]
