@@ -9,6 +9,8 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
+TABLE_SMALLER = " The table counts no waits for the load generator's CPU, and may have sizes between the measured ones."
+"""Why the answer lies above the range of an application that adds nothing."""
 NEAR = 0.9
 """From this share of the throughput on, the total times are uncertain. A chosen value."""
 
@@ -151,7 +153,7 @@ register_templates(
                 "small a pool costs an application more than too large a pool."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
-                "would be enough."
+                "would be enough." + (TABLE_SMALLER if finding.pool_size > finding.range[1] else "")
             )
         ),
         application.LoadGeneratorSize: lambda finding: (
@@ -183,7 +185,7 @@ register_templates(
                 "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
                 "with the connections in use." + _interval(finding.measured)
             )
-            + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
+            + ("" if finding.usage_measured else " Usage times are assumed to be exponentially distributed.")
             + (
                 " The rate is close to this throughput, so a small error of the throughput changes the times much: "
                 "`poolsize sweep --rate {rate:g}` measures them."
