@@ -74,7 +74,7 @@ def _tables(answer: Recommendation) -> list[str]:
 
     of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
     notes = [paragraph(sentence(finding)) for finding in answer.findings if finding.of_prices]
-    return [price_table(answer).below(price_title(answer)), *notes, of_applications]
+    return [price_table(answer).below(paragraph(price_title(answer))), *notes, of_applications]
 
 
 def headline(answer: Recommendation) -> str:

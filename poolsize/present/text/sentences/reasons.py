@@ -65,7 +65,7 @@ def _(finding: reasons.OnPlateau) -> str:
             "probably noise."
         )
         if share < 1 - finding.tolerance:
-            reached += f" The fitted curve, which also follows the other sizes, is higher at {size} than measured."
+            reached += f" The fitted curve smooths the measurements, and is higher at {size}."
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(finding.tolerance)} of "
@@ -148,8 +148,8 @@ register_templates(
             + (
                 ""
                 if finding.database_size is None
-                else " An application whose own code takes no time in a transaction needs no more than "
-                "{pool_size:#connection}. The table has {database_size}: its sizes are more cautious, because too "
+                else " For an application whose own code takes no time in a transaction, {pool_size:#connection} would "
+                "do. The table has {database_size}: its sizes are more cautious, because too "
                 "small a pool costs an application more than too large a pool."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
@@ -179,7 +179,7 @@ register_templates(
         operating_point.ModelledTimes: lambda finding: (
             (
                 "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput "
-                "of {pool_size:#connection}; usage times grow with the connections in use."
+                "of {pool_size:#connection}. Usage times grow with the connections in use."
                 if finding.measured is None
                 else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
                 "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
