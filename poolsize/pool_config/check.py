@@ -51,7 +51,7 @@ class CheckedPool:
     """A pool of a file, checked.
 
     most_connections: that it may open; None for no limit, for an unknown number, and for the server.
-    findings: warnings for what causes errors, reasons for departures from the library's own advice.
+    findings: warnings for what causes errors, reasons for departures from the library's own advice; the gravest first.
     differences: from the recommended configuration; None without a recommendation for this library.
     """
 
@@ -106,8 +106,8 @@ def check_pools(
         is_limited = numbers and numbers[0] > 0 and all(number >= 0 for number in numbers) and not pool.is_off
         floors = [known(pool.number(name)) or 0 for name in pool.library.floors]
         most = int(max(sum(numbers), *floors, 0)) if is_limited else None
-        findings = tuple(_findings(pool, most, server or ServerFacts(), settings))
-        checked.append(CheckedPool(pool, most, findings, _differences(pool, settings)))
+        findings = sorted(_findings(pool, most, server or ServerFacts(), settings), key=lambda each: -each.gravity)
+        checked.append(CheckedPool(pool, most, tuple(findings), _differences(pool, settings)))
     return tuple(checked)
 
 

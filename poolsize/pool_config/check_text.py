@@ -105,9 +105,9 @@ def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> Problem:
 def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
     """Return the settings, the findings and what differs from the recommendation, of each pool of each file.
 
-    At the end, all pools together: where they are more than a single pool, or too many.
+    All pools together come first where they are too many, and last where they are more than a single pool.
     """
-    parts = []
+    parts = [*_above_limit(together)]
     for file in files:
         name = file.path.name if len(files) == 1 else str(file.path)
         parts += [_pool_text(name, pool, is_fine=not together.finding) for pool in file.pools]
@@ -116,13 +116,16 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
     return "\n\n".join([*parts, *_together_text(together), *_numbers_text(files, together)])
 
 
+def _above_limit(together: AllPools) -> Iterator[str]:
+    if together.finding:
+        yield f"Caution, for the sum of all pools:\n{bullets([sentence(together.finding) + _left_out(together)])}"
+
+
 def _together_text(together: AllPools) -> Iterator[str]:
     connections, in_deploy, is_single = (
         together.connections, together.connections_in_deploy, len(together.of_process) == 1
     )  # fmt: skip
-    if together.finding:
-        yield f"Caution, for the sum of all pools:\n{bullets([sentence(together.finding) + _left_out(together)])}"
-    elif len(together.of_process) > 1 or together.processes != 1 or in_deploy > connections:
+    if not together.finding and (len(together.of_process) > 1 or together.processes != 1 or in_deploy > connections):
         subject = "The pools of all processes together" if is_single else "All pools together"
         usually = count(connections, "connection")
         if together.processes:

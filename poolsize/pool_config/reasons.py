@@ -58,8 +58,8 @@ def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
         "lifetime_text": lifetime,
         "idle_limit": f"A connection ends when it was not used for {idle_limit}. Source: {SURVEY}.",
         "idle_check": (
-            f"Idle connections are pinged every {seconds_text(settings.idle_check_seconds)}, in the background: "
-            "neither the server nor a firewall then ends them unnoticed."
+            f"Idle connections are pinged every {seconds_text(settings.idle_check_seconds)}, in the background. "
+            "So neither the server nor a firewall ends them."
         ),
         "no_borrow_check": (
             "A check of every borrowed connection costs a round trip to the database for every transaction."

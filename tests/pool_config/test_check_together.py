@@ -30,7 +30,7 @@ def test_the_limit_holds_for_the_sum_of_all_processes(poolsize_here: Command, tm
     (problem,) = values["problems"]
     message = problem.pop("message")
     assert problem == {"file": "db.py", "line": 2, "setting": "pool_size", "severity": "warning"}
-    for number in ("6,400 connections", "4,800", "leaves 990", "Largest pool that fits: 30 connections"):
+    for number in ("6,400 connections", "4,800", "leaves 990", "The largest pool that fits has 30 connections"):
         assert number in message
     text = poolsize_here("config", "--check", *words).stdout
     assert message in " ".join(text.split())
@@ -66,7 +66,7 @@ def test_without_a_limit_the_default_holds(poolsize_here: Command, tmp_path: Pat
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
     values = checked(poolsize_here, "a.properties", "--instances=12", code=3)
     assert (values["connections"], values["connections_in_deploy"], values["limit"]) == (240, 300, 141)
-    assert "MySQL's default limit, 151, leaves 141" in values["problems"][0]["message"]
+    assert "MySQL's default limit, 151, less --reserve, leaves 141" in values["problems"][0]["message"]
     assert values["limit_is_default"]
 
 
@@ -96,7 +96,7 @@ def test_less_than_a_connection_for_each_pool_does_not_fit(poolsize_here: Comman
     (tmp_path / "a.py").write_text(ENGINE.format(1) * 2)
     (problem,) = checked(poolsize_here, "a.py", "--instances=80", "--max-connections=130", code=3)["problems"]
     message = problem["message"]
-    assert "may open 200 connections. Each of 100 processes may open 2." in message
+    assert "may open 200 connections: 2 in each of 100 processes." in message
     assert "Usually they may open 160, in 80 processes." in message
     assert message.endswith("Not even 1 connection in each pool fits: there are 200 pools.")
 
@@ -162,7 +162,7 @@ def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) ->
     values = checked(poolsize_here, ".", "--max-connections=100", code=0)
     assert (len(values["files"]), values["connections"]) == (3, 57)
     text = poolsize_here("config", "--check", ".", "--max-connections=60").stdout
-    assert "The pools of a process fit if together they have: 50 connections." in " ".join(text.split())
+    assert "The pools of each process may together have 50 connections." in " ".join(text.split())
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, t
     (tmp_path / "a.py").write_text(ENGINE.format(5) + "create_engine(u, **options)\n")
     text = " ".join(poolsize_here("config", "--check", "a.py", "--instances=2").stdout.split())
     assert (
-        "may open 10 connections in 2 processes, and 15 in a rolling deploy. MySQL's default limit, 151, leaves" in text
+        "may open 10 connections in 2 processes, and 15 in a rolling deploy. MySQL's default limit, 151, less" in text
     )
     assert "The pools of all processes together may open" in text
     assert text.endswith("Not counted: 1 pool of unknown size.")
@@ -216,7 +216,7 @@ def test_problems_have_their_line_and_a_departure_from_advice_is_no_failure(
     (tmp_path / "hikari.properties").write_text("maximumPoolSize=9\nmaximum-pool-size=9\nleakDetectionThreshold=soon\n")
     problems = checked(poolsize_here, "hikari.properties", code=3)["problems"]
     assert [(problem["line"], problem["setting"]) for problem in problems] == [
-        (2, "maximum-pool-size"), (3, "leakDetectionThreshold")
+        (3, "leakDetectionThreshold"), (2, "maximum-pool-size")
     ]  # fmt: skip
 
 

@@ -27,6 +27,7 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "pool_incomplete"),
     (PROPERTIES, "maxLifetime=60000\nkeepaliveTime=60000", "maxLifetime=60000\nkeepaliveTime=59999",
      "pool_keepalive_over_lifetime"),
+    (PROPERTIES, "maxLifetime=120000", "maxLifetime=120001", "pool_keepalive_off"),
     (PROPERTIES, "maxLifetime=0", "maxLifetime=0\nkeepaliveTime=120000", "pool_keepalive_default"),
     (PROPERTIES, "maximumPoolSize=9\nkeepaliveTime=29999", "maximumPoolSize=9\nkeepaliveTime=30000",
      "pool_below_least"),

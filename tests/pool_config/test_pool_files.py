@@ -912,7 +912,7 @@ REAL_FILES = (
             "connectionTimeout": 30000,
         },
         set(),
-        {"pool_shrinks", "pool_test_query"},
+        {"pool_keepalive_off", "pool_shrinks", "pool_test_query"},
     ),
     RealFile(
         "sqlalchemy-async-kwargs.py",

@@ -301,17 +301,17 @@ def test_threads_that_could_use_more_than_the_limit_allows_are_not_said_to_never
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
-        ([SHOP, JOBS], "within the limit of the service with one instance away: shop 15 ms, jobs 120 ms."),
+        ([SHOP, JOBS], "within the service's limit with one instance away: shop 15 ms, jobs 120 ms."),
         (
             [SHOP, replace(JOBS, service=Service("jobs", 1))],
-            "the limit of the service with one instance away, where a service has several: shop 15 ms, jobs 120 ms.",
+            "the service's limit with one instance away, where a service has several: shop 15 ms, jobs 120 ms.",
         ),
         (
             [
                 replace(SHOP, service=replace(SHOP.service, threads=1)),
                 replace(JOBS, service=Service("jobs", 1), max_wait_p99_ms=8.0),
             ],
-            "within the limit of the service: jobs 8 ms.",
+            "within the service's limit: jobs 8 ms.",
         ),
     ],
 )

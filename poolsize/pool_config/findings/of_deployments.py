@@ -11,6 +11,7 @@ from poolsize.units import count
 class AboveServer(Worded, Caution, code="pool_above_server"):
     """A pool may open as many connections as the server admits, or more. is_default: the limit is MySQL's default."""
 
+    gravity = 1
     connections: int
     max_connections: int
     is_default: bool
@@ -51,8 +52,8 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
         usual = count(self.usual, "process", "processes")
         usually = f" Usually they may open {self.of_process * self.usual:,}, in {usual}."
         return (
-            f"{in_deploy(self.instances)}, {subject} may open {opened}. Each of {self.most:,} processes may open "
-            f"{self.of_process:,}.{usually if self.usual < self.most else ''}"
+            f"{in_deploy(self.instances)}, {subject} may open {opened}: {self.of_process:,} in each of {self.most:,} "
+            f"processes.{usually if self.usual < self.most else ''}"
         )
 
     @property
@@ -63,8 +64,8 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
             return "No pool fits: the reserve (--reserve) uses up the limit."
         if largest < self.pools:
             return f"Not even 1 connection in each pool fits: there are {self.pools * self.most:,} pools."
-        together = "Largest pool that fits" if self.pools == 1 else "The pools of a process fit if together they have"
-        return f"{together}: {count(largest, 'connection')}."
+        subject = "The largest pool that fits has" if self.pools == 1 else "The pools of each process may together have"
+        return f"{subject} {count(largest, 'connection')}."
 
 
 class WorkloadsAboveLimit(Worded, Caution, code="workloads_above_limit"):
@@ -94,4 +95,4 @@ def connections_in_words(connections: int, in_deploy: int) -> str:
 
 def server_limit(*, is_default: bool) -> str:
     """Return the server's limit in words, as the subject of a sentence. is_default: whether it is MySQL's default."""
-    return f"MySQL's default limit, {DEFAULT_MAX_CONNECTIONS}," if is_default else "The server's limit"
+    return f"MySQL's default limit, {DEFAULT_MAX_CONNECTIONS}, less --reserve," if is_default else "The server's limit"

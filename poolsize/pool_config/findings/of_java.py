@@ -37,6 +37,19 @@ class KeepaliveOverLifetime(Worded, Caution, code="pool_keepalive_over_lifetime"
     )
 
 
+class KeepaliveOffByDefault(Worded, Reason, code="pool_keepalive_off"):
+    """The lifetime is so short that HikariCP switches the default keepaliveTime off."""
+
+    keepalive_ms: float
+    lifetime_ms: float
+    about = "maxLifetime"
+    words = (
+        "The default keepaliveTime, {0.keepalive_ms:,.0f} ms, is not less than maxLifetime {0.lifetime_ms:,.0f} ms: "
+        "HikariCP then checks no idle connection. For checks, set both, and keepaliveTime to less. "
+        "Source: HikariCP's README, keepaliveTime."
+    )
+
+
 class LeakOverLifetime(Worded, Caution, code="pool_leak_over_lifetime"):
     """HikariCP's leakDetectionThreshold is more than the lifetime, so that it has no effect."""
 
@@ -57,8 +70,8 @@ class IdleTimeoutOff(Worded, Caution, code="pool_idle_timeout_off"):
     is_default: bool
     about = "idleTimeout"
     words = (
-        "idleTimeout {0.idle_ms:,.0f} ms{0.default} is not at least 1 s below the lifetime, {0.lifetime_ms:,.0f} ms. "
-        "HikariCP then ignores idleTimeout, and the pool does not shrink to minimumIdle. Source: "
+        "idleTimeout {0.idle_ms:,.0f} ms{0.default} must be at least 1 s below the lifetime, {0.lifetime_ms:,.0f} ms. "
+        "HikariCP ignores idleTimeout here, and the pool does not shrink to minimumIdle. Source: "
         "HikariConfig.validateNumerics."
     )
     default = property(lambda self: ", the default," if self.is_default else "")
@@ -129,7 +142,7 @@ class BelowLeast(OfSetting, Caution, code="pool_below_least"):
     value: float
     least: int
     words = (
-        "{0.setting} {0.value:,.0f} ms is below the least value, {0.least:,} ms: HikariCP {0.instead}. "
+        "{0.setting} {0.value:,.0f} ms is below the minimum, {0.least:,} ms: HikariCP {0.instead}. "
         "Source: HikariCP's README, {0.setting}."
     )
     instead = property(lambda self: "ignores the value" if self.setting in SWITCHED_OFF else "uses its default instead")
@@ -138,6 +151,7 @@ class BelowLeast(OfSetting, Caution, code="pool_below_least"):
 class RefusedBelowLeast(BelowLeast, code="pool_refused"):
     """HikariCP does not start with a value, in ms, because it is below the least."""
 
+    gravity = 2
     instead = "does not start"
 
 
@@ -149,8 +163,8 @@ class Shrinks(Worded, Reason, code="pool_shrinks"):
     about = "minimumIdle"
     words = (
         "minimumIdle {0.least:,} is less than maximumPoolSize {0.most:,}: after a quiet time, the pool must open "
-        "connections when load comes. For a pool of fixed size, leave minimumIdle out. Source: HikariCP's README, "
-        "minimumIdle."
+        "connections when load comes. For a pool of fixed size, set minimumIdle to maximumPoolSize, or leave it out. "
+        "Source: HikariCP's README, minimumIdle."
     )
 
 

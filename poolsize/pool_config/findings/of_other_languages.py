@@ -17,6 +17,7 @@ class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
 class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
     """A pool of Node.js whose min is more than its max. default: the setting of these that is not in the file."""
 
+    gravity = 2
     least: int
     most: int
     default: str

@@ -29,6 +29,7 @@ class WaitsForEver(NoLimit, Caution, code="pool_waits"):
 class Unlimited(NoLimit, Caution, code="pool_unlimited"):
     """A setting sets no limit for the connections."""
 
+    gravity = 1
     words = (
         "{0.setting} {0.shown}{0.default} sets no limit: the pool opens connections until the server refuses them. "
         f"{DOCUMENTED}"
@@ -78,12 +79,13 @@ class ClosesIdle(MayBeDefault, Caution, code="pool_closes_idle"):
 class OutlivesServer(MayBeDefault, Caution, code="pool_outlives_server"):
     """The server ends an idle connection before the pool does. value: lifetime in seconds; None for ever."""
 
+    gravity = 1
     value: float | None
     wait_timeout_seconds: int
     words = (
-        "The pool keeps an idle connection {0.kept} ({0.setting}{0.default_at_end}) and does not check it in time. The "
-        "server ends an idle connection after {0.wait_timeout_seconds:,} s (wait_timeout), and the next request gets "
-        "an error. Set a shorter lifetime. Source: MySQL's manual, wait_timeout."
+        "The server ends an idle connection after {0.wait_timeout_seconds:,} s (wait_timeout). The pool keeps it "
+        "{0.kept} ({0.setting}{0.default_at_end}) without a check, so the next request gets an error. Set a shorter "
+        "lifetime. Source: MySQL's manual, wait_timeout."
     )
 
     kept = property(lambda self: kept_for(self.value))
@@ -147,6 +149,7 @@ class Defaults(Worded, Reason, code="pool_defaults"):
 class NotANumber(OfSetting, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
 
+    gravity = 2
     text: str
     words = "{0.setting} {0.text} is not a number: the library does not accept it."
 

@@ -7,6 +7,7 @@ from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
 class TooLarge(Worded, Caution, code="pool_too_large"):
     """Connector/Python refuses a pool size above the largest."""
 
+    gravity = 2
     size: int
     largest: int
     about = "pool_size"

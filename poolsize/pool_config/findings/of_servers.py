@@ -53,6 +53,7 @@ class ShortWaitTimeout(Worded, Caution, code="server_wait_timeout"):
 class ServerRefused(Worded, Caution, code="server_refused"):
     """The server refused connections, because as many as max_connections were open."""
 
+    gravity = 1
     connections: int
     about = "Connection_errors_max_connections"
     words = (

@@ -7,9 +7,13 @@ from poolsize.present.text.sentences.findings import sentence
 
 
 class Worded(Finding):
-    """A finding with its own sentence: words, with the figures in place of {0.NAME}."""
+    """A finding with its own sentence: words, with the figures in place of {0.NAME}.
+
+    gravity: 2 where the program does not start, 1 where requests get errors.
+    """
 
     words: ClassVar[str]
+    gravity: ClassVar[int] = 0
 
     @property
     def about(self) -> str | None:

@@ -35,8 +35,9 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
     yield from below_least(pool, "connectionTimeout", of_java.RefusedBelowLeast)
     yield from below_least(pool, "validationTimeout", of_java.RefusedBelowLeast)
-    if pool.has("keepaliveTime") and keepalive and lifetime and keepalive >= lifetime:
-        yield of_java.KeepaliveOverLifetime(keepalive, lifetime)
+    if keepalive and lifetime and keepalive >= lifetime:
+        is_set = pool.has("keepaliveTime")
+        yield (of_java.KeepaliveOverLifetime if is_set else of_java.KeepaliveOffByDefault)(keepalive, lifetime)
     may_outlive = lifetime <= 0 or lifetime >= wait_timeout * 1000  # false where the file does not contain it
     if is_kept_alive and may_outlive and not pool.has("keepaliveTime"):
         yield of_java.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)

@@ -54,11 +54,10 @@ def formula_in_short(answer: Recommendation) -> str:
     """Return the formula's answer in a few lines."""
     formula = answer.formula
     floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
-    disks = f"{formula.effective_disks:g} disk{'' if formula.effective_disks == 1 else 's'} that queries wait for"
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
-    cores = count(formula.cores, "core")
-    why = f"{cores} * 2 + {disks} = {formula.connections}{rounded}"
-    labelled = [("Why", f"{why}. Your {cores} must be physical; hyper-threads don't count.")]
+    sum_ = f"{formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
+    why = f"cores * 2 + disks that queries wait for: {sum_}."
+    labelled = [("Why", f"{why} The cores must be physical; hyper-threads don't count.")]
     labelled += [("", leading(text)) for text in floors]
     return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
 
@@ -75,7 +74,7 @@ def _tables(answer: Recommendation) -> list[str]:
 
     of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
     notes = [paragraph(sentence(finding)) for finding in answer.findings if finding.of_prices]
-    return [price_table(answer).below(price_title(answer)), *notes, of_applications]
+    return [price_table(answer).below(paragraph(price_title(answer))), *notes, of_applications]
 
 
 def headline(answer: Recommendation) -> str:

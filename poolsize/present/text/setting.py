@@ -103,7 +103,8 @@ def _facts_of_load(run: Run) -> Facts:
 def repeat_command(run: Run, workers: int | None = None) -> str:
     """Return the command that measures the run again; empty for an imported run, which no sweep made.
 
-    workers: their number, where it is not that of the run.
+    workers: their number, where it is not that of the run. They need a larger machine: a private server on it then has
+    the cores of that machine, which a sweep counts by itself.
 
     The command has the server's address, but no account. For a private server it has a placeholder for the program,
     unless the server is a MariaDB, which a sweep chooses by itself. It is also empty for a private server with a
@@ -119,7 +120,8 @@ def repeat_command(run: Run, workers: int | None = None) -> str:
     values |= options_of(plan)
     if (workers or run.workers) > 1:
         values["processes"] = workers or run.workers
-    values["cores"] = setting.cores
+    if not (workers and setting.private):
+        values["cores"] = setting.cores
     if setting.disks != 1:
         values["disks"] = setting.disks
     if setting.recording is not None:

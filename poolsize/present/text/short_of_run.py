@@ -29,6 +29,8 @@ LIMITED = {
 """Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
 ALIKE = 0.02
 """Throughputs that differ by a smaller share are not told apart."""
+ALL = 0.995
+"""From this share on, the percentage would be 100 % or more."""
 
 
 def run_in_short(answer: Recommendation, commands: Sequence[str], *, at_rate: bool = False) -> str:
@@ -117,10 +119,13 @@ def _of_plateau(finding: OnPlateau) -> str:
     if finding.measured_below is not None:
         measured += f" (between those at {finding.measured_below:,} and {finding.measured_above:,})"
     share = finding.throughput / finding.capacity
+    capacity = per_second(finding.capacity)
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        return f"{measured}, {100 * min(share, 1):.0f} % of {highest}."
-    fitted = f"By the fitted curve, {per_second(finding.fitted)}: {100 * finding.fitted / finding.capacity:.0f} %"
-    return f"{fitted} of {highest} ({per_second(finding.capacity)}). The curve smooths the measured {measured}."
+        if share < ALL:
+            return f"{measured}, {100 * share:.0f} % of {highest}."
+        return f"{measured}, not less than {highest} ({capacity} by the fitted curve)."
+    fitted = f"{per_second(finding.fitted)} by the fitted curve, {100 * finding.fitted / finding.capacity:.0f} %"
+    return f"{fitted} of {highest} ({capacity}). Measured: {measured}."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:
@@ -139,15 +144,17 @@ def _beyond(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, QueueInDatabase):
             usage_ms, at_largest_ms = milliseconds(finding.answer_usage_ms), milliseconds(finding.usage_ms)
-            reached = f"{count(finding.largest, 'connection')} reached {per_second(finding.throughput)} (measured)"
-            return f" {reached}, each held for {at_largest_ms} instead of {usage_ms}."
+            reached = f"With {count(finding.largest, 'connection')}: {per_second(finding.throughput)} (measured)"
+            return f" {reached}, and a usage time of {at_largest_ms} instead of {usage_ms}."
     return ""
 
 
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
-    """Return for which clients the pool size is, and the sizes of applications that add more time."""
+    """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
     others = "; ".join(f"for {milliseconds(size.usage_time_ms)}, use {size.pool_size:,}" for size in sizes)
-    own = f"clients whose code takes {milliseconds(finding.client_ms)}."
-    longer = f" If your application, without load, holds a connection {others} (--usage-time)."
+    own = (
+        f"transactions that hold a connection for {milliseconds(finding.database_ms + finding.client_ms)} without load."
+    )
+    longer = f" If yours hold it {others} (--usage-time)."
     return f"{own}{longer if sizes else ''}"

@@ -45,6 +45,8 @@ FIRST = (BeyondSupply, LimitBound, TooFewThreads)
 """Doubts that stand before the pool size."""
 NEEDS = "The traffic needs "
 """Begins the sentence that the label "Need" repeats."""
+LENGTHS = {WaitsElsewhere: FOUR_LINES, KeepsWait: TWO_LINES + len(NEEDS)}
+"""Reason -> the characters of its text that a short answer shows, where they are not TWO_LINES."""
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -94,7 +96,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     """Yield today's pool size and the three numbers that bound a pool, without those that a doubt names."""
     supply, load = answer.supply, answer.load
     reasons = {
-        type(each): leading(sentence(each), FOUR_LINES if isinstance(each, WaitsElsewhere) else TWO_LINES)
+        type(each): leading(sentence(each), LENGTHS.get(type(each), TWO_LINES))
         for each in answer.findings
         if each.severity is Severity.REASON
     }

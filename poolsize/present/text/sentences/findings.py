@@ -166,8 +166,14 @@ register_templates(
         SweepRecordingBeyond: "measure other pool sizes, or replay them if the recording contains them",
         MoreWorkersByDemands: lambda way_out: (
             (MORE_CPU if way_out.workers is None else MORE_WORKERS)
-            + " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
-            "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
+            + (
+                " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
+                "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
+                if way_out.workers is None
+                else " This number follows from the CPU time of a transaction at {pool_size:#connection}: "
+                "{client_ms:ms} in the load generator and {server_ms:ms} on the server, which has "
+                "{server_cores:#core}."
+            )
         ),
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
     }

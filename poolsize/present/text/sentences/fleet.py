@@ -35,11 +35,11 @@ def _separate_pools(finding: fleet_plan.SeparatePools) -> str:
 
 def _above_size(finding: fleet_plan.AboveSize) -> str:
     when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
-    loss = "To see the loss of throughput, give a measured --run."
+    loss = "A measured --run shows whether that loses throughput."
     if finding.throughput_loss is not None:
-        loss = f"In the run, the difference costs {loss_text(finding.throughput_loss)}."
+        loss = f"In the run, that loses {loss_text(finding.throughput_loss)}."
     elif finding.measured_up_to is not None:
-        loss = "The run does not show the loss of throughput: it measured up to {measured_up_to:,}."
+        loss = "The run does not show whether that loses throughput: it measured up to {measured_up_to:,}."
     within = " With {pool_sizes:pools}, they stay within {size:,}." if finding.pool_sizes else ""
     return f"{when} pools together have {{connections:,}} connections; {{size:,}} are recommended. {loss}{within}"
 
@@ -63,7 +63,7 @@ register_templates(
             "The server admits {usable:,} for them: {excess:,} too few."
         ),
         fleet_plan.FewerProcesses: lambda finding: (
-            "Alternative: more threads and fewer processes. With at most "
+            "Alternative: fewer processes with more threads each. With "
             f"{count(finding.processes, 'process', 'processes')} in each instance, the fleet has "
             "{connections:,} connections ({pool_sizes:pools})."
         ),

@@ -9,6 +9,8 @@ from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 
+TABLE_SMALLER = " The table counts no waits for the load generator's CPU, and may have sizes between the measured ones."
+"""Why the answer lies above the range of an application that adds nothing."""
 NEAR = 0.9
 """From this share of the throughput on, the total times are uncertain. A chosen value."""
 
@@ -63,7 +65,7 @@ def _(finding: reasons.OnPlateau) -> str:
             "probably noise."
         )
         if share < 1 - finding.tolerance:
-            reached += f" The fitted curve, which also follows the other sizes, is higher at {size} than measured."
+            reached += f" The fitted curve smooths the measurements, and is higher at {size}."
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(finding.tolerance)} of "
@@ -146,12 +148,12 @@ register_templates(
             + (
                 ""
                 if finding.database_size is None
-                else " An application whose own code takes no time in a transaction needs no more than "
-                "{pool_size:#connection}. The table has {database_size}: its sizes are more cautious, because too "
+                else " For an application whose own code takes no time in a transaction, {pool_size:#connection} would "
+                "do. The table has {database_size}: its sizes are more cautious, because too "
                 "small a pool costs an application more than too large a pool."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
-                "would be enough."
+                "would be enough." + (TABLE_SMALLER if finding.pool_size > finding.range[1] else "")
             )
         ),
         application.LoadGeneratorSize: lambda finding: (
@@ -177,13 +179,13 @@ register_templates(
         operating_point.ModelledTimes: lambda finding: (
             (
                 "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput "
-                "of {pool_size:#connection}; usage times grow with the connections in use."
+                "of {pool_size:#connection}. Usage times grow with the connections in use."
                 if finding.measured is None
                 else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
                 "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
                 "with the connections in use." + _interval(finding.measured)
             )
-            + ("" if finding.usage_measured else " Usage times are taken to vary like exponential ones.")
+            + ("" if finding.usage_measured else " Usage times are assumed to be exponentially distributed.")
             + (
                 " The rate is close to this throughput, so a small error of the throughput changes the times much: "
                 "`poolsize sweep --rate {rate:g}` measures them."

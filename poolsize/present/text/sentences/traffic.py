@@ -15,15 +15,15 @@ NEAR = 0.6
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
-    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "this wait is 0"
-    if finding.fewer_p99_ms is not None:
-        grows = "the queue grows without end" if isinf(finding.fewer_p99_ms) else "{fewer_p99_ms:ms}"
-        wait += f"; with {count(finding.need - 1, 'connection')}, {grows}"
-    wait = f"With one of {{one_away_of:,}} instances away, {wait}" if finding.one_away_of else f"With these, {wait}"
+    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "the p99 wait is 0"
+    away = "one of {one_away_of:,} instances away" if finding.one_away_of else "these"
     each = " in each process" if finding.processes > 1 else ""
-    limit = " (the usage time; --max-wait-p99)" if finding.is_usage_time else ""
-    smallest = f"the smallest pool whose p99 wait stays within {{limit_ms:ms}}{limit}"
-    return f"The traffic needs {{need:#connection}}{each}: {smallest}. {wait}."
+    limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
+    needs = f"The traffic needs {{need:#connection}}{each}: with {away}, {wait}. The limit is {limit} (--max-wait-p99)."
+    if finding.fewer_p99_ms is None:
+        return needs
+    grows = "the queue grows without end" if isinf(finding.fewer_p99_ms) else "the p99 wait is {fewer_p99_ms:ms}"
+    return f"{needs} With {count(finding.need - 1, 'connection')}, {grows}."
 
 
 def _current_pool(finding: of.CurrentPool) -> str:
@@ -82,7 +82,7 @@ def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
         away = " with one instance away" if finding.several else ""
         away += ", where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
         parts.append(
-            f"Each need is the smallest pool whose p99 wait time stays within the limit of the service{away}: "
+            f"Each need is the smallest pool that keeps the p99 wait time within the service's limit{away}: "
             "{limits_ms:limits}."
         )
     if finding.missed:
@@ -200,9 +200,9 @@ register_templates(
         of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
         "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
         of.SupplyUnknown: lambda finding: (
-            "What the database can use is not known: add --cores of its host, or a measured --run. In use at once, by "
-            "all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for at most 0.1 % "
-            "of the time. By the formula, "
+            "How many connections the database can use is not known: add --cores of its host, or a measured --run. In "
+            "use at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for "
+            "at most 0.1 % of the time. By the formula, "
             + ("the busiest second" if finding.has_bursts else "that")
             + " takes {cores:#core} or more."
         ),
@@ -211,7 +211,7 @@ register_templates(
         of.ThreadsUnknown: "How many threads a process has is not known: add --app-threads. With fewer than "
         "{pool_size:,}, such as the 1 of gunicorn's sync worker, a process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
-            "Usage times are taken to vary like exponential ones. If a few are much longer, or all are alike, add "
+            "Usage times are assumed to be exponentially distributed. If yours vary much more or less, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
         ),
     }

@@ -55,7 +55,7 @@ def _are_busy(size: int, utilisation: float) -> str:
 @sentence.register
 def _(finding: warnings.CheckFailed) -> str:
     check, sizes = finding.check, pool_sizes(finding.sizes)
-    failed = f"For want of better steps, the figures at {sizes} come from steps that failed the check `{check}`"
+    failed = f"No better steps exist at {sizes}: their figures come from steps that failed the check `{check}`"
     if check.disqualifies:
         failed = f"The figures at {sizes} are not used, because the check `{check}` failed there"
     at_largest = f". At {finding.sizes[-1]}" if len(finding.sizes) > 1 else ""
@@ -157,8 +157,8 @@ register_templates(
         "throughput was {throughput:/s} in {steps:#step}, and the fitted curve puts capacity at {capacity:/s}. To find "
         "out which is right, {way_out}.",
         warnings.WideRange: lambda finding: (
-            "The range is wide, from {low} to {high}. With {pool_size:#connection}, throughput is "
-            "probably (97.5 %) at most {greatest_loss:most} lower than with any other size."
+            "The range is wide, from {low} to {high}. With 97.5 % probability, {pool_size:#connection} "
+            f"lose{'s' if finding.pool_size == 1 else ''} at most {{greatest_loss:most}} of throughput."
             + (" To narrow the range, {way_out}." if finding.way_out else "")
         ),
         warnings.BudgetSpent: lambda finding: (
@@ -212,8 +212,8 @@ register_templates(
                 else ""
             )
         ),
-        verdict.GeneratorLimited: "A worker of the load generator was saturated, or its event loop was late. So "
-        "{pool_size:#connection} is the answer for this load generator; the database may need another size. {way_out}",
+        verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. So {pool_size} is "
+        "the answer for this load generator; the database may need another size. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
