@@ -119,6 +119,10 @@ class PoolEvents:
         """Record a new connection: SQLAlchemy's event `connect`."""
         self.created.append(max(0, round((time() - record.starttime) * 1e9)))
 
+    def detached(self, _connection: object, record: Any) -> None:
+        """Record the end of the usage of a connection that leaves the pool: SQLAlchemy's event `detach`."""
+        self.returned.append((self.held.pop(record), self.clock()))
+
     def totals(self, *, end_period: bool = False) -> Totals:
         """Return the sums until now. end_period: whether the maxima of a period begin anew."""
         with self._summing:

@@ -13,6 +13,8 @@ from threading import Event, Lock, Thread
 from time import time
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.observe.observation import Buckets, PoolSpan, Source
 from poolsize.observe.pool_events import BOUNDS_NS, Integers, Totals
@@ -109,6 +111,7 @@ def _span(metrics: "PoolMetrics", before: Totals, after: Totals, started: float)
         in_use_mean=(max(0.0, (after.used - before.used) / nanoseconds),),
         in_use_max=(float(after.in_use.period_highest),),
         in_use_variance=(max(0.0, mean_square - mean**2),),
+        samples=(_independent_samples(after.usages.counts - before.usages.counts, nanoseconds),),
         waiting_mean=((after.pending.area - before.pending.area) / nanoseconds,),
         waiting_max=(float(after.pending.period_highest),),
         uses=(float(after.usages.number - before.usages.number),),
@@ -118,6 +121,17 @@ def _span(metrics: "PoolMetrics", before: Totals, after: Totals, started: float)
         usage_buckets=_buckets(after.usages.counts - before.usages.counts),
         wait_buckets=_buckets(after.waits.counts - before.waits.counts),
     )  # fmt: skip
+
+
+def _independent_samples(counts: Integers, nanoseconds: int) -> float:
+    """Return the number of independent samples that tell as much of the number in use as its course in a period.
+
+    With Poisson arrivals, the number in use forgets its value within the mean residual usage time, E[S^2] / 2 E[S]. Its
+    mean over a period is worth one sample for each two of these times.
+    """
+    usages = np.append(BOUNDS_NS, BOUNDS_NS[-1]).astype(float)
+    squares = float(counts @ usages**2)
+    return nanoseconds * float(counts @ usages) / squares if squares else 0.0
 
 
 def _buckets(counts: Integers) -> Buckets:
