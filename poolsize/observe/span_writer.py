@@ -64,13 +64,14 @@ class SpanWriter:
         """Append the period that ends now. A file that can't be written costs one line of the log, and ends this."""
         with self._writing:
             after, ended = self._metrics.events.totals(end_period=True), time()
-            span = _span(self._metrics, self._before, after, self._started)
+            before, started = self._before, self._started
             self._before, self._started = after, ended
-            if span is None or (self._file is None and not after.used and not after.timeouts):
+            if self._file is None and not after.used and not after.timeouts:
                 return
             try:
-                self._file = self._file or self._opened()
-                self._file.append([span])
+                if span := _span(self._metrics, before, after, started):
+                    self._file = self._file or self._opened(started)
+                    self._file.append([span])
             except PoolsizeError as error:
                 self._ended.set()
                 _log.warning("poolsize records no more of the pool %s: %s", self._metrics.name, error)
@@ -83,9 +84,9 @@ class SpanWriter:
         """Append the last minute of a process that multiprocessing forked: such a process runs no atexit functions."""
         multiprocessing_util.Finalize(None, self.close, exitpriority=1)
 
-    def _opened(self) -> ObservationWriter:
+    def _opened(self, started: float) -> ObservationWriter:
         """Return a new file, with this process's id in its name if another process has made the file."""
-        source = Source("instrument", self._metrics.name, version("poolsize"), _moment(self._started))
+        source = Source("instrument", self._metrics.name, version("poolsize"), _moment(started))
         pid, path = os.getpid(), self._path
         for number in count(1):
             try:

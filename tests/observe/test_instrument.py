@@ -2,16 +2,22 @@
 
 import asyncio
 import gc
+import json
 import os
+import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Barrier
+from threading import Barrier, Thread
 from typing import TYPE_CHECKING, Any, cast
+from urllib.request import urlopen
 
 import pytest
 from hypothesis import given
@@ -251,6 +257,49 @@ def test_a_page_of_several_engines_tells_their_pools_apart(tmp_path: Path) -> No
     assert page.count("# TYPE db_client_connection_max gauge") == 1
     assert 'pool_name="a"} 15' in page
     assert 'pool_name="b"} 15' in page
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("prometheus"), reason="no Prometheus on this machine")
+def test_prometheus_scrapes_the_page(engine: Engine, tmp_path: Path) -> None:
+    metrics = instrument(engine, name="shop")
+    engine.connect().close()
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(metrics.page().encode())
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as page, socket.create_server(("127.0.0.1", 0)) as free:
+        Thread(target=page.serve_forever, daemon=True).start()
+        port = free.getsockname()[1]
+        free.close()
+        target = f"127.0.0.1:{page.server_address[1]}"
+        (tmp_path / "prometheus.yml").write_text(
+            f"scrape_configs: [{{job_name: shop, scrape_interval: 1s, static_configs: [{{targets: ['{target}']}}]}}]"
+        )
+        server = subprocess.Popen(
+            ["prometheus", "--config.file=prometheus.yml", f"--web.listen-address=127.0.0.1:{port}"],
+            cwd=tmp_path, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            query = f"http://127.0.0.1:{port}/api/v1/query?query=db_client_connection_use_time_seconds_count"
+            result: list[Any] = []
+            until = time.monotonic() + 60
+            while not result and time.monotonic() < until:
+                with suppress(OSError), urlopen(query, timeout=5) as answer:
+                    result = json.load(answer)["data"]["result"]
+                time.sleep(0.2)
+        finally:
+            server.terminate()
+            server.wait(30)
+            page.shutdown()
+    assert [(series["metric"][POOL], series["value"][1]) for series in result] == [("shop", "1")]
 
 
 def test_greenlets_of_asyncio_wait_and_use() -> None:
