@@ -127,9 +127,9 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
         taken = release(record, None)
         if taken is not None:  # a request that failed gives its record back too
             give_back((taken, clock()))
-            if len(returned) >= BATCH:
-                events.relieve()
         return_as_before(self, record)
+        if len(returned) >= BATCH:  # other requests have the connection meanwhile
+            events.relieve()
 
     namespace = {
         "connect": connect, "_return_conn": return_conn, "poolsize_metrics": metrics,

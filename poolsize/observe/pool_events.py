@@ -121,7 +121,9 @@ class PoolEvents:
 
     def detached(self, _connection: object, record: Any) -> None:
         """Record the end of the usage of a connection that leaves the pool: SQLAlchemy's event `detach`."""
-        self.returned.append((self.held.pop(record), self.clock()))
+        taken = self.held.pop(record, None)
+        if taken is not None:  # otherwise it was taken before the pool was instrumented, or by the parent process
+            self.returned.append((taken, self.clock()))
 
     def totals(self, *, end_period: bool = False) -> Totals:
         """Return the sums until now. end_period: whether the maxima of a period begin anew."""
