@@ -103,6 +103,7 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
     events = metrics.events
     clock, returned = events.clock, events.returned
     begin, get, end, give_back = events.begun.append, events.got.append, events.ended.append, returned.append
+    add_wait, add_usage = events.waits.append, events.usages.append
     hold, release = events.held.setdefault, events.held.pop
     connect_as_before: Any = kind.connect
     return_as_before: Any = kind._do_return_conn if kind._return_conn is Pool._return_conn else kind._return_conn
@@ -113,20 +114,25 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
         try:
             connection = connect_as_before(self)
         except BaseException as error:
-            end((begun, clock(), isinstance(error, PoolTimeout)))
+            end(clock())
+            if isinstance(error, PoolTimeout):
+                events.timeouts.append(1)
             events.relieve()
             raise
         got = clock()
         if hold(connection._connection_record, got) is got:
-            get((begun, got))
+            get(got)
+            add_wait(got - begun)
         else:  # a StaticPool, or a thread's second request of a SingletonThreadPool: the connection is in use already
-            end((begun, got, False))
+            end(got)
         return connection
 
     def return_conn(self: Pool, record: Any) -> None:
         taken = release(record, None)
         if taken is not None:  # a request that failed gives its record back too
-            give_back((taken, clock()))
+            now = clock()
+            give_back(now)
+            add_usage(now - taken)
         return_as_before(self, record)
         if len(returned) >= BATCH:  # other requests have the connection meanwhile
             events.relieve()

@@ -37,6 +37,8 @@ from poolsize.observe.store import load_observation
 from poolsize.server.private_server import PrivateServer
 
 if TYPE_CHECKING:
+    from array import array
+
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
 POOL = "db_client_connection_pool_name"
@@ -497,28 +499,28 @@ def recorded(requests: list[tuple[int, int, int | None]], reads: list[int], limi
     """Return the totals at 60 ns. reads: moments at which they are read before; or, if late, numbers of appends."""
     now = 0
     events = PoolEvents(limit, lambda: now)
-    appends: list[tuple[int, Callable[[], None]]] = []
+    appends: list[tuple[int, array[int], int]] = []
     for begun, wait, usage in requests:
         got = begun + wait
-        appends.append((begun, lambda begun=begun: events.begun.append(begun)))  # type: ignore[misc]
+        appends.append((begun, events.begun, begun))
         if usage is None:
-            appends.append((got, lambda row=(begun, got, True): events.ended.append(row)))  # type: ignore[misc]
+            appends += [(got, events.ended, got), (got, events.timeouts, 1)]
         else:
-            appends.append((got, lambda row=(begun, got): events.got.append(row)))  # type: ignore[misc]
-            row = (got, got + usage)
-            appends.append((got + usage, lambda row=row: events.returned.append(row)))  # type: ignore[misc]
+            back = got + usage
+            appends += [(got, events.got, got), (got, events.waits, wait)]
+            appends += [(back, events.returned, back), (back, events.usages, usage)]
     if late:
-        for place, (_, append) in enumerate(appends):
-            append()
+        for place, (_, recorded_events, value) in enumerate(appends):
+            recorded_events.append(value)
             if place in reads:
                 now = 55
                 events.totals()
     else:
         for moment in range(60):
             now = moment
-            for when, append in appends:
+            for when, recorded_events, value in appends:
                 if when == moment:
-                    append()
+                    recorded_events.append(value)
             if moment in reads:
                 events.totals()
     now = 60
