@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from sqlalchemy import Engine, event
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import Pool, QueuePool
+from sqlalchemy.pool import Pool, QueuePool, _ConnectionFairy
 
 from poolsize.errors import BadInput
 from poolsize.observe.pool_events import BATCH, BOUNDS_NS, PoolEvents, Times
@@ -98,14 +98,14 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
     """Return a kind of pool that records requests and usages. A pool that dispose() makes anew has the same kind.
 
     SQLAlchemy has no event for the start of a request: `Pool.connect` is the entrance of all pools. A connection goes
-    back by `_return_conn`, which calls `_do_return_conn` of the kind: to take its place costs much less than events.
+    back by `_return_conn`. Both only call another method: to take their places costs much less than events.
     """
     events = metrics.events
     clock, returned = events.clock, events.returned
     begin, get, end, give_back = events.begun.append, events.got.append, events.ended.append, returned.append
     add_wait, add_usage = events.waits.append, events.usages.append
     hold, release = events.held.setdefault, events.held.pop
-    connect_as_before: Any = kind.connect
+    connect_as_before: Any = _ConnectionFairy._checkout if kind.connect is Pool.connect else kind.connect
     return_as_before: Any = kind._do_return_conn if kind._return_conn is Pool._return_conn else kind._return_conn
 
     def connect(self: Pool) -> Any:
