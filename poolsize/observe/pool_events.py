@@ -1,0 +1,192 @@
+"""What happens in a pool, recorded at the price of a few appends, and summed when somebody reads.
+
+A request begins and ends; a usage begins when the request gets its connection, and ends when the connection is back.
+Threads, greenlets, finalizers and signal handlers append without a lock: the GIL makes an append atomic. Sums are made
+of the events in batches, so that the maximum and the variance are exact, and cost little for each event.
+"""
+
+from array import array
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from threading import Lock
+from time import perf_counter_ns, time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+
+BATCH = 1_000
+"""Usages after which the events are summed even if nobody reads; so memory is bounded."""
+E24 = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 50, 56, 62, 68, 75, 82, 91)
+BOUNDS_NS = np.array([step * 10**power for power in range(3, 11) for step in E24] + [10**12], dtype=np.int64)
+"""Upper bounds of the buckets of a histogram: from 10 us to 1,000 s, 10 % apart."""
+
+
+@dataclass
+class Times:
+    """Durations. counts: in each bucket up to a bound, and above the last. nanoseconds: their sum."""
+
+    counts: Integers = field(default_factory=lambda: np.zeros(len(BOUNDS_NS) + 1, dtype=np.int64))
+    nanoseconds: int = 0
+
+    def add(self, durations: Integers) -> None:
+        """Count durations, in ns."""
+        self.counts += np.bincount(BOUNDS_NS.searchsorted(durations), minlength=len(self.counts))
+        self.nanoseconds += int(durations.sum())
+
+    @property
+    def number(self) -> int:
+        """Number of durations."""
+        return int(self.counts.sum())
+
+
+@dataclass
+class Level:
+    """A number that changes with time. now: its value. area, square_area: its integral and that of its square, in ns.
+
+    highest, period_highest: the most since the start, and since the last call of `start_period`.
+    """
+
+    now: int = 0
+    area: float = 0.0
+    square_area: float = 0.0
+    highest: int = 0
+    period_highest: int = 0
+
+    def follow(self, levels: Integers, seconds: Integers) -> None:
+        """Add levels, each of which lasts so many ns; the last is the present value."""
+        self.area += float(levels @ seconds)
+        self.square_area += float((levels.astype(float) ** 2) @ seconds)
+        self.now = int(levels[-1])
+        self.period_highest = max(self.period_highest, int(levels[seconds > 0].max(initial=0)), self.now)
+        self.highest = max(self.highest, self.period_highest)
+
+    def start_period(self) -> None:
+        """Forget the highest value until now."""
+        self.period_highest = self.now
+
+
+@dataclass
+class Totals:
+    """Sums of all events of a pool in this process until `at`, in ns of the clock.
+
+    waits, usages: of requests that got a connection, and of usages that ended. creations: of connections. timeouts:
+    requests that gave up. in_use, pending: connections, and requests that found all connections in use. used: summed
+    time of all usages, those that still last included, in ns: its rate is the mean number in use. demand: requests
+    that have no connection yet, and connections in use.
+    """
+
+    at: int
+    waits: Times = field(default_factory=Times)
+    usages: Times = field(default_factory=Times)
+    creations: Times = field(default_factory=Times)
+    timeouts: int = 0
+    in_use: Level = field(default_factory=Level)
+    pending: Level = field(default_factory=Level)
+    used: int = 0
+    demand: int = 0
+
+
+class PoolEvents:
+    """The events of a pool in this process, all times in ns of `clock`. limit: connections that it may open, or None.
+
+    begun, got, returned: when requests began, when they got their connections, and when these were given back. ended:
+    when requests ended that got none of their own; timeouts: a value for each that timed out. waits, usages, created:
+    how long it took to get, to use and to open a connection. held: connection record -> start of its usage.
+
+    Arrays keep no objects alive, and numpy reads them as they are: half the cost of lists of tuples.
+    """
+
+    def __init__(self, limit: int | None, clock: Callable[[], int] = perf_counter_ns) -> None:
+        self.limit, self.clock = limit, clock
+        self.begun, self.got, self.returned, self.ended = (array("q") for _ in range(4))
+        self.waits, self.usages, self.created, self.timeouts = (array("q") for _ in range(4))
+        self.held: dict[Any, int] = {}
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget all events: this process is a fork, and the events are those of its parent."""
+        self.held.clear()
+        for events in (
+            self.begun,
+            self.got,
+            self.returned,
+            self.ended,
+            self.waits,
+            self.usages,
+            self.created,
+            self.timeouts,
+        ):
+            del events[:]
+        self._summing = Lock()
+        self._totals = Totals(self.clock())
+
+    def opened(self, _connection: object, record: Any) -> None:
+        """Record a new connection: SQLAlchemy's event `connect`."""
+        self.created.append(max(0, round((time() - record.starttime) * 1e9)))
+
+    def detached(self, _connection: object, record: Any) -> None:
+        """Record the end of the usage of a connection that leaves the pool: SQLAlchemy's event `detach`."""
+        taken = self.held.pop(record, None)
+        if taken is not None:  # otherwise it was taken before the pool was instrumented, or by the parent process
+            now = self.clock()
+            self.returned.append(now)
+            self.usages.append(now - taken)
+
+    def totals(self, *, end_period: bool = False) -> Totals:
+        """Return the sums until now. end_period: whether the maxima of a period begin anew."""
+        with self._summing:
+            self._sum()
+            totals = deepcopy(self._totals)
+            if end_period:
+                self._totals.in_use.start_period()
+                self._totals.pending.start_period()
+            return totals
+
+    def relieve(self) -> None:
+        """Sum the events if there are many, unless another thread, or an interrupted frame of this one, does so."""
+        if len(self.returned) + len(self.ended) >= BATCH and self._summing.acquire(blocking=False):
+            try:
+                self._sum()
+            finally:
+                self._summing.release()
+
+    def _sum(self) -> None:
+        # A usage's end is appended after its start, and that after its request's: so each is read with what it needs.
+        gave_up, back = _drained(self.ended), _drained(self.returned)
+        served, begun = _drained(self.got), _drained(self.begun)
+        totals, since, now = self._totals, self._totals.at, self.clock()
+        totals.waits.add(_drained(self.waits))
+        totals.usages.add(_drained(self.usages))
+        totals.creations.add(_drained(self.created))
+        totals.timeouts += len(_drained(self.timeouts))
+        totals.used += totals.in_use.now * (now - since) + int((now - served).sum()) - int((now - back).sum())
+        levels, seconds = _path(totals.in_use.now, served, back, since, now)
+        totals.in_use.follow(levels, seconds)
+        levels, seconds = _path(totals.demand, begun, np.concatenate((back, gave_up)), since, now)
+        totals.demand = int(levels[-1])
+        if self.limit is not None:
+            totals.pending.follow(np.maximum(levels - self.limit, 0), seconds)
+        totals.at = now
+
+
+def _drained(events: "array[int]") -> Integers:
+    """Return the events so far, and remove them; other threads append meanwhile."""
+    part = events[:]
+    del events[: len(part)]
+    return np.frombuffer(part, dtype=np.int64)
+
+
+def _path(level: int, ups: Integers, downs: Integers, since: int, now: int) -> tuple[Integers, Integers]:
+    """Return the values of a level that goes up and down by 1, and how long each lasts, from `since` to `now`, in ns.
+
+    A thread that was stopped before its append makes an event late: the level changes at `since` then.
+    """
+    times = np.concatenate((ups, downs))
+    order = times.argsort(kind="stable")
+    steps = np.repeat(np.array([1, -1], dtype=np.int64), (len(ups), len(downs)))[order]
+    edges = np.concatenate(([since], np.maximum(times[order], since), [now]))
+    return np.concatenate(([level], level + steps.cumsum())), np.diff(edges)
