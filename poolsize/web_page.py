@@ -111,6 +111,8 @@ def read_page(address: PageAddress, seconds: float, most_bytes: int = MOST_BYTES
         return exchange.page
     finally:
         exchange.end()
+        if exchange.is_over.is_set():
+            _latest.pop(address, None)
 
 
 class _Exchange:

@@ -17,14 +17,14 @@ from prometheus_client.parser import text_string_to_metric_families
 Quantity = Literal[
     "in_use", "in_use_max", "in_use_variance", "samples", "peak", "waiting", "waiting_max", "size",
     "uses", "usage_seconds", "wait_seconds", "timeouts", "usage_buckets", "wait_buckets",
-    "running", "connected", "connected_peak", "max_connections", "refused", "aborted", "statements",
+    "running", "running_max", "connected", "connected_peak", "max_connections", "refused", "aborted", "statements",
     "process_started", "process_uptime",
 ]  # fmt: skip
 """What a metric counts: of a pool, of the database's server, or of the process that has the page.
 
 peak, connected_peak: the most since the process started, or since somebody reset it. in_use_max, in_use_variance,
-samples and waiting_max: made from a gauge by Prometheus. The sums, uses, timeouts, refused, aborted and statements
-count since the process started.
+samples, waiting_max and running_max: made from a gauge by Prometheus. The sums, uses, timeouts, refused, aborted and
+statements count since the process started.
 """
 POOLS: dict[str, dict[str, str]] = {
     "HikariCP": {

@@ -13,7 +13,7 @@ from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
-from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values
 
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
@@ -393,7 +393,7 @@ def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
     known = limit[~np.isnan(limit)]
     values = {
         "running_mean": taken.mean("running"),
-        "running_max": taken.highest("running"),
+        "running_max": taken.highest("running", "running_max"),
         "connected_max": taken.highest("connected", "connected_peak"),
         "refused": taken.increases("refused"),
         "aborted": taken.increases("aborted"),
@@ -421,10 +421,14 @@ def _fields(taken: _Taken, values: dict[str, Vector]) -> tuple[dict[str, Any], s
     if not known.size:
         return {}, ""
     first, until = known[0], known[-1] + 1
-    fields = {
-        name: tuple(None if value != value else value for value in row[first:until].round(DECIMALS).tolist())  # noqa: PLR0124 (NaN)
-        for name, row in values.items()
-        if not np.isnan(row[first:until]).all()
-    }
+    rows = {name: row[first:until].round(DECIMALS) for name, row in values.items()}
+    fields = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
     started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
     return fields, datetime.fromtimestamp(started, UTC).isoformat()
+
+
+def _values(row: Vector) -> Values:
+    unknown = np.isnan(row)
+    if not unknown.any():
+        return tuple(row.tolist())
+    return tuple(np.where(unknown, None, row.astype(object)).tolist())

@@ -42,7 +42,8 @@ def every(seconds: float, until: float, value: float = 0.0, slope: float = 0.0) 
 def test_the_mean_in_use_is_the_rate_of_the_usage_time() -> None:
     (span,) = spans_of({USAGE: every(15, 180, 100, 2.5), USES: every(15, 180, 7, 100), ACTIVE: every(15, 179, 4)})
     assert span.in_use_mean == pytest.approx((2.5, 2.5, 2.5))
-    assert (span.in_use_max, span.uses, span.samples) == ((4, 4, 4), pytest.approx((6000,) * 3), (4, 4, 4))
+    assert (span.in_use_max, span.samples) == ((4, 4, 4), (4, 4, 4))
+    assert span.uses == pytest.approx((6000, 6000, 6000))
     assert (span.library, span.pool, span.instance) == ("HikariCP", "a", "shop")
     assert span.started == "2023-11-14T22:14:00+00:00"
 
@@ -50,7 +51,8 @@ def test_the_mean_in_use_is_the_rate_of_the_usage_time() -> None:
 def test_without_usage_times_the_mean_in_use_is_that_of_the_gauge() -> None:
     (span,) = spans_of({ACTIVE: [(0, 1), (20, 2), (40, 6), (60, 3)]})
     assert (span.in_use_mean, span.in_use_max, span.samples) == ((3, 3), (6, 3), (3, 1))
-    assert span.in_use_variance == (pytest.approx(7), None)
+    assert span.in_use_variance[0] == pytest.approx(7)
+    assert span.in_use_variance[1] is None
 
 
 def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
