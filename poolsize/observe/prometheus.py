@@ -5,7 +5,6 @@ import json
 import os
 import re
 import time
-import warnings
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ LONGEST_IN_MINUTES = 7 * 86_400
 """A longer range has longer periods."""
 USUAL_INTERVAL_SECONDS = 30.0
 BUCKET_STEPS = 24
-MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**26, 2**16
+MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
 READ_BYTES = 2**20
 OVERLAP_BYTES = 200
 """A text that is searched for may begin this long before the end of a part that was read."""
@@ -239,8 +238,7 @@ def matrix_series(file: BinaryIO, named: str = "the answer") -> Iterator[tuple[L
         labels = text.labels()
         if not text.goes_to(_VALUES, at_once=True):
             continue  # a histogram of its own kind, or an instant vector
-        values = text.numbers()
-        yield labels, values[0::2], values[1::2]
+        yield labels, *text.values()
 
 
 class _Text:
@@ -249,6 +247,8 @@ class _Text:
     def __init__(self, file: BinaryIO, named: str) -> None:
         self._file, self._named = file, named
         self._part, self._at, self._read = b"", 0, 0
+        self._times: list[bytes] = []
+        self._moments: Vector = np.zeros(0)
 
     def _more(self) -> bool:
         """Read another part, and forget the text before this place. Return False at the end."""
@@ -288,27 +288,28 @@ class _Text:
             self._at += length
             return dict(labels)
 
-    def numbers(self) -> Vector:
-        """Return the numbers up to the end of the values, in the order of the text."""
+    def values(self) -> tuple[Vector, Vector]:
+        """Return the times and the values up to the end of a series."""
         if self._part[self._at : self._at + 1] == b"]":
-            return np.zeros(0)
+            return np.zeros(0), np.zeros(0)
         searched = self._at
         while not (match := _END.search(self._part, searched)):
             before = len(self._part) - self._at
             if before > MOST_SERIES_BYTES or not self._more():
                 raise self._damaged()
             searched = max(0, before - OVERLAP_BYTES)
-        text = self._part[self._at : match.start()].translate(None, b'[]" \t\r\n')
-        self._at = match.end()
+        parts = self._part[self._at : match.start()].translate(None, b'[]" \t\r\n').split(b",")
+        times = parts[0::2]
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # a text that is no list of numbers
-                numbers: Vector = np.fromstring(text.decode("ascii"), sep=",")
-        except (ValueError, DeprecationWarning):
+            if times != self._times:  # else, as nearly always, they are those of the series before
+                self._times, self._moments = times, np.fromiter(map(float, times), float)
+            values = np.fromiter(map(float, parts[1::2]), float)
+        except ValueError:
             raise self._damaged() from None
-        if numbers.size % 2:
+        if values.size != self._moments.size:
             raise self._damaged()
-        return numbers
+        self._at = match.end()
+        return self._moments, values
 
     def _damaged(self) -> BadInput:
         near = shown(self._part[self._at : self._at + 30].decode("ascii", errors="replace"))

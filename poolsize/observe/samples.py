@@ -431,4 +431,6 @@ def _values(row: Vector) -> Values:
     unknown = np.isnan(row)
     if not unknown.any():
         return tuple(row.tolist())
-    return tuple(np.where(unknown, None, row.astype(object)).tolist())
+    values = row.astype(object)
+    values[unknown] = None
+    return tuple(values.tolist())
