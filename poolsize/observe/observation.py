@@ -50,6 +50,9 @@ class PoolSpan:
     waiting_max: requests that wait for a connection. uses: usages that ended. usage_seconds, wait_seconds: sums of
     their usage times, and of the wait times. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms
     of all periods together; empty without.
+    held_max: the most connections that were open in any sample. active_mean, in_transaction_mean: connections that run
+    a statement, and that have an open transaction, on average. idle_seconds_max: since the last statement of the
+    connection that is idle for longest. Only a server counts these.
     """
 
     pool: Name
@@ -68,6 +71,10 @@ class PoolSpan:
     usage_seconds: Values = ()
     wait_seconds: Values = ()
     timeouts: Values = ()
+    held_max: Values = ()
+    active_mean: Values = ()
+    in_transaction_mean: Values = ()
+    idle_seconds_max: Values = ()
     usage_buckets: Buckets = ()
     wait_buckets: Buckets = ()
 
