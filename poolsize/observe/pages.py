@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Protocol
 
@@ -26,6 +27,8 @@ PAGE_SECONDS = 5.0
 LATE_SECONDS = 2 * PAGE_SECONDS
 """A period is complete this long after its end."""
 MOST_PAGES = 100
+MOST_SPANS = 50_000
+"""Where there would be more records of one period each, some periods share a record."""
 MOST_UPTIME_SECONDS = 10**9
 NO_POOL = "it has no metric of a pool that poolsize knows (those of {}, Druid and mysqld_exporter)"
 
@@ -41,27 +44,33 @@ def observe_pages(
     pages: Sequence[PageAddress],
     seconds: float,
     append: Append,
-    say: Callable[[str], None],
+    note: Callable[[str], None],
+    progress: Callable[[float], None] = lambda _: None,
     interval_seconds: float = INTERVAL_SECONDS,
 ) -> None:
-    """Read metrics pages for some seconds, and append the periods as they end; on Ctrl-C, those so far.
+    """Read metrics pages for some seconds, and append the periods as they end; Ctrl-C ends it sooner.
 
-    say: shows a line about a page that does not answer. Raises BadInput where no page has a pool, and WorkFailed where
-    none answers.
+    note: shows a line about a page that does not answer. progress: hears the seconds that have passed. Raises BadInput
+    where the only page has no pool, and WorkFailed where no page answers with pools.
     """
     stop, answers = threading.Event(), queue.Queue[_Answer]()
     for number, address in enumerate(pages):
         arguments = (number, address, stop, answers, interval_seconds)
         threading.Thread(target=_read, args=arguments, daemon=True).start()
-    observed = _Observed(pages, say)
-    readings = Readings(min(PERIOD_SECONDS, seconds), time.time())
-    ends = time.monotonic() + seconds
+    observed = _Observed(pages, note)
+    period = min(PERIOD_SECONDS, seconds)
+    readings = Readings(period, time.time())
+    started = stored = time.monotonic()
     try:
-        while (left := ends - time.monotonic()) > 0:
+        while (passed := time.monotonic() - started) < seconds:
+            progress(passed)
             with suppress(queue.Empty):
-                answer = answers.get(timeout=min(left, INTERVAL_SECONDS))
-                observed.add(answer, readings)
-                append_all(readings, append, answer.at - LATE_SECONDS)
+                observed.add(answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS)), readings)
+            if time.monotonic() - stored > period * ceil(readings.pools * seconds / PERIOD_SECONDS / MOST_SPANS):
+                stored = time.monotonic()
+                append_all(readings, append, time.time() - LATE_SECONDS)
+    except KeyboardInterrupt:
+        pass
     finally:
         stop.set()
         append_all(readings, append)
@@ -94,8 +103,8 @@ def _read(
 class _Observed:
     """What came of each page."""
 
-    def __init__(self, pages: Sequence[PageAddress], say: Callable[[str], None]) -> None:
-        self._pages, self._say = pages, say
+    def __init__(self, pages: Sequence[PageAddress], note: Callable[[str], None]) -> None:
+        self._pages, self._note = pages, note
         self._failures: dict[int, list[str]] = {number: [] for number in range(len(pages))}
         self._with_pools: set[int] = set()
         self._answered: set[int] = set()
@@ -104,13 +113,13 @@ class _Observed:
         name = self._pages[answer.page].shown
         if answer.failure is not None:
             if not self._failures[answer.page]:
-                self._say(f"{name}: {answer.failure}; poolsize goes on reading it")
+                self._note(f"{name}: {answer.failure}; poolsize goes on reading it")
             self._failures[answer.page].append(answer.failure)
             if answer.page not in self._answered and len(self._pages) == 1:
                 raise WorkFailed(f"{name}: {answer.failure}")
             return
         if answer.page not in self._answered and not answer.samples:
-            self._say(f"{name}: {NO_POOL.format(', '.join(POOLS))}")
+            self._note(f"{name}: {NO_POOL.format(', '.join(POOLS))}")
             if len(self._pages) == 1:
                 raise BadInput(f"{name}: {NO_POOL.format(', '.join(POOLS))}; name the page with its metrics")
         self._answered.add(answer.page)
@@ -125,7 +134,7 @@ class _Observed:
         """Say how often pages did not answer. Raises WorkFailed where none had a pool."""
         for number, failures in self._failures.items():
             if len(failures) > 1:
-                self._say(f"{self._pages[number].shown} did not answer {len(failures):,} times; last: {failures[-1]}")
+                self._note(f"{self._pages[number].shown} did not answer {len(failures):,} times; last: {failures[-1]}")
         if not self._with_pools:
             raise WorkFailed("no page answered with the metrics of a pool: see the lines above")
 

@@ -77,10 +77,10 @@ def prometheus_address(url: str) -> PageAddress:
     return replace(address, authorization=authorization)
 
 
-def observe_prometheus(address: PageAddress, seconds: float, append: Append, say: Callable[[str], None]) -> None:
+def observe_prometheus(address: PageAddress, seconds: float, append: Append, note: Callable[[str], None]) -> None:
     """Read the last `seconds` of all pools and MySQL servers that a Prometheus server knows, and append their periods.
 
-    say: shows what is read. Counters are read at the ends of periods; of gauges, the server computes the statistics of
+    note: shows what is read. Counters are read at the ends of periods; of gauges, the server computes the statistics of
     all scrapes in each period. Raises WorkFailed where the server does not answer, and BadInput where it knows no pool.
     """
     server = _Server(address)
@@ -92,7 +92,7 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, say
     begin, end = (now - seconds) // step * step, now // step * step
     readings = Readings(step)
     for number, name in enumerate(names):
-        say(f"reading {name} ({number + 1} of {len(names)})")
+        note(f"reading {name} ({number + 1} of {len(names)})")
         for query in _queries(name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin, end, query.step):
                 sample = sample_of(name, labels, 1.0)
