@@ -118,8 +118,8 @@ def observe(
     if prometheus is not None and for_seconds is not None:
         raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
     _require_reference(check)
-    lasts = _within("for", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
-    reaches_back = _within("range", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
+    lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
+    reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
     from poolsize.command_line.locust_sweep import terminable
 
     url = encryption.of(url)

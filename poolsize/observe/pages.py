@@ -36,7 +36,7 @@ NO_POOL = "it has no metric of a pool that poolsize knows (those of {}, Druid an
 class Append(Protocol):
     """Takes the periods of pools and of a server, as they end."""
 
-    def __call__(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
+    def __call__(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None, /) -> None:
         """Take periods of pools, and of a server."""
 
 

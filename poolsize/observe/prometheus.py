@@ -94,7 +94,7 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
     for number, name in enumerate(names):
         note(f"reading {name} ({number + 1} of {len(names)})")
         for query in _queries(name, step, end - begin):
-            for labels, at, values in server.matrix(query.expression, begin, end, query.step):
+            for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
                 sample = sample_of(name, labels, 1.0)
                 if sample is not None:
                     sample = replace(
@@ -124,7 +124,7 @@ def _queries(name: str, step: float, seconds: float) -> Iterator[_Query]:
     if quantity in BUCKETS:
         yield _Query(selector, max(step, ceil(seconds / BUCKET_STEPS / step) * step), 0.0)
     elif quantity in COUNTED:
-        yield _Query(selector, step, 0.0)
+        yield _Query(f"last_over_time({selector}{window})", step, 0.0)  # else a value is repeated for 5 minutes
     else:
         for function, its in STATISTICS.get(quantity, {"max_over_time": None}).items():
             yield _Query(f"{function}({selector}{window})", step, step / 2, its)
