@@ -133,9 +133,9 @@ def observe(
                 observation = _of_server(url or "", lasts, output)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
-    _answer(observation, check, form)
-    if output is not None:
+    if output is not None and output.exists():
         _note(f"stored in {output}; the size for it: {pasteable('poolsize', 'recommend', '--observation', output)}")
+    _answer(observation, check, form)
 
 
 def _require_reference(check: str | None) -> None:
@@ -182,7 +182,11 @@ def _observed(
     with ExitStack() as stack:
         writer = None if output is None else stack.enter_context(ObservationWriter(output, source))
         storing = _Storing(writer)
-        read(storing)
+        try:
+            read(storing)
+        finally:
+            if output is not None and not storing.spans and not storing.server:
+                output.unlink(missing_ok=True)  # so that the same command can be given again
     return Observation(source, tuple(storing.spans), tuple(storing.server))
 
 

@@ -210,6 +210,12 @@ def test_a_password_comes_from_the_environment_only(
     assert "secret1" not in done.stdout + done.stderr
 
 
+def test_a_failure_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
+    with pretended(lambda *_: (503, b"")) as url:
+        done = poolsize_here("observe", "--prometheus", url, "--output", "a.jsonl")
+    assert (done.returncode, (tmp_path / "a.jsonl").exists()) == (1, False)
+
+
 def test_a_token_can_add_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(TOKEN, "secret1\r\nHost: x")
     with pytest.raises(BadInput, match="has a character") as error:
@@ -287,5 +293,5 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
         assert means.size >= 117
         lost = np.count_nonzero(abs(means / rate - 1) > 0.01)
         assert lost <= (1 if i == 1 else 0)  # of the restart's minute, what nobody read
-        assert set(span.samples) <= {3, 4, 5}
+        assert set(span.samples) <= {3, 4, 5, None}
         assert max(value or 0 for value in span.in_use_max) == round(rate) + 1
