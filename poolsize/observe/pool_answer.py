@@ -1,5 +1,6 @@
 """Observation -> PoolAnswer for each pool: what was in use, where demand was cut off, and the need."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -9,8 +10,10 @@ from statistics import median
 import numpy as np
 
 from poolsize.analysis.vector import Vector
+from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
+from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, Observed, UsageGrows
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, ServerSpan
@@ -150,6 +153,19 @@ class PoolAnswer:
         needs = [process_need(traffic).pool_size for traffic in traffics]
         return needs[0], needs[1]
 
+    def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic."""
+        signs, load = self.censored, self.busiest
+        if signs:
+            is_saturated = signs.saturated is not None
+            need = process_need(self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)).pool_size
+            yield CutOff(need, signs.at_maximum, signs.waiting, signs.periods, signs.timeouts, is_saturated)
+        yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
+        if self.growing:
+            yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+        if load.is_blind:
+            yield BurstsUnseen()
+
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     """Return the answers of all pools whose connections in use are known, the most used first."""
@@ -162,9 +178,9 @@ def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     return tuple(sorted(answers, key=lambda answer: -answer.together))
 
 
-def unknown_pools(observation: Observation) -> tuple[str, ...]:
-    """Return the names of the pools of which nothing says how many connections are in use."""
-    known = {answer.name for answer in pool_answers(observation)}
+def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tuple[str, ...]:
+    """Return the names of the pools that have no answer: nothing says how many of their connections are in use."""
+    known = {answer.name for answer in answers}
     return tuple(sorted({span.pool for span in observation.spans} - known))
 
 

@@ -246,6 +246,13 @@ class ProcessLoad:
         return evidence if size is None else min(evidence, max(size, self._evidence))
 
     @property
+    def is_blind(self) -> bool:
+        """Whether readings are too rare to show bursts within a period: further apart than a second."""
+        samples = self.series("samples")
+        read = samples >= 1
+        return self.bursts.times == 1 and (not read.any() or float((self.seconds[read] / samples[read]).mean()) > 1)
+
+    @property
     def _evidence(self) -> int:
         """The highest number that more samples reach than 0.1 % of them by chance; 0 without samples."""
         highest, samples = self.series("in_use_max"), self.series("samples")
