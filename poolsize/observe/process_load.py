@@ -28,14 +28,16 @@ SURE = 3
 """Standard errors beyond which variation counts as measured."""
 BUSY = 0.8
 """Periods with at least this share of the highest load show how it varies at its highest."""
-AVERAGES_OUT = 0.3
-"""Bursts that keep at most this share of their variance in the mean of a period are shorter than it."""
+AVERAGES_OUT = 0.2
+"""Neighbouring periods' means have at most this correlation where bursts are shorter than a period."""
 SHORTEST, LONGEST = 0.3, 30.0
 """Bounds of the seconds for which bursts last."""
 SHARES = (BUSY_SHARE, 0.05, 0.1, 0.2, 0.35)
 """Shares of the time that busy times may take."""
 USUAL_SHARE = 0.2
 """That share where no highest samples show it."""
+ENOUGH = 30
+"""Periods from which their means show how usage times vary."""
 LONG = 0.25
 """Usage times above this share of a period end in other periods than those in which they are in use."""
 HELD = 0.2
@@ -117,8 +119,22 @@ class ProcessLoad:
 
     @cached_property
     def variation(self) -> float | None:
-        """The squared coefficient of variation of the usage times, by their histogram; None without."""
-        return variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        """The squared coefficient of variation of the usage times; None where it is not known.
+
+        By their histogram; or by their means in the periods, where that is below 1: usage times that change with time
+        only make it larger.
+        """
+        by_buckets = variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        if by_buckets is not None:
+            return by_buckets
+        uses, seconds = self.series("uses"), self.series("usage_seconds")
+        read = (uses > 0) & (seconds > 0)
+        if read.sum() < ENOUGH:
+            return None
+        means, shares = seconds[read] / uses[read], 1 / uses[read]
+        squares = np.diff(means) ** 2 / (shares[1:] + shares[:-1])
+        by_means = float(squares.mean()) / float(means.mean()) ** 2
+        return by_means if by_means < 1 - SURE / sqrt(len(squares)) else None
 
     @property
     def _all_usage_ms(self) -> float | None:
@@ -186,20 +202,22 @@ class ProcessLoad:
 
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
-        window = self._window
-        if window == 1:
-            chance = float((self.noise**2).mean())
-            variance = float(self.in_use.var())
-            kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
-            return np.asarray(self.in_use.mean() + kept * (self.in_use - self.in_use.mean()))
+        window, mean = self._window, float(self.in_use.mean())
         smooth, (_, between) = _moving_mean(self.in_use, window), self._variances
         spread = np.sqrt(self.noise**2 + (between * smooth**2 if self._has_short_bursts else 0.0))
-        return np.asarray(smooth + np.maximum(self.in_use - smooth - FAR * spread, 0.0))
+        chance, variance = float((spread**2).mean()) / window, float(smooth.var())
+        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
+        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
+        return np.asarray(mean + kept * (smooth - mean) + above)
 
     @property
     def _has_short_bursts(self) -> bool:
-        within, between = self._variances
-        return within > 0 and between <= AVERAGES_OUT * (within + between)
+        """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
+        within, _ = self._variances
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), 1e-9)
+        off = self.in_use / smooth - 1
+        square = float(off @ off)
+        return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
 
     @cached_property
     def bursts(self) -> Bursts:
