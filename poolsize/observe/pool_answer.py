@@ -34,8 +34,8 @@ LONGER = 1.2
 """Usage times that grow by this factor with the connections in use wait in the database, or beyond it."""
 SURE = 4
 """Standard errors beyond which such a growth counts."""
-FEWEST = 10
-"""Periods from which such a growth may be seen."""
+FEWEST, EQUAL = 10, 1e-6
+"""Periods from which such a growth may be seen, and the spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
@@ -274,13 +274,16 @@ def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | No
     times, in_use, _ = summed([(load.at, load.in_use) for load in all_loads], period)
     around = np.interp(busiest.at - period, times, in_use) / 2 + np.interp(busiest.at + period, times, in_use) / 2
     read = (uses > 0) & (seconds > 0)
-    if read.sum() < FEWEST or around[read].std() == 0:
+    if read.sum() < FEWEST or around[read].std() <= EQUAL * around[read].mean():
         return None
-    usages_ms, weights, around = 1000 * seconds[read] / uses[read], uses[read], around[read]
-    (slope, start), covariance = np.polyfit(around, usages_ms, 1, w=np.sqrt(weights), cov=True)
-    low, high = np.quantile(around, [0.05, 0.95])
-    low_ms, high_ms = start + slope * low, start + slope * high
-    if slope < SURE * sqrt(max(float(covariance[0, 0]), 0.0)) or low_ms <= 0 or high_ms < LONGER * low_ms:
+    usages_ms, weights = 1000 * seconds[read] / uses[read], uses[read] / uses[read].sum()
+    mean, off = float(weights @ usages_ms), around[read] - weights @ around[read]
+    square = float(weights @ off**2)
+    slope = float(weights @ (off * usages_ms)) / square
+    left = usages_ms - mean - slope * off
+    error = sqrt(float(weights**2 @ (off * left) ** 2)) / square
+    low_ms, high_ms = (mean + slope * float(end) for end in np.quantile(off, [0.05, 0.95]))
+    if slope < SURE * error or low_ms <= 0 or high_ms < LONGER * low_ms:
         return None
     return Growing(float(low_ms), float(high_ms))
 

@@ -44,6 +44,8 @@ HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 CHANCE = 0.01
 """A smaller probability is not chance."""
+LEAST = 1e-9
+"""Connections in use on average of a pool that is not used."""
 LOADS = 60
 """Different loads for which the distribution of the connections in use is computed."""
 MOST_VARIATION = 100.0
@@ -159,7 +161,7 @@ class ProcessLoad:
     @cached_property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), 1e-9)
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
         if self.is_counted and self.usage_ms:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
@@ -179,7 +181,7 @@ class ProcessLoad:
 
         0 for what is not more than chance.
         """
-        smooth = _moving_mean(self.in_use, self._window)
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")
         read = busy & (samples >= 2) & np.isfinite(spread)
@@ -214,7 +216,7 @@ class ProcessLoad:
     def _has_short_bursts(self) -> bool:
         """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
         within, _ = self._variances
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), 1e-9)
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
         off = self.in_use / smooth - 1
         square = float(off @ off)
         return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
@@ -336,7 +338,7 @@ def in_use_at_most(loads: Vector, bursts: Bursts, size: int | None, most: int) -
     numbers = np.arange(most + 1)
     result = np.zeros((len(loads), most + 1))
     for share, times in bursts.levels:
-        means = np.maximum(times * loads, 1e-9)[:, None]
+        means = np.maximum(times * loads, LEAST)[:, None]
         logs = numbers * np.log(means) - gammaln(numbers + 1)
         if size is None:
             below = np.cumsum(np.exp(logs - means), axis=1)
