@@ -36,8 +36,6 @@ SHARES = (BUSY_SHARE, 0.05, 0.1, 0.2, 0.35)
 """Shares of the time that busy times may take."""
 USUAL_SHARE = 0.2
 """That share where no highest samples show it."""
-ENOUGH = 30
-"""Periods from which their means show how usage times vary."""
 LONG = 0.25
 """Usage times above this share of a period end in other periods than those in which they are in use."""
 HELD = 0.2
@@ -121,22 +119,8 @@ class ProcessLoad:
 
     @cached_property
     def variation(self) -> float | None:
-        """The squared coefficient of variation of the usage times; None where it is not known.
-
-        By their histogram; or by their means in the periods, where that is below 1: usage times that change with time
-        only make it larger.
-        """
-        by_buckets = variation_of(self.pool.usage_buckets, self._all_usage_ms)
-        if by_buckets is not None:
-            return by_buckets
-        uses, seconds = self.series("uses"), self.series("usage_seconds")
-        read = (uses > 0) & (seconds > 0)
-        if read.sum() < ENOUGH:
-            return None
-        means, shares = seconds[read] / uses[read], 1 / uses[read]
-        squares = np.diff(means) ** 2 / (shares[1:] + shares[:-1])
-        by_means = float(squares.mean()) / float(means.mean()) ** 2
-        return by_means if by_means < 1 - SURE / sqrt(len(squares)) else None
+        """The squared coefficient of variation of the usage times, by their histogram; None without."""
+        return variation_of(self.pool.usage_buckets, self._all_usage_ms)
 
     @property
     def _all_usage_ms(self) -> float | None:
