@@ -29,10 +29,10 @@ def drift(observation: Observation, reference: str) -> tuple[str, ...]:
 
 def _size(reference: str) -> int | None:
     """Return the pool size that a reference is; None for a path. Raises BadInput for a size that no pool has."""
-    if not reference.strip().isdecimal() or Path(reference).exists():
+    if not reference.isdecimal():
         return None
-    if not 1 <= int(reference[:20]) <= LARGEST_POOL:
-        raise BadInput(f"`check` {reference[:20]}: give a pool size of 1 to {LARGEST_POOL:,}, a run or an observation")
+    if len(reference) > len(str(LARGEST_POOL)) or not 1 <= int(reference) <= LARGEST_POOL:
+        raise BadInput(f"`check` {shown(reference)}: give a pool size of 1 to {LARGEST_POOL:,}, or ./NAME for a file")
     return int(reference)
 
 
