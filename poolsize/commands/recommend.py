@@ -85,7 +85,6 @@ GROUPS = {
     examples={
         "A number to start from: the database's host has 8 cores": "poolsize recommend --cores 8",
         "The pool size that your traffic needs": "poolsize recommend --rate 400/s --usage-time 15ms --instances 6",
-        "The pool size that the observed traffic needs": "poolsize recommend --observation observed.jsonl --growth 2x",
         "The answer of a measured run": "poolsize recommend --run run.jsonl",
     },
 )
