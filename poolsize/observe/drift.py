@@ -29,10 +29,10 @@ def drift(observation: Observation, reference: str) -> tuple[str, ...]:
 
 def _size(reference: str) -> int | None:
     """Return the pool size that a reference is; None for a path. Raises BadInput for a size that no pool has."""
-    if not reference.strip().isdecimal() or Path(reference).exists():
+    if not reference.isdecimal():
         return None
-    if not 1 <= int(reference[:20]) <= LARGEST_POOL:
-        raise BadInput(f"`check` {reference[:20]}: give a pool size of 1 to {LARGEST_POOL:,}, a run or an observation")
+    if len(reference) > len(str(LARGEST_POOL)) or not 1 <= int(reference) <= LARGEST_POOL:
+        raise BadInput(f"`check` {shown(reference)}: give a pool size of 1 to {LARGEST_POOL:,}, or ./NAME for a file")
     return int(reference)
 
 
@@ -70,10 +70,13 @@ def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer]) -> Itera
 
 def _beyond_run(answers: Sequence[PoolAnswer], path: str) -> Iterator[str]:
     """Yield which conditions of a run's answer the pools are beyond."""
-    from poolsize.command_line.run_file import complete_run, supply_of
+    from poolsize.command_line.run_file import client_times_of, complete_run, supply_of
 
     analysis = complete_run(path)
-    supply = supply_of(path, analysis, None)
+    known = [(answer.rate, answer.busiest.usage_ms) for answer in answers]
+    rates = [rate for rate, _ in known if rate]
+    usage_ms = sum(rate * usage_ms for rate, usage_ms in known if rate and usage_ms) / sum(rates) if rates else None
+    supply = supply_of(path, analysis, client_times_of(usage_ms, None, None))
     plateau = supply.range[1] if supply.range else supply.connections
     sizes = [answer.size_together for answer in answers if answer.size_together is not None]
     if sum(sizes) > plateau:
@@ -84,15 +87,13 @@ def _beyond_run(answers: Sequence[PoolAnswer], path: str) -> Iterator[str]:
             f"{number(together)} connections are in use in the busiest period, and by the run the database can use "
             f"{plateau:,}."
         )
-    rates = [answer.rate for answer in answers if answer.rate is not None]
     highest = supply.highest_measured
     if highest is not None and sum(rates) > EXCEEDS * highest:
         yield f"Requests come at {per_second(sum(rates))}, and the run's highest throughput is {per_second(highest)}."
     longest_ms = max(size.usage.mean for size in analysis.valid_sizes)
-    for answer in answers:
-        usage_ms = answer.busiest.usage_ms
-        if usage_ms is not None and usage_ms > EXCEEDS * longest_ms:
+    for answer, (_, mean_ms) in zip(answers, known, strict=True):
+        if mean_ms is not None and mean_ms > EXCEEDS * longest_ms:
             yield (
-                f"{shown(answer.name)}: the mean usage time is {milliseconds(usage_ms)}, and the longest of the run is "
+                f"{shown(answer.name)}: the mean usage time is {milliseconds(mean_ms)}, and the longest of the run is "
                 f"{milliseconds(longest_ms)}."
             )

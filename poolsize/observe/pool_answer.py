@@ -1,5 +1,6 @@
 """Observation -> PoolAnswer for each pool: what was in use, where demand was cut off, and the need."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -9,8 +10,10 @@ from statistics import median
 import numpy as np
 
 from poolsize.analysis.vector import Vector
+from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
+from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, Observed, UsageGrows
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, ServerSpan
@@ -31,8 +34,8 @@ LONGER = 1.2
 """Usage times that grow by this factor with the connections in use wait in the database, or beyond it."""
 SURE = 4
 """Standard errors beyond which such a growth counts."""
-FEWEST = 10
-"""Periods from which such a growth may be seen."""
+FEWEST, EQUAL = 10, 1e-6
+"""Periods from which such a growth may be seen, and the spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
@@ -150,6 +153,19 @@ class PoolAnswer:
         needs = [process_need(traffic).pool_size for traffic in traffics]
         return needs[0], needs[1]
 
+    def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic."""
+        signs, load = self.censored, self.busiest
+        if signs:
+            is_saturated = signs.saturated is not None
+            need = process_need(self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)).pool_size
+            yield CutOff(need, signs.at_maximum, signs.waiting, signs.periods, signs.timeouts, is_saturated)
+        yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
+        if self.growing:
+            yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+        if load.is_blind:
+            yield BurstsUnseen()
+
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     """Return the answers of all pools whose connections in use are known, the most used first."""
@@ -162,9 +178,9 @@ def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     return tuple(sorted(answers, key=lambda answer: -answer.together))
 
 
-def unknown_pools(observation: Observation) -> tuple[str, ...]:
-    """Return the names of the pools of which nothing says how many connections are in use."""
-    known = {answer.name for answer in pool_answers(observation)}
+def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tuple[str, ...]:
+    """Return the names of the pools that have no answer: nothing says how many of their connections are in use."""
+    known = {answer.name for answer in answers}
     return tuple(sorted({span.pool for span in observation.spans} - known))
 
 
@@ -258,13 +274,16 @@ def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | No
     times, in_use, _ = summed([(load.at, load.in_use) for load in all_loads], period)
     around = np.interp(busiest.at - period, times, in_use) / 2 + np.interp(busiest.at + period, times, in_use) / 2
     read = (uses > 0) & (seconds > 0)
-    if read.sum() < FEWEST or around[read].std() == 0:
+    if read.sum() < FEWEST or around[read].std() <= EQUAL * around[read].mean():
         return None
-    usages_ms, weights, around = 1000 * seconds[read] / uses[read], uses[read], around[read]
-    (slope, start), covariance = np.polyfit(around, usages_ms, 1, w=np.sqrt(weights), cov=True)
-    low, high = np.quantile(around, [0.05, 0.95])
-    low_ms, high_ms = start + slope * low, start + slope * high
-    if slope < SURE * sqrt(max(float(covariance[0, 0]), 0.0)) or low_ms <= 0 or high_ms < LONGER * low_ms:
+    usages_ms, weights = 1000 * seconds[read] / uses[read], uses[read] / uses[read].sum()
+    mean, off = float(weights @ usages_ms), around[read] - weights @ around[read]
+    square = float(weights @ off**2)
+    slope = float(weights @ (off * usages_ms)) / square
+    left = usages_ms - mean - slope * off
+    error = sqrt(float(weights**2 @ (off * left) ** 2)) / square
+    low_ms, high_ms = (mean + slope * float(end) for end in np.quantile(off, [0.05, 0.95]))
+    if slope < SURE * error or low_ms <= 0 or high_ms < LONGER * low_ms:
         return None
     return Growing(float(low_ms), float(high_ms))
 

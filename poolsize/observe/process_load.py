@@ -28,8 +28,8 @@ SURE = 3
 """Standard errors beyond which variation counts as measured."""
 BUSY = 0.8
 """Periods with at least this share of the highest load show how it varies at its highest."""
-AVERAGES_OUT = 0.3
-"""Bursts that keep at most this share of their variance in the mean of a period are shorter than it."""
+AVERAGES_OUT = 0.2
+"""Neighbouring periods' means have at most this correlation where bursts are shorter than a period."""
 SHORTEST, LONGEST = 0.3, 30.0
 """Bounds of the seconds for which bursts last."""
 SHARES = (BUSY_SHARE, 0.05, 0.1, 0.2, 0.35)
@@ -42,6 +42,8 @@ HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 CHANCE = 0.01
 """A smaller probability is not chance."""
+LEAST = 1e-9
+"""Connections in use on average of a pool that is not used."""
 LOADS = 60
 """Different loads for which the distribution of the connections in use is computed."""
 MOST_VARIATION = 100.0
@@ -143,7 +145,7 @@ class ProcessLoad:
     @cached_property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), 1e-9)
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
         if self.is_counted and self.usage_ms:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
@@ -163,7 +165,7 @@ class ProcessLoad:
 
         0 for what is not more than chance.
         """
-        smooth = _moving_mean(self.in_use, self._window)
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")
         read = busy & (samples >= 2) & np.isfinite(spread)
@@ -186,20 +188,22 @@ class ProcessLoad:
 
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
-        window = self._window
-        if window == 1:
-            chance = float((self.noise**2).mean())
-            variance = float(self.in_use.var())
-            kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
-            return np.asarray(self.in_use.mean() + kept * (self.in_use - self.in_use.mean()))
+        window, mean = self._window, float(self.in_use.mean())
         smooth, (_, between) = _moving_mean(self.in_use, window), self._variances
         spread = np.sqrt(self.noise**2 + (between * smooth**2 if self._has_short_bursts else 0.0))
-        return np.asarray(smooth + np.maximum(self.in_use - smooth - FAR * spread, 0.0))
+        chance, variance = float((spread**2).mean()) / window, float(smooth.var())
+        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
+        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
+        return np.asarray(mean + kept * (smooth - mean) + above)
 
     @property
     def _has_short_bursts(self) -> bool:
-        within, between = self._variances
-        return within > 0 and between <= AVERAGES_OUT * (within + between)
+        """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
+        within, _ = self._variances
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        off = self.in_use / smooth - 1
+        square = float(off @ off)
+        return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
 
     @cached_property
     def bursts(self) -> Bursts:
@@ -244,6 +248,13 @@ class ProcessLoad:
         computed = int(np.argmax(at_most >= OFTEN)) if (at_most >= OFTEN).any() else most
         evidence = max(computed, self._evidence)
         return evidence if size is None else min(evidence, max(size, self._evidence))
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether readings are too rare to show bursts within a period: further apart than a second."""
+        samples = self.series("samples")
+        read = samples >= 1
+        return self.bursts.times == 1 and (not read.any() or float((self.seconds[read] / samples[read]).mean()) > 1)
 
     @property
     def _evidence(self) -> int:
@@ -311,7 +322,7 @@ def in_use_at_most(loads: Vector, bursts: Bursts, size: int | None, most: int) -
     numbers = np.arange(most + 1)
     result = np.zeros((len(loads), most + 1))
     for share, times in bursts.levels:
-        means = np.maximum(times * loads, 1e-9)[:, None]
+        means = np.maximum(times * loads, LEAST)[:, None]
         logs = numbers * np.log(means) - gammaln(numbers + 1)
         if size is None:
             below = np.cumsum(np.exp(logs - means), axis=1)

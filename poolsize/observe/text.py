@@ -1,17 +1,16 @@
 """The answers for an observation as text for a terminal, and as JSON."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from poolsize.bounds import LONGEST_NAME_SHOWN, shortened
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
-from poolsize.observe.process_load import ProcessLoad
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.short import SAME, short_answer
-from poolsize.terminal import visible
+from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, number
 
 MOST_ROWS = 20
@@ -22,7 +21,10 @@ DAY, HOUR, MINUTE = 86_400, 3_600, 60
 def observed_text(observation: Observation, *, why: bool = False) -> str:
     """Return the verdict of each pool, the most used first, and the next command. why: with the evidence."""
     answers = pool_answers(observation)
-    unknown = [f"Nothing says how many connections of {shown(name)} are in use." for name in unknown_pools(observation)]
+    unknown = [
+        f"Nothing says how many connections of {shown(name)} are in use."
+        for name in unknown_pools(observation, answers)
+    ]
     if not answers:
         return "\n".join(map(paragraph, unknown or ["No pool was observed: observe for longer, or another source."]))
     shown_answers = answers if why else answers[:MOST_ROWS]
@@ -120,18 +122,11 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "
             f"{100 * load.bursts.share:.0f} % of the time. The need counts them."
         )
-    elif _is_blind(load):
+    elif load.is_blind:
         yield "Bursts between two readings are not seen: only means of periods, or few readings, are known."
 
 
-def _is_blind(load: ProcessLoad) -> bool:
-    """Return whether too little is known of what happens within a period."""
-    samples = load.series("samples")
-    read = samples[samples >= 1]
-    return not len(read) or float((load.seconds[samples >= 1] / read).mean()) > 1
-
-
-def pools_table(answers: tuple[PoolAnswer, ...]) -> Table:
+def pools_table(answers: Sequence[PoolAnswer]) -> Table:
     """Return a row for each pool."""
     rows = []
     for answer in answers:
@@ -155,7 +150,25 @@ def pools_table(answers: tuple[PoolAnswer, ...]) -> Table:
 
 def observed_json(observation: Observation) -> str:
     """Return the answers as a JSON object, the most used pool first."""
-    return json_text({"pools": [pool_values(answer) for answer in pool_answers(observation)]})
+    return pools_json(pool_answers(observation))
+
+
+def pools_json(answers: Sequence[PoolAnswer]) -> str:
+    """Return the answers of several pools as a JSON object."""
+    return json_text({"pools": [pool_values(answer) for answer in answers]})
+
+
+def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
+    """Return a table of several pools, and the command that answers for the first of them."""
+    command = pasteable("poolsize", "recommend", "--observation", path, "--pool", answers[0].name)
+    return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
+
+
+def observation_values(answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None) -> dict[str, Any]:
+    """Return what `recommend --json` adds for an observation: the range of the need, the growth, and the pool."""
+    values = pool_values(answer)
+    needs = answer.need_range(growth, max_wait_p99_ms)
+    return {"range": needs, "growth": growth, "censored": values["censored"], "observation": values}
 
 
 def pool_values(answer: PoolAnswer) -> dict[str, Any]:
