@@ -14,6 +14,9 @@ from poolsize.observe.server_session import ROUNDING_SECONDS, Level, Pool, Serve
 SHARE_OF_TRANSACTIONS = 0.9
 """Where transactions make up so much of the time in use, each transaction is a usage."""
 
+CONNECTIONS_A_SECOND = 400
+"""Connections that the server lists in 1 % of a core; with more of them, not every second has a sample."""
+
 
 @dataclass(frozen=True)
 class Counters:
@@ -68,19 +71,21 @@ class ServerPeriod:
             self.before = Counters.of(self._session)
         for second in range(max(1, round(seconds) - 2)):
             sleep(max(0.0, self._began_at + second + random() * min(1.0, seconds) - monotonic()))
-            if monotonic() < self._began_at + second + 1.5:  # else the server answers late, and gets less to do
-                self._sample(second)
+            seconds_each = 1 + max(self._connected, default=0) // CONNECTIONS_A_SECOND
+            is_late = monotonic() > self._began_at + second + 1.5  # then the server gets less to do
+            if second % seconds_each == 0 and not is_late:
+                self._sample(second // seconds_each)
             progress()
         sleep(max(0.0, self._began_at + seconds - monotonic()))
         self.end()
 
-    def _sample(self, second: int) -> None:
-        """Sample the connections; in every other second only their number, for an account that does not see others'."""
-        if self._session.sees_all or second % 2 == 0:
+    def _sample(self, number: int) -> None:
+        """Sample the connections. For an account that does not see others', every other sample is of their number."""
+        if self._session.sees_all or number % 2 == 0:
             levels, running, connected = self._session.sample()
             self._samples.append(levels)
         if not self._session.sees_all:
-            if second % 2 == 0:
+            if number % 2 == 0:
                 return
             running, connected = _running_and_connected(self._session.counts())
         self._running.append(running)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import gethostname
+from time import monotonic
 from typing import Any
 
 import psutil
@@ -109,14 +110,15 @@ class ServerSession:
     def __init__(self, url: URL) -> None:
         """Connect, and find out what the account may read. Raises BadInput, and WorkFailed for a failing server."""
         self._connection = connect(url, bounds=OWN)
-        self.queries = 0
+        self.queries, self._own_seconds = 0, 0.0
         with naming_failures():
             self._prepare(url)
 
     def _prepare(self, url: URL) -> None:
         cursor = self._connection.cursor()
-        cursor.execute("SELECT CONNECTION_ID(), CURRENT_USER()")
-        own_id, account = only_row(cursor, 2)
+        cursor.execute("SELECT CONNECTION_ID(), CURRENT_USER(), USER()")
+        own_id, account, user = only_row(cursor, 3)
+        self._own_name, _, self._own_host = text_of(user).rpartition("@")
         self._own_id, self._account = int(own_id), "@".join(f"'{part}'" for part in text_of(account).rsplit("@", 1))
         variables, server = read_pairs(cursor, "inspection_variables"), read_server(cursor)
         self.max_connections, self._flavor = server.max_connections, server.flavor
@@ -164,9 +166,12 @@ class ServerSession:
 
     def _rows(self, statement: str, *columns: int) -> list[Any]:
         self.queries += 1
+        begun = monotonic()
         with self._connection.cursor() as cursor:
             cursor.execute(statement)
-            return [row for row in cursor.fetchall() if len(row) in columns]
+            rows = [row for row in cursor.fetchall() if len(row) in columns]
+        self._own_seconds += monotonic() - begun
+        return rows
 
     def _cpus(self) -> int | None:
         """Return the CPUs of the server, as the system or MariaDB says them."""
@@ -259,11 +264,15 @@ class ServerSession:
         """
         if self._times is None:
             return {}
-        times = {}
+        times, own_seconds = {}, self._own_seconds
         for account, host, *values in self._rows(self._times, 5):
-            if (name := text_of(account or "")) not in OWN_ACCOUNTS:
+            pool = text_of(account or ""), text_of(host or "")
+            if pool[0] not in OWN_ACCOUNTS:
                 with suppress(TypeError, ValueError):
-                    times[name, text_of(host or "")] = Times(*map(float, values))
+                    transactions, in_transactions, in_statements = map(float, values)
+                    if pool[0] == self._own_name and pool[1] in {"", self._own_host}:
+                        in_statements -= own_seconds
+                    times[pool] = Times(transactions, in_transactions, in_statements)
         return times
 
     def counts(self) -> dict[str, int | None]:
