@@ -12,7 +12,7 @@ from sqlalchemy import URL
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.observe.observation import PoolSpan, ServerSpan
 from poolsize.observe.server_period import Counters, ServerPeriod
-from poolsize.observe.server_session import Pool, ServerSession
+from poolsize.observe.server_session import MOST_POOLS, Pool, ServerSession
 from poolsize.server.connection import NoAnswer, error_kind
 
 PERIOD_SECONDS = 60
@@ -20,8 +20,6 @@ RECONNECT_SECONDS = 30
 """The longest time without the server, after which an observation ends."""
 LAST_SECONDS = 2
 """The longest time for the last reading, after Ctrl-C."""
-MOST_POOLS = 500
-"""Pools that are kept, of which each is an account on a host; no server that people run has more."""
 
 Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
 
@@ -61,9 +59,7 @@ def observe_server(
                 with suppress(pymysql.MySQLError):
                     period.end()
             before = period.after
-            if len(pools) < MOST_POOLS <= len(pools := pools | period.pools):
-                note(f"More than {MOST_POOLS} accounts and hosts have connections: the first {MOST_POOLS} are kept.")
-                pools = set(sorted(pools)[:MOST_POOLS])
+            pools |= set(sorted(period.pools - pools)[: MOST_POOLS - len(pools)])
             with _uninterrupted():
                 append(period.pool_spans(pools), period.server_span())
             if isinstance(ending, KeyboardInterrupt):

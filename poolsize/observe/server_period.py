@@ -9,10 +9,13 @@ from time import monotonic, sleep
 from typing import Self
 
 from poolsize.observe.observation import PoolSpan, ServerSpan, Values
-from poolsize.observe.server_session import ROUNDING_SECONDS, Held, Pool, ServerSession, Times
+from poolsize.observe.server_session import ROUNDING_SECONDS, Level, Pool, ServerSession, Times
 
 SHARE_OF_TRANSACTIONS = 0.9
 """Where transactions make up so much of the time in use, each transaction is a usage."""
+
+CONNECTIONS_A_SECOND = 400
+"""Connections that the server lists in 1 % of a core; with more of them, not every second has a sample."""
 
 
 @dataclass(frozen=True)
@@ -41,38 +44,6 @@ class Counters:
         return now - was if was is not None and now is not None and now >= was else None
 
 
-@dataclass(frozen=True)
-class _Levels:
-    """Connections of a pool in each sample, and the seconds for which its oldest idle connection was idle."""
-
-    held: Sequence[int]
-    active: Sequence[int]
-    in_transaction: Sequence[int]
-    in_use: Sequence[int]
-    idle_seconds: float
-
-    @classmethod
-    def of(cls, samples: Sequence[Sequence[Held]]) -> Self:
-        """Return the levels of the samples, which have the connections of a single pool."""
-        return cls(
-            [len(sample) for sample in samples],
-            [sum(held.active for held in sample) for sample in samples],
-            [sum(held.in_transaction for held in sample) for sample in samples],
-            [sum(held.in_use for held in sample) for sample in samples],
-            max((held.idle_seconds for sample in samples for held in sample), default=0.0),
-        )
-
-    def share_outside(self, in_transaction: float, active: float) -> float:
-        """Return the share of the statements' time that is outside of transactions.
-
-        in_transaction, active: connections that are so on average, by the counters. Without a sample of a statement,
-        the share is that of statements which are all in transactions, or of transactions that are all in statements.
-        """
-        if sum(self.active):
-            return (sum(self.in_use) - sum(self.in_transaction)) / sum(self.active)
-        return max(0.0, active - in_transaction) / active if active else 0.0
-
-
 class ServerPeriod:
     """The readings of a period, which begins when it is made, and ends with `end` or with the last sample.
 
@@ -86,7 +57,7 @@ class ServerPeriod:
         self._session = session
         self._started, self._began_at = datetime.now(UTC), monotonic()
         self._ended_at = self._began_at
-        self._samples: list[list[Held]] = []
+        self._samples: list[dict[Pool, Level]] = []
         self._running: list[int] = []
         self._connected: list[int] = []
 
@@ -100,24 +71,23 @@ class ServerPeriod:
             self.before = Counters.of(self._session)
         for second in range(max(1, round(seconds) - 2)):
             sleep(max(0.0, self._began_at + second + random() * min(1.0, seconds) - monotonic()))
-            if monotonic() < self._began_at + second + 1.5:  # else the server answers late, and gets less to do
-                self._sample(second)
+            seconds_each = 1 + max(self._connected, default=0) // CONNECTIONS_A_SECOND
+            is_late = monotonic() > self._began_at + second + 1.5  # then the server gets less to do
+            if second % seconds_each == 0 and not is_late:
+                self._sample(second // seconds_each)
             progress()
         sleep(max(0.0, self._began_at + seconds - monotonic()))
         self.end()
 
-    def _sample(self, second: int) -> None:
-        """Sample the connections; in every other second only their number, for an account that does not see others'."""
-        if self._session.sees_all or second % 2 == 0:
-            held, running, connected = self._session.sample()
-            self._samples.append(held)
+    def _sample(self, number: int) -> None:
+        """Sample the connections. For an account that does not see others', every other sample is of their number."""
+        if self._session.sees_all or number % 2 == 0:
+            levels, running, connected = self._session.sample()
+            self._samples.append(levels)
         if not self._session.sees_all:
-            if second % 2 == 0:
+            if number % 2 == 0:
                 return
-            counts = self._session.counts()
-            running, connected = (  # without this session's own
-                (counts.get(name) or 1) - 1 for name in ("Threads_running", "Threads_connected")
-            )
+            running, connected = _running_and_connected(self._session.counts())
         self._running.append(running)
         self._connected.append(connected)
         self._ended_at = monotonic()
@@ -126,6 +96,9 @@ class ServerPeriod:
         """Read the counters for the last time. Raises pymysql.MySQLError."""
         self.after = Counters.of(self._session)
         self._ended_at = self.after.at
+        running, connected = _running_and_connected(self.after.counts)
+        self._running.append(running)
+        self._connected.append(connected)
 
     @property
     def seconds(self) -> float:
@@ -137,37 +110,37 @@ class ServerPeriod:
     def pools(self) -> set[Pool]:
         """Accounts and hosts that had a connection in a sample, or ran statements between the samples."""
         counted = {pool for pool, it in self._times().items() if pool[1] and it.in_statements > ROUNDING_SECONDS}
-        return counted | {held.pool for sample in self._samples for held in sample}
+        return counted.union(*self._samples)
 
     def pool_spans(self, pools: Iterable[Pool]) -> list[PoolSpan]:
         """Return the period of these pools; empty without any sample."""
         if not self._samples:
             return []
-        levels = {
-            pool: _Levels.of([[held for held in sample if held.pool == pool] for sample in self._samples])
-            for pool in sorted(pools)
-        }
+        nothing = Level()
+        levels = {pool: [sample.get(pool, nothing) for sample in self._samples] for pool in sorted(pools)}
         times = _by_host(self._times(), levels)
         return [self._span(pool, levels[pool], times.get(pool)) for pool in levels]
 
-    def _span(self, pool: Pool, levels: "_Levels", times: Times | None) -> PoolSpan:
-        in_use, counts_transactions = fmean(levels.in_use), self._session.counts_transactions
-        active, in_transaction, uses = fmean(levels.active), fmean(levels.in_transaction), None
+    def _span(self, pool: Pool, levels: Sequence[Level], times: Times | None) -> PoolSpan:
+        active = fmean(level.active for level in levels)
+        in_transaction = fmean(level.in_transaction for level in levels)
+        in_use, uses = fmean(level.in_use for level in levels), None
         if times is not None:
+            in_use += times.in_statements / self.seconds - active  # counted, and sampled between statements
             active = times.in_statements / self.seconds
-            in_use = active + fmean(levels.in_use) - fmean(levels.active)  # counted, and sampled between statements
-        if times is not None and counts_transactions:
+        if times is not None and self._session.counts_transactions:
             in_transaction = times.in_transactions / self.seconds
-            in_use = in_transaction + active * levels.share_outside(in_transaction, active)
+            in_use = in_transaction + active * _share_outside(levels, active, in_transaction)
             uses = times.transactions if in_transaction >= SHARE_OF_TRANSACTIONS * in_use else None
+        sampled = [level.in_use for level in levels]
         return PoolSpan(
             pool=pool[0], instance=pool[1], library="", started=self._started.isoformat(), period_seconds=self.seconds,
-            in_use_mean=_series(in_use), in_use_max=_series(max(levels.in_use)),
-            in_use_variance=_series(pvariance(levels.in_use)), samples=_series(len(self._samples)),
-            uses=_series(uses), usage_seconds=_series(None if uses is None else in_use * self.seconds),
-            held_max=_series(max(levels.held)), active_mean=_series(active),
+            in_use_mean=_series(in_use), in_use_max=_series(max(sampled)), in_use_variance=_series(pvariance(sampled)),
+            samples=_series(len(sampled)), uses=_series(uses),
+            usage_seconds=_series(None if uses is None else in_use * self.seconds),
+            held_max=_series(max(level.held for level in levels)), active_mean=_series(active),
             in_transaction_mean=_series(in_transaction if self._session.sees_transactions else None),
-            idle_seconds_max=_series(levels.idle_seconds),
+            idle_seconds_max=_series(max(level.idle_seconds for level in levels)),
         )  # fmt: skip
 
     def _times(self) -> dict[Pool, Times]:
@@ -203,13 +176,32 @@ class ServerPeriod:
         )  # fmt: skip
 
 
-def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, _Levels]) -> dict[Pool, Times]:
+def _running_and_connected(counts: Mapping[str, int | None]) -> tuple[int, int]:
+    """Return the connections that run a statement, and all, without this session's own."""
+    running, connected = (counts.get(name) or 1 for name in ("Threads_running", "Threads_connected"))
+    return running - 1, connected - 1
+
+
+def _share_outside(levels: Sequence[Level], active: float, in_transaction: float) -> float:
+    """Return the share of the statements' time that is outside of transactions.
+
+    active, in_transaction: connections that are so on average, by the counters. Where no sample met a statement, the
+    share is the smallest that these allow.
+    """
+    if in_statements := sum(level.active for level in levels):
+        return sum(level.in_use - level.in_transaction for level in levels) / in_statements
+    return max(0.0, active - in_transaction) / active if active else 0.0
+
+
+def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, Sequence[Level]]) -> dict[Pool, Times]:
     """Return the times of each pool. Times of an account without a host are divided by its hosts' samples at work."""
     of_pools = {pool: times[pool] for pool in levels if pool in times}
-    for pool, of_pool in levels.items():
+    for pool in levels:
         if pool not in of_pools and (of_account := times.get((pool[0], ""))) is not None:
-            active = [sum(of_host.active) for (account, _), of_host in levels.items() if account == pool[0]]
-            share = sum(of_pool.active) / sum(active) if sum(active) else 1 / len(active)
+            active = {
+                host: sum(level.active for level in levels[pool[0], host]) for name, host in levels if name == pool[0]
+            }
+            share = active[pool[1]] / sum(active.values()) if any(active.values()) else 1 / len(active)
             of_pools[pool] = Times(0, 0, share * of_account.in_statements)
     return of_pools
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import gethostname
+from time import monotonic
 from typing import Any
 
 import psutil
@@ -49,23 +50,35 @@ SETTING_AT: Mapping[Platform, str] = {
 ROUNDING_SECONDS = 0.001
 """Times decrease by less where a statement ends between the reading of the statements under way and of the sums."""
 
+MOST_POOLS = 500
+"""Pools that are kept; no server that people run has more."""
+
 Pool = tuple[str, str]
 """Account and host."""
 
 
-@dataclass(frozen=True)
-class Held:
-    """A connection in a sample. active: whether it runs a statement. idle_seconds: since its last; 0 if active."""
+@dataclass
+class Level:
+    """Connections of a pool in a sample.
 
-    pool: Pool
-    active: bool
-    in_transaction: bool
-    idle_seconds: float
+    active: run a statement. in_use: are active, or have an open transaction, so that no other request can use them.
+    idle_seconds: since the last statement of the connection that is idle for longest.
+    """
 
-    @property
-    def in_use(self) -> bool:
-        """Whether its client can't give it to another request."""
-        return self.active or self.in_transaction
+    held: int = 0
+    active: int = 0
+    in_transaction: int = 0
+    in_use: int = 0
+    idle_seconds: float = 0.0
+
+    def add(self, seconds: float, *, active: bool, in_transaction: bool) -> None:
+        """Add a connection. seconds: since it got its present command."""
+        self.held += 1
+        self.active += active
+        self.in_transaction += in_transaction
+        self.in_use += active or in_transaction
+        if not active:
+            self.idle_seconds = max(self.idle_seconds, seconds)
 
 
 @dataclass(frozen=True)
@@ -97,14 +110,15 @@ class ServerSession:
     def __init__(self, url: URL) -> None:
         """Connect, and find out what the account may read. Raises BadInput, and WorkFailed for a failing server."""
         self._connection = connect(url, bounds=OWN)
-        self.queries = 0
+        self.queries, self._own_seconds = 0, 0.0
         with naming_failures():
             self._prepare(url)
 
     def _prepare(self, url: URL) -> None:
         cursor = self._connection.cursor()
-        cursor.execute("SELECT CONNECTION_ID(), CURRENT_USER()")
-        own_id, account = only_row(cursor, 2)
+        cursor.execute("SELECT CONNECTION_ID(), CURRENT_USER(), USER()")
+        own_id, account, user = only_row(cursor, 3)
+        self._own_name, _, self._own_host = text_of(user).rpartition("@")
         self._own_id, self._account = int(own_id), "@".join(f"'{part}'" for part in text_of(account).rsplit("@", 1))
         variables, server = read_pairs(cursor, "inspection_variables"), read_server(cursor)
         self.max_connections, self._flavor = server.max_connections, server.flavor
@@ -140,21 +154,24 @@ class ServerSession:
 
     def _works(self, statement: str) -> bool:
         """Return whether a sampling statement is allowed, and shows this connection at least."""
-        return any(row[0] == self._own_id for row in self._tried(statement, None) or ())
+        return any(row[0] == self._own_id for row in self._tried(statement, 5, 6) or ())
 
-    def _tried(self, statement: str, columns: int | None) -> list[Any] | None:
+    def _tried(self, statement: str, *columns: int) -> list[Any] | None:
         """Return a statement's rows; None where the server does not know its tables, or denies them."""
         try:
-            return self._rows(statement, columns)
+            return self._rows(statement, *columns)
         except pymysql.MySQLError:
             self._connection.ping(reconnect=False)  # a lost connection is no answer
             return None
 
-    def _rows(self, statement: str, columns: int | None) -> list[Any]:
+    def _rows(self, statement: str, *columns: int) -> list[Any]:
         self.queries += 1
+        begun = monotonic()
         with self._connection.cursor() as cursor:
             cursor.execute(statement)
-            return [row for row in cursor.fetchall() if columns is None or len(row) == columns]
+            rows = [row for row in cursor.fetchall() if len(row) in columns]
+        self._own_seconds += monotonic() - begun
+        return rows
 
     def _cpus(self) -> int | None:
         """Return the CPUs of the server, as the system or MariaDB says them."""
@@ -216,25 +233,24 @@ class ServerSession:
         with suppress(pymysql.MySQLError):  # closed by the server
             self._connection.close()
 
-    def sample(self) -> tuple[list[Held], int, int]:
-        """Return the clients' connections now, and how many of all connections run a statement, and are open.
+    def sample(self) -> tuple[dict[Pool, Level], int, int]:
+        """Return the connections of each pool, how many of all connections run a statement, and how many are open.
 
         This session's own is in none of them.
         """
-        held, running, connected = [], 0, 0
-        for row in self._rows(self._sample, None):
-            number, account, host, command, seconds, *open_transaction = row
-            command = text_of(command)
-            if number == self._own_id or command.startswith(NOT_CLIENTS):
+        levels: dict[Pool, Level] = {}
+        running = connected = 0
+        for number, account, host, command, seconds, *open_transaction in self._rows(self._sample, 5, 6):
+            if number == self._own_id or text_of(command).startswith(NOT_CLIENTS):
                 continue
-            active = command not in IDLE
+            active = text_of(command) not in IDLE
             running, connected = running + active, connected + 1
-            account = text_of(account or "")
-            if account and account not in OWN_ACCOUNTS:
-                idle = float(seconds) if isinstance(seconds, int) and not active else 0.0
-                pool = account, self._host(text_of(host or ""))
-                held.append(Held(pool, active, bool(open_transaction and open_transaction[0]), max(0.0, idle)))
-        return held, running, connected
+            pool = text_of(account or ""), self._host(text_of(host or ""))
+            if pool[0] and pool[0] not in OWN_ACCOUNTS and (pool in levels or len(levels) < MOST_POOLS):
+                idle = float(seconds) if isinstance(seconds, int) and seconds > 0 else 0.0
+                level = levels.setdefault(pool, Level())
+                level.add(idle, active=active, in_transaction=any(open_transaction))
+        return levels, running, connected
 
     def _host(self, text: str) -> str:
         """Return the host of a connection, without the port that process lists add."""
@@ -248,11 +264,15 @@ class ServerSession:
         """
         if self._times is None:
             return {}
-        times = {}
+        times, own_seconds = {}, self._own_seconds
         for account, host, *values in self._rows(self._times, 5):
-            if (name := text_of(account or "")) not in OWN_ACCOUNTS:
+            pool = text_of(account or ""), text_of(host or "")
+            if pool[0] not in OWN_ACCOUNTS:
                 with suppress(TypeError, ValueError):
-                    times[name, text_of(host or "")] = Times(*map(float, values))
+                    transactions, in_transactions, in_statements = map(float, values)
+                    if pool[0] == self._own_name and pool[1] in {"", self._own_host}:
+                        in_statements -= own_seconds
+                    times[pool] = Times(transactions, in_transactions, in_statements)
         return times
 
     def counts(self) -> dict[str, int | None]:
