@@ -17,6 +17,7 @@ from poolsize.answer.traffic_findings import (
     BurstBeyondSupply,
     Collapses,
     CurrentPool,
+    HoldsWhile,
     KeepsWait,
     LimitAllows,
     LimitBound,
@@ -185,6 +186,8 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         yield UsageOfRun(traffic.usage.mean_ms)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":
         yield SpreadAssumed(several=False)
+    if answer.need is not None:
+        yield HoldsWhile(traffic.rate, traffic.usage.mean_ms)
 
 
 def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]:

@@ -131,7 +131,7 @@ def _connections(traffic: Traffic, pool_size: int) -> int:
 def _unslowed(traffic: Traffic, connections: int) -> DatabaseLoad | None:
     """Return the load where usage times do not grow."""
     rates = unslowed_rates(traffic.usage.mean_ms, traffic.in_use * traffic.burst, connections)
-    return database_load(rates, traffic.rate, traffic.burst)
+    return database_load(rates, traffic.rate, traffic.burst, traffic.busy_share)
 
 
 def _longer(slowing: Slowing, times: float) -> Slowing:

@@ -14,7 +14,7 @@ from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.formula import StartingPoint
 from poolsize.traffic.database_load import MOST_IN_USE, DatabaseLoad
-from poolsize.traffic.pool_use import ProcessTraffic
+from poolsize.traffic.pool_use import BUSY_SHARE, ProcessTraffic
 from poolsize.traffic.usage_phases import UsageTimes
 
 
@@ -22,8 +22,10 @@ from poolsize.traffic.usage_phases import UsageTimes
 class Traffic:
     """What an application's traffic is.
 
-    rate: requests per second of all its processes, divided evenly among them. A request uses one connection for its
-    usage time. burst: rate of the busiest second of a minute over the mean rate; 1 for arrivals at random.
+    rate: requests per second of all its processes. busiest: share of the busiest process in them, over an even share;
+    its pool is the answer. A request uses one connection for its
+    usage time. burst: rate of busy times over the mean rate; 1 for arrivals at random. busy_share: of the time that
+    busy times take; typed bursts are the busiest second of a minute. busy_seconds: mean length of a busy time.
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
     which a request gives up; None for never. It changes the waits of the table, and not the need. usage_of_run: whether
     the usage times are those of the run's transactions in the database. slowed_by: the database's load, which lengthens
@@ -41,6 +43,9 @@ class Traffic:
     usage_of_run: bool = False
     slowed_by: DatabaseLoad | None = field(default=None, compare=False, repr=False)
     doubled: bool = field(default=False, repr=False)
+    busiest: float = 1.0
+    busy_share: float = BUSY_SHARE
+    busy_seconds: float = 1.0
 
     def __post_init__(self) -> None:
         """Check the values."""
@@ -52,7 +57,7 @@ class Traffic:
                 f"`wait_limit` {self.wait_limit_ms:g}ms: give more than the limit of the p99 wait time, "
                 f"{self.most_wait_ms:g}ms"
             )
-        if not 1 <= self.burst < 60:
+        if not 1 <= self.burst < 1 / self.busy_share:
             raise BadInput(f"`burst` {self.burst:g}: give 1 to 59, the busiest second of a minute over the mean")
         if not self.doubled and (self.in_use > MOST_IN_USE or self.in_use / self.service.pools > LARGEST_POOL / 2):
             raise BadInput(
@@ -71,7 +76,7 @@ class Traffic:
 
     @property
     def busiest_rate(self) -> float:
-        """Requests per second in the busiest second of a minute, of all processes together."""
+        """Requests per second in busy times, of all processes together."""
         return self.rate * self.burst
 
     def loaded(self, load: DatabaseLoad | None) -> "Traffic":
@@ -87,15 +92,17 @@ class Traffic:
         return replace(self, rate=2 * self.rate, doubled=True)
 
     def of_process(self, *, one_away: bool = False) -> ProcessTraffic:
-        """Return the traffic of a process. one_away: whether an instance is away, and the others take its traffic."""
-        rate, slowing, instances = self.rate / 1000 / self.service.pools, None, self.service.instances
+        """Return the traffic of the busiest process. one_away: an instance is away, and the others take its traffic."""
+        rate, slowing = self.busiest * self.rate / 1000 / self.service.pools, None
+        instances = self.service.instances
         one_away = one_away and instances > 1
         if one_away:
             rate *= instances / (instances - 1)
         if self.slowed_by is not None:
             slowing = self.slowed_by.one_away if one_away else self.slowed_by.slowing
         limit_ms = self.wait_limit_ms or inf
-        return ProcessTraffic(rate, self.usage, self.burst, limit_ms, self.service.most_useful, slowing)
+        most = self.service.most_useful
+        return ProcessTraffic(rate, self.usage, self.burst, limit_ms, most, slowing, self.busy_share, self.busy_seconds)
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,52 @@ class KeepsWait(Reason, code="traffic_need"):
     processes: int
 
 
+class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
+    """Observed pools, or their server, cut demand off: the need is a lower bound.
+
+    at_maximum, waiting: busy periods in which all connections were in use, and in which requests waited, of so many
+    `periods`. timeouts: requests that gave up. is_saturated: whether the server was saturated.
+    """
+
+    need: int
+    at_maximum: int
+    waiting: int
+    periods: int
+    timeouts: int
+    is_saturated: bool
+
+
+class Observed(Reason, code="traffic_observed"):
+    """What the traffic was observed to be. range: 95 % range of the need. growth: rate over the observed one.
+
+    in_use_max: the most in use in any reading of a process. size: of its pool. None where they are not known.
+    """
+
+    seconds: float
+    range: tuple[int, int]
+    growth: float
+    in_use_max: int | None = None
+    size: int | None = None
+
+
+class UsageGrows(Caution, code="traffic_usage_grows"):
+    """Observed usage times grow with the connections in use: requests wait in the database, or beyond it."""
+
+    low_ms: float
+    high_ms: float
+
+
+class BurstsUnseen(Caution, code="traffic_bursts_unseen"):
+    """Bursts between two readings of an observation are not seen."""
+
+
+class HoldsWhile(Reason, code="traffic_holds"):
+    """The conditions under which the answer stays valid. rate, usage_ms: at most."""
+
+    rate: float
+    usage_ms: float
+
+
 class ThreadsBound(Reason, code="traffic_threads"):
     """The threads of a process can't use more connections.
 

@@ -35,7 +35,7 @@ def requests_per_second(text: str) -> float:
     return rate
 
 
-def _times(text: str) -> float:
+def times(text: str) -> float:
     """Return "3x" as a factor. Raises ValueError."""
     return decimal(text.strip().removesuffix("x"))
 
@@ -105,7 +105,7 @@ READERS: dict[str, tuple[str, Callable[[str], float]]] = {
     "rate": ("RATE", requests_per_second),
     "usage_p95": ("DURATION", positive_milliseconds),
     "usage_p99": ("DURATION", positive_milliseconds),
-    "burst": ("FACTOR", _times),
+    "burst": ("FACTOR", times),
     "max_wait_p99": ("DURATION", positive_milliseconds),
     "wait_limit": ("DURATION", positive_milliseconds),
 }

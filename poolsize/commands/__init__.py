@@ -15,6 +15,7 @@ from poolsize.terminal import guarded_output
 START = {
     "In a second": "poolsize recommend --cores 8",
     "Your traffic": "poolsize recommend --rate 400/s --usage-time 15ms --instances 6",
+    "In production": "poolsize observe --prometheus http://localhost:9090",
     "Measured": "poolsize sweep",
 }
 """Kind of answer -> the command to start with."""
@@ -25,6 +26,7 @@ GROUPS = {
     },
     "Measure": {
         "sweep": "Measure pool sizes on a real server, and recommend a pool size.",
+        "observe": "Read what the pools of production count, without load, and recommend a pool size.",
         "application": "Create or test the file that describes your application, for sweep --application.",
     },
     "Put it to use": {
@@ -48,6 +50,7 @@ MODULES = {
     "explain": "poolsize.explanation.command",
     "config": "poolsize.pool_config.command",
     "import": "poolsize.commands.import_logs",
+    "observe": "poolsize.observe.command",
     "predict": "poolsize.predict.command",
     "scenario": "poolsize.experiments.command",
     "application": "poolsize.service_under_test.command",

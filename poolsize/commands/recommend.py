@@ -2,10 +2,12 @@
 
 import os
 from dataclasses import asdict, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.answer.finding import QuickRecord
 from poolsize.answer.from_formula import from_formula
 from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
@@ -31,7 +33,7 @@ from poolsize.command_line.run_file import (
     supply_of,
     traffic_with,
 )
-from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, traffic_options
+from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, times, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.layout import paragraph
@@ -40,18 +42,22 @@ from poolsize.present.text.short import SAME
 from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
+    from collections.abc import Callable
+
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.application import ClientTimes
     from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.latency_limit import LatencyLimits
-    from poolsize.answer.traffic import Supply
+    from poolsize.answer.traffic import Supply, Traffic
     from poolsize.facts.inspection import Inspection
+    from poolsize.observe.pool_answer import PoolAnswer
 
 OF_THREADS = ("app_threads", "connections_per_thread")
 OF_FLEET = (*OF_THREADS, "instance_class")
 """Parameters of a fleet's options that no run contains."""
+OF_OBSERVATION = ("observation", "pool", "growth")
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 GROUPS = {
     DATABASE: (
@@ -65,7 +71,7 @@ GROUPS = {
         "ssl_mode",
         "ssl_ca",
     ),
-    TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:]),
+    TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:], *OF_OBSERVATION),
     RUN: ("run_path", "curve", "app_cpu_time_ms", "app_cores", *LIMITS),
     FLEET: FLEET_OPTIONS,
 }
@@ -132,6 +138,18 @@ GROUPS = {
 )
 @encryption_options
 @traffic_options
+@click.option(
+    "--observation",
+    metavar="FILE",
+    help="The traffic is that of an observation, which `poolsize observe` makes, in its busiest period.",
+)
+@click.option("--pool", metavar="NAME", help="The pool of --observation, where it has several.")
+@click.option(
+    "--growth",
+    metavar="FACTOR",
+    callback=read_by(times),
+    help="Future rate over the observed one, e.g. 2x.  [default: 1x]",
+)
 @limit_options
 @fleet_options
 @form_options
@@ -150,12 +168,17 @@ def recommend(
 
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
-    demand.check(with_limits=limits is not None)
-    source.check(alone=demand.rate is None and facts["usage_time_ms"] is None)
+    observed = _ObservationOptions(*(facts.pop(name) for name in OF_OBSERVATION))
+    _check_observation(observed, source, demand, with_limits=limits is not None)
+    source.check(alone=demand.rate is None and facts["usage_time_ms"] is None and not observed.path)
     facts |= fleet.facts_of_class(needed=not source)
+    for_traffic = partial(_for_traffic, demand, fleet, current, source, url, encryption, facts)
+    if observed.path:
+        _answer_observation(observed, demand, fleet, facts["usage_time_ms"], form, for_traffic)
+        return
     is_of_run = source.run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        _answer_traffic(_for_traffic(demand, fleet, current, source, url, encryption, facts), form, fleet)
+        _answer_traffic(for_traffic(), form, fleet)
         return
     client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
     _check_options(source, fleet, limits, current, client_times)
@@ -207,11 +230,81 @@ def _check_options(
             raise BadInput(f"{flag(name)} also needs --instances or --processes")
 
 
-def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions) -> None:
+class _ObservationOptions(QuickRecord):
+    """The options of an observation, as typed; None where an option was not typed."""
+
+    path: str | None
+    pool: str | None
+    growth: float | None
+
+
+def _check_observation(
+    observed: _ObservationOptions, source: Source, demand: TrafficOptions, *, with_limits: bool
+) -> None:
+    """Raise BadInput for options that an observation has no use for, and for an observation in place of a run."""
+    if observed.path:
+        if with_limits:
+            raise BadInput("--max-p95 and --max-p99 are limits of a run's total time: give --max-wait-p99 instead")
+        for name in ("rate", "burst", "usage_p95", "usage_p99"):
+            if is_typed(name):
+                raise BadInput(f"{flag(name)}: the observation contains this value; leave the option out")
+        return
+    for name in OF_OBSERVATION:
+        if is_typed(name):
+            raise BadInput(f"{flag(name)} also needs --observation")
+    demand.check(with_limits=with_limits)
+    if source.run_path:
+        from poolsize.observe.store import is_observation
+
+        if is_observation(source.run_path):
+            raise BadInput(f"--run {source.run_path}: the file is an observation, which --observation names")
+
+
+def _observed_traffic(
+    answer: "PoolAnswer", growth: float, demand: TrafficOptions, fleet: FleetOptions, usage_ms: float | None
+) -> "Traffic":
+    """Return the traffic of an observed pool. Raises BadInput for a usage time that is not known, or known twice."""
+    from poolsize.traffic.usage_phases import UsageTimes
+
+    if usage_ms is None and answer.busiest.usage_ms is None:
+        raise BadInput("the observation has no usage times: add --usage-time, the mean time that a request needs")
+    if usage_ms is not None and answer.busiest.usage_ms is not None:
+        raise BadInput("--usage-time: the observation contains this value; leave the option out")
+    typed = fleet if fleet.of_instances else replace(fleet, instances=answer.processes)
+    usage = UsageTimes(usage_ms) if usage_ms is not None else None
+    return answer.traffic(growth, typed.service(), usage, demand.max_wait_p99_ms, demand.wait_limit_ms)
+
+
+def _answer_observation(
+    observed: _ObservationOptions,
+    demand: TrafficOptions,
+    fleet: FleetOptions,
+    usage_ms: float | None,
+    form: Form,
+    for_traffic: "Callable[[Traffic], TrafficAnswer]",
+) -> None:
+    """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
+    from poolsize.observe.pool_answer import pool_named
+    from poolsize.observe.store import load_observation
+    from poolsize.observe.text import observation_values, pools_json, pools_to_choose
+
+    assert observed.path
+    answers, limit_ms = pool_named(load_observation(observed.path), observed.pool), demand.max_wait_p99_ms
+    if len(answers) > 1:
+        click.echo(pools_json(answers) if form == "json" else pools_to_choose(answers, observed.path))
+        return
+    (of_pool,), growth = answers, observed.growth or 1.0
+    answer = for_traffic(_observed_traffic(of_pool, growth, demand, fleet, usage_ms))
+    findings = (*of_pool.findings(growth, limit_ms), *answer.findings)
+    values = observation_values(of_pool, growth, limit_ms)
+    _answer_traffic(replace(answer, findings=findings), form, fleet, **values)
+
+
+def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions, **more: Any) -> None:
     from poolsize.present.text.traffic import traffic_in_short, traffic_json, traffic_text
 
     if form == "json":
-        click.echo(traffic_json(answer, **fleet.values_of_class()))
+        click.echo(traffic_json(answer, **fleet.values_of_class(), **more))
     else:
         click.echo({"short": traffic_in_short, "why": traffic_text}[form](answer))
     end_unless(answer.need)
@@ -225,17 +318,19 @@ def _for_traffic(
     url: str | None,
     encryption: Encryption,
     facts: dict[str, Any],
+    observed: "Traffic | None" = None,
 ) -> "TrafficAnswer":
     """Return the answer for the traffic of an application, beside what the database can use: by the run or the formula.
 
-    Raises BadInput, and WorkFailed for a run without a pool size.
+    observed: the traffic of an observation, in place of a typed one. Raises BadInput, and WorkFailed for a run without
+    a pool size.
     """
     from poolsize.answer.from_traffic import recommend_for
 
     usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
     run_path = source.run_path
     analysis = _analysis(source, facts, may_have=OF_FLEET) if run_path else None
-    traffic = traffic_with(demand, usage_ms, fleet.service(), analysis)
+    traffic = observed or traffic_with(demand, usage_ms, fleet.service(), analysis)
     if run_path and analysis:
         client_times = client_times_of(traffic.usage.mean_ms, cpu_ms, app_cores)
         supply: Supply | None = supply_of(run_path, analysis, client_times)
@@ -269,7 +364,17 @@ def _analysis(source: Source, facts: dict[str, Any], may_have: tuple[str, ...]) 
     may_have: parameters of options that the run does not contain.
     """
     of_fleet = set(FLEET_OPTIONS) - set(OF_THREADS)
-    known = {"why", "as_json", *OF_CLIENT, *TRAFFIC_OPTIONS, *LIMITS, *of_fleet, *may_have, *source.parameters}
+    known = {
+        "why",
+        "as_json",
+        *OF_CLIENT,
+        *OF_OBSERVATION,
+        *TRAFFIC_OPTIONS,
+        *LIMITS,
+        *of_fleet,
+        *may_have,
+        *source.parameters,
+    }
     for name in click.get_current_context().params:
         if name not in known and is_typed(name):
             why = "a curve has no use for this value" if source.curve else "the run contains this value"

@@ -74,14 +74,14 @@ def quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def query(name: str) -> str:
-    """Return the SQL text of facts/queries/NAME.sql."""
-    return resources.files("poolsize.facts").joinpath(f"queries/{name}.sql").read_text("utf-8")
+def query(name: str, package: str = "poolsize.facts") -> str:
+    """Return the SQL text of queries/NAME.sql in a package."""
+    return resources.files(package).joinpath(f"queries/{name}.sql").read_text("utf-8")
 
 
-def read_pairs(cursor: Cursor, name: str) -> dict[str, str]:
+def read_pairs(cursor: Cursor, name: str, package: str = "poolsize.facts") -> dict[str, str]:
     """Return variable -> its value, for those variables of a query that the server has. name: of the query's file."""
-    cursor.execute(query(name))
+    cursor.execute(query(name, package))
     return {
         text_of(row[0]): text_of(row[1])
         for row in cursor.fetchall()

@@ -14,8 +14,8 @@ from poolsize.errors import BadInput
 from poolsize.record import Amount, Moment, Name, Series, record
 
 MOST_BUCKETS = 2_000
-Period = Annotated[float, Field(gt=0, le=86_400)]
-"""Seconds."""
+Period = Annotated[float, Field(gt=0, le=10**9)]
+"""Seconds; the one period of a page that was read once is as long as its process runs."""
 Values = Series[Amount | None]
 """One value for each period, None where it is not known; empty where no period has one."""
 Buckets = Annotated[tuple[tuple[Amount | None, Amount], ...], Field(max_length=MOST_BUCKETS)]
@@ -50,6 +50,9 @@ class PoolSpan:
     waiting_max: requests that wait for a connection. uses: usages that ended. usage_seconds, wait_seconds: sums of
     their usage times, and of the wait times. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms
     of all periods together; empty without.
+    held_max: the most connections that were open in any sample. active_mean, in_transaction_mean: connections that run
+    a statement, and that have an open transaction, on average. idle_seconds_max: since the last statement of the
+    connection that is idle for longest. Only a server counts these.
     """
 
     pool: Name
@@ -68,6 +71,10 @@ class PoolSpan:
     usage_seconds: Values = ()
     wait_seconds: Values = ()
     timeouts: Values = ()
+    held_max: Values = ()
+    active_mean: Values = ()
+    in_transaction_mean: Values = ()
+    idle_seconds_max: Values = ()
     usage_buckets: Buckets = ()
     wait_buckets: Buckets = ()
 
@@ -98,7 +105,7 @@ class ServerSpan:
     running_mean, running_max: threads that execute a statement. connected_max: connections. refused, aborted:
     connections that the server refused because of max_connections, and that ended without a goodbye. statements: that
     clients sent. busy_cores: that the server's process used, where it runs on this machine. cores: of the server;
-    max_connections: its limit; None where they are not known.
+    max_connections: its limit; None where they are not known. instance: the server's name among several.
     """
 
     started: Moment
@@ -112,6 +119,7 @@ class ServerSpan:
     busy_cores: Values = ()
     cores: int | None = None
     max_connections: int | None = None
+    instance: Name = ""
 
 
 @dataclass(frozen=True)

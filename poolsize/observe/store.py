@@ -76,7 +76,8 @@ def load_observation(path: str | os.PathLike[str]) -> Observation:
         raise BadInput(f"{path} has no complete header, so nothing was observed in it: observe again")
     header = record_of(path, first)
     if "observation_format" not in header:
-        raise BadInput(f"{path} is not an observation: make one with `poolsize observe`")
+        way_out = "it is a run, which --run names" if "format" in header else "make one with `poolsize observe`"
+        raise BadInput(f"{path} is not an observation: {way_out}")
     if (its := header["observation_format"]) != FORMAT:
         newer = isinstance(its, int) and its > FORMAT
         way_out = "pip install --upgrade poolsize" if newer else "observe again"

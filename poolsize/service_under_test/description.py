@@ -12,10 +12,10 @@ from poolsize.files import why_missing
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Setting
 from poolsize.service_under_test.guard import Command
-from poolsize.service_under_test.web_page import PageAddress, page_address
 from poolsize.sweep.opening import Workload, require_same_text, workload_of
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.toml_file import read_toml, record
+from poolsize.web_page import PageAddress, page_address
 
 PLACEHOLDER = "{pool_size}"
 """Stands for the pool size of a step, in a command and in a variable of the environment."""

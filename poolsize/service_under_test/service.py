@@ -8,7 +8,7 @@ from poolsize.files import opened
 from poolsize.service_under_test.counters import ProcessFamily, pool_metrics
 from poolsize.service_under_test.description import PLACEHOLDER, DescribedService
 from poolsize.service_under_test.guard import Guarded
-from poolsize.service_under_test.web_page import read_page
+from poolsize.web_page import read_page
 
 COMMAND_SECONDS = 300.0
 """The longest time that `resize` and `settled` may take, and after them the metrics to show the new size."""

@@ -49,18 +49,21 @@ class DatabaseLoad:
         return int(np.searchsorted(np.cumsum(self.in_use), share))
 
 
-def database_load(rates: Vector, rate: float, burst: float = 1.0) -> DatabaseLoad | None:
+def database_load(
+    rates: Vector, rate: float, burst: float = 1.0, busy_share: float = BUSY_SHARE
+) -> DatabaseLoad | None:
     """Return the load at a rate of requests per second; None where they come faster than the database serves them.
 
     rates: requests per second that it completes with 1, 2, ... connections in use, one value for each connection of all
-    pools. burst: rate of the busiest second of a minute over the mean rate; at more than it serves, all are in use.
+    pools. burst: rate of busy times over the mean rate; at more than it serves, all are in use. busy_share: of the
+    time.
     """
     if rate >= rates[-1]:
         return None
     in_use = _in_use(rates, rate)
     if burst > 1:
-        calm = (rate - BUSY_SHARE * min(burst * rate, rates[-1])) / (1 - BUSY_SHARE)  # what is late is served then
-        in_use = BUSY_SHARE * _in_use(rates, burst * rate) + (1 - BUSY_SHARE) * _in_use(rates, calm)
+        calm = (rate - busy_share * min(burst * rate, rates[-1])) / (1 - busy_share)  # what is late is served then
+        in_use = busy_share * _in_use(rates, burst * rate) + (1 - busy_share) * _in_use(rates, calm)
     return DatabaseLoad(in_use, 1000 * float(in_use @ np.arange(len(in_use))) / rate)
 
 

@@ -30,7 +30,7 @@ LEAST_LOAD = 0.01
 FLUID = 40
 """Standard deviations by which a queue grows in a busy second, from which on it counts as a fluid."""
 BUSY_SHARE = 1 / 60
-"""Of the time: with bursts, each minute has a busy second, on average."""
+"""Of the time: with typed bursts, each minute has a busy second, on average."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,10 @@ class Slowing:
 class ProcessTraffic:
     """The requests of one process for connections.
 
-    rate: requests per millisecond. burst: rate in the busiest second of a minute over the mean rate; 1 for arrivals at
-    random. wait_limit_ms: after which a request gives up. most_in_use: connections that the threads of the process
-    can use at once; None for any number. slowing: None where the mean usage time is always that of `usage`.
+    rate: requests per millisecond. burst: rate in busy times over the mean rate; 1 for arrivals at random. busy_share:
+    of the time that busy times take. busy_seconds: mean length of a busy time. wait_limit_ms: after which a request
+    gives up. most_in_use: connections that the threads of the process can use at once; None for any number. slowing:
+    None where the mean usage time is always that of `usage`.
     """
 
     rate: float
@@ -61,6 +62,13 @@ class ProcessTraffic:
     wait_limit_ms: float = inf
     most_in_use: int | None = None
     slowing: Slowing | None = field(default=None, compare=False)
+    busy_share: float = BUSY_SHARE
+    busy_seconds: float = 1.0
+
+    @property
+    def busy_time(self) -> float:
+        """Mean length of a busy time, in mean usage times."""
+        return 1000 * self.busy_seconds / self.usage.mean_ms
 
     @property
     def load(self) -> float:
@@ -189,7 +197,7 @@ def _small(traffic: ProcessTraffic, pool_size: int) -> int:
 
 def _calm(traffic: ProcessTraffic) -> float:
     """Return the connections in use on average, outside busy seconds."""
-    return traffic.load * (1 - traffic.burst * BUSY_SHARE) / (1 - BUSY_SHARE)
+    return traffic.load * (1 - traffic.burst * traffic.busy_share) / (1 - traffic.busy_share)
 
 
 def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
@@ -209,9 +217,9 @@ def _by_smaller(traffic: ProcessTraffic, smaller: _Smaller) -> Vector:
 
 
 def _is_fluid(traffic: ProcessTraffic, pool_size: int) -> bool:
-    """Return whether the queue grows by far more in a busy second than its random spread."""
-    busy, second = traffic.load * traffic.burst, 1000 / traffic.usage.mean_ms
-    return traffic.burst > 1 and (busy - pool_size) * second > FLUID * sqrt((busy + pool_size) * second)
+    """Return whether the queue grows by far more in a busy time than its random spread."""
+    busy, time = traffic.load * traffic.burst, traffic.busy_time
+    return traffic.burst > 1 and (busy - pool_size) * time > FLUID * sqrt((busy + pool_size) * time)
 
 
 def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
@@ -220,8 +228,8 @@ def _exact_waits(traffic: ProcessTraffic, pool: _Smaller) -> Waits:
     arrivals = steady(pool.load(load))
     if traffic.has_bursts:
         busy, calm = load * traffic.burst, _calm(traffic)
-        weights, second = (busy / pool.load(busy), calm / pool.load(calm)), 1000 / usage_ms
-        arrivals = in_bursts(pool.load(busy), pool.load(calm), second, second / BUSY_SHARE - second, weights)
+        weights, time = (busy / pool.load(busy), calm / pool.load(calm)), traffic.busy_time
+        arrivals = in_bursts(pool.load(busy), pool.load(calm), time, time / traffic.busy_share - time, weights)
     phases, limit = usage_phases(traffic.usage), traffic.wait_limit_ms / usage_ms * pool.faster
     speeds = pool.speeds(traffic.slowing)
     if pool.load(load) < pool.connections * MOST_UTILISATION:

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.bounds import is_counter
-from poolsize.service_under_test.counters import DRUID_FIELDS, NAMES, pool_metrics
+from poolsize.facts.pool_metrics import DRUID_FIELDS, METRICS
+from poolsize.service_under_test.counters import pool_metrics
 
 HIKARI_BY_MICROMETER = """
 # HELP hikaricp_connections_usage_seconds Connection usage time
@@ -102,7 +103,7 @@ def test_the_metrics_of_each_pool_are_read(page: str, counters: dict[str, float]
 NUMBERS = st.sampled_from(["1", "-1", "NaN", "+Inf", "1e400", "9" * 400, "1e308", "0x1", "1_0", "", "{"])
 LINES = st.builds(
     "{}{}{} {}{}".format,
-    st.sampled_from(sorted(NAMES)),
+    st.sampled_from([metric.name for metric in METRICS]),
     st.sampled_from(["", "_total", "_bucket", "\x1b"]),
     st.one_of(st.just(""), st.text(max_size=20).map(lambda text: f'{{pool="{text}"}}'), st.text(max_size=20)),
     NUMBERS,
@@ -111,8 +112,7 @@ LINES = st.builds(
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.just(10**400) | st.text(max_size=5),
     lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["Content", *DRUID_FIELDS.values()]), inner, max_size=4)
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["Content", *DRUID_FIELDS]), inner, max_size=4)
     ),
 )
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize.service_under_test.counters import pool_metrics
-from poolsize.service_under_test.web_page import PageAddress, WebPage, page_address, read_page
+from poolsize.web_page import PageAddress, WebPage, page_address, read_page
 from tests.conftest import ROOT
 from tests.rogue_page import BAD, PAGES, STALLS, UNUSABLE, RoguePage, redirect, rogue_page
 
@@ -21,8 +21,8 @@ from gevent import monkey
 monkey.patch_all()
 import sys, time
 import gevent
-from poolsize.service_under_test.web_page import page_address
-from poolsize.service_under_test.web_page import read_page
+from poolsize.web_page import page_address
+from poolsize.web_page import read_page
 ticks = []
 def tick():
     while True:

@@ -13,7 +13,9 @@ from tests.conftest import EXAMPLES, Command
 
 CONTEXT = click.Context(cli, info_name="poolsize")
 LONGEST_LINE = 80
-NEEDS_MORE = ("sweep", "notebook", "import", "scenario exhaustion", "application check", "explain <", "config --check")
+NEEDS_MORE = (
+    "sweep", "observe", "notebook", "import", "scenario exhaustion", "application check", "explain <", "config --check",
+)  # fmt: skip
 """Beginnings of examples that need a server, a program or files of the user's."""
 ARGUMENTS = ("run", "further", "more")
 """Names of arguments, which are in no group of the help."""

@@ -13,6 +13,7 @@ from poolsize.answer.traffic_findings import (
     OFTEN,
     BeyondSupply,
     CurrentPool,
+    CutOff,
     KeepsWait,
     LimitBound,
     TooFewThreads,
@@ -41,7 +42,7 @@ OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the sa
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
-FIRST = (BeyondSupply, LimitBound, TooFewThreads)
+FIRST = (BeyondSupply, LimitBound, TooFewThreads, CutOff)
 """Doubts that stand before the pool size."""
 NEEDS = "The traffic needs "
 """Begins the sentence that the label "Need" repeats."""
@@ -89,7 +90,9 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
 
 
 def _use(doubts: Sequence[Finding]) -> str:
-    return "If the database could serve them:" if any(isinstance(each, BeyondSupply) for each in doubts) else "Use"
+    if any(isinstance(each, BeyondSupply) for each in doubts):
+        return "If the database could serve them:"
+    return "Use at least" if any(isinstance(each, CutOff) for each in doubts) else "Use"
 
 
 def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labelled]:

@@ -6,7 +6,7 @@ from poolsize.answer import fleet_from_traffic
 from poolsize.answer import traffic_findings as of
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import count, milliseconds, percent
+from poolsize.units import count, milliseconds, minutes, percent
 
 FAR_BEYOND = 1.2
 """A rate above this many times the highest measured throughput is extrapolated."""
@@ -111,8 +111,46 @@ def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound) -> str:
     return " of {service}" if finding.service else ""
 
 
+def _cut_off(finding: of.CutOff) -> str:
+    if finding.is_saturated:
+        return (
+            "The server is saturated: its queries wait for each other, and the connections in use say nothing of the "
+            "need. Treat {need:#connection} as a lower bound, and make the queries cheaper first."
+        )
+    periods = "{periods:#busy period}"
+    signs = [
+        *(["all connections were in use in {at_maximum:,} of " + periods] if finding.at_maximum else []),
+        *(["requests waited in {waiting:,} of " + periods] if finding.waiting else []),
+        *(["{timeouts:#request} gave up"] if finding.timeouts else []),
+    ]
+    return (
+        f"The observed pools cut demand off: {', '.join(signs) or 'requests waited long'}. {{need:#connection}} in "
+        "each process is a lower bound. Raise the pool size step by step, and observe again."
+    )
+
+
+def _observed(finding: of.Observed) -> str:
+    most = ""
+    if finding.in_use_max is not None:
+        of_size = " of {size:,}" if finding.size is not None else ""
+        most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use"
+    grown = " times {growth:number}" if finding.growth != 1 else ""
+    return (
+        f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}. The 95 % range of the "
+        "need is {range:range}."
+    )
+
+
 register_templates(
     {
+        of.CutOff: _cut_off,
+        of.Observed: _observed,
+        of.UsageGrows: "The usage time rises from {low_ms:ms} to {high_ms:ms} with the connections in use: requests "
+        "wait in the database. A larger pool does not help there.",
+        of.BurstsUnseen: "Bursts between two readings are not seen: the observation has only means of periods, or few "
+        "readings.",
+        of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
+        "{usage_ms:ms}.",
         of.KeepsWait: _keeps_wait,
         of.CurrentPool: _current_pool,
         of.LimitBound: _limit_bound,

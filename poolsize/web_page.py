@@ -1,4 +1,4 @@
-"""A page of the application under test: its address, whether it answers, and its text. No proxy stands between.
+"""A page of an application: its address, whether it answers, and its text. No proxy stands between.
 
 The application is not trusted: a page has a deadline as a whole, a largest length, and no way to another server.
 """
@@ -12,7 +12,7 @@ import time
 from base64 import b64encode
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 from urllib.parse import quote, unquote, urljoin, urlsplit
@@ -20,7 +20,7 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 from poolsize.bounds import LONGEST_NAME_SHOWN
 
 MOST_BYTES = 2_000_000
-"""The longest answer that is read, its headers included."""
+"""The longest answer that is read by default, its headers included."""
 MOST_REDIRECTS, REDIRECTS = 5, {301, 302, 303, 307, 308}
 PORTS = {"http": 80, "https": 443}
 """Scheme of a page -> its default port."""
@@ -93,7 +93,7 @@ class WebPage:
     text: str = ""
 
 
-def read_page(address: PageAddress, seconds: float) -> WebPage:
+def read_page(address: PageAddress, seconds: float, most_bytes: int = MOST_BYTES) -> WebPage:
     """Return what a page answers. seconds: the longest time from the look-up of its name to its last byte.
 
     The exchange has a thread of its own, a greenlet in Locust's process: so the deadline holds in a look-up as well,
@@ -101,7 +101,7 @@ def read_page(address: PageAddress, seconds: float) -> WebPage:
     next begins, or look-ups would pile up.
     """
     deadline = time.monotonic() + seconds
-    exchange, earlier = _Exchange(address, seconds), _latest.get(address)
+    exchange, earlier = _Exchange(address, seconds, most_bytes), _latest.get(address)
     if earlier is not None and not earlier.is_over.wait(seconds):
         return exchange.page
     _latest[address] = exchange
@@ -111,16 +111,19 @@ def read_page(address: PageAddress, seconds: float) -> WebPage:
         return exchange.page
     finally:
         exchange.end()
+        if exchange.is_over.is_set():
+            _latest.pop(address, None)
 
 
 class _Exchange:
     """One page's exchange. page: so far. is_over: set once nothing of it goes on."""
 
-    def __init__(self, address: PageAddress, seconds: float) -> None:
+    def __init__(self, address: PageAddress, seconds: float, most_bytes: int) -> None:
         self.page = WebPage(f"the page did not answer completely within {seconds:g} s")
         self.is_over = threading.Event()
         self._address = address
         self._seconds = seconds
+        self._most_bytes = most_bytes
         self._socket: socket.socket | None = None
         self._is_late = False
 
@@ -152,7 +155,7 @@ class _Exchange:
             response = self._response(address)
             location = response.headers.get("Location")
             if response.status not in REDIRECTS or location is None:
-                return _page_of(response)
+                return _page_of(response, self._most_bytes)
             try:
                 address = address.leads_to(location)
             except ValueError as error:
@@ -163,7 +166,7 @@ class _Exchange:
         self._close()
         connection = HTTPConnection(address.host, address.port)
         connection.default_port = PORTS[address.scheme]
-        connection.response_class = _BoundedResponse
+        connection.response_class = partial(_BoundedResponse, self._most_bytes)  # type: ignore[assignment]
         connection.sock = self._open(address)
         headers = {"Connection": "close", "User-Agent": "poolsize"}
         if address.authorization is not None:
@@ -195,19 +198,19 @@ def _tls() -> ssl.SSLContext:
 
 
 class _BoundedResponse(HTTPResponse):
-    """A response of at most MOST_BYTES: http.client alone reads a header or a trailer without end."""
+    """A response of at most so many bytes: http.client alone reads a header or a trailer without end."""
 
-    def __init__(self, sock: socket.socket, *args: Any, **keywords: Any) -> None:
+    def __init__(self, most_bytes: int, sock: socket.socket, *args: Any, **keywords: Any) -> None:
         super().__init__(sock, *args, **keywords)
-        self.fp = io.BufferedReader(_Bounded(self.fp))
+        self.fp = io.BufferedReader(_Bounded(self.fp, most_bytes))
 
 
 class _Bounded(io.RawIOBase):
-    """A stream of at most MOST_BYTES. Raises OSError for a longer one."""
+    """A stream of at most so many bytes. Raises OSError for a longer one."""
 
-    def __init__(self, stream: io.BufferedReader) -> None:
+    def __init__(self, stream: io.BufferedReader, most_bytes: int) -> None:
         self._stream = stream
-        self._left = MOST_BYTES
+        self._most_bytes = self._left = most_bytes
 
     def readable(self) -> bool:
         return True
@@ -216,7 +219,7 @@ class _Bounded(io.RawIOBase):
         number = self._stream.readinto1(buffer)
         self._left -= number
         if self._left < 0:
-            raise OSError(f"its answer is longer than {MOST_BYTES // 10**6} MB")
+            raise OSError(f"its answer is longer than {self._most_bytes // 10**6} MB")
         return number
 
     def close(self) -> None:
@@ -224,12 +227,12 @@ class _Bounded(io.RawIOBase):
         super().close()
 
 
-def _page_of(response: HTTPResponse) -> WebPage:
+def _page_of(response: HTTPResponse, most_bytes: int) -> WebPage:
     if response.status >= 400:
         return WebPage(f"status {response.status}")
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         return WebPage("its answer is compressed, which poolsize did not ask for")
-    body = response.read(MOST_BYTES)
+    body = response.read(most_bytes)
     if response.length:
         return WebPage("its answer ends too early")
     return WebPage(None, body.decode("utf-8-sig", errors="replace"))

@@ -1,0 +1,289 @@
+"""`poolsize observe`: the pools of production as their metrics or the server count them, without any load."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from poolsize.bounds import shortened
+from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
+from poolsize.command_line.options import Encryption, Form, encryption_options, form_options, is_typed, read_by
+from poolsize.errors import FOUND_WRONG, BadInput, Interrupted
+from poolsize.sweep.readers import seconds as read_seconds
+from poolsize.terminal import pasteable
+from poolsize.units import count, minutes
+
+if TYPE_CHECKING:  # numpy and pydantic stay out of --help
+    from poolsize.observe.observation import Observation, PoolSpan, ServerSpan
+    from poolsize.observe.store import ObservationWriter
+
+GROUPS = {
+    "Where to read (one of them)": ("metrics", "prometheus", "url"),
+    "For how long": ("for_seconds", "range_seconds"),
+    "Of --url": ("ssl_mode", "ssl_ca"),
+    "What to do with it": ("output", "check"),
+}
+"""Heading -> the parameters of its options."""
+FOR_SECONDS, RANGE_SECONDS = 600.0, 86_400.0
+LEAST_FOR, MOST_FOR = 10.0, 7 * 86_400.0
+LEAST_RANGE, MOST_RANGE = 600.0, 400 * 86_400.0
+LONGEST_SOURCE = 1_000
+
+
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=OUTPUT,
+    examples={
+        "The pools that Prometheus scrapes": "poolsize observe --prometheus http://localhost:9090 --range 7d",
+        "A metrics page": "poolsize observe --metrics http://localhost:8080/metrics",
+        "Every night": "poolsize observe --prometheus http://localhost:9090 --check 20",
+    },
+)
+@click.option(
+    "--metrics",
+    metavar="URL|FILE",
+    multiple=True,
+    help="Metrics page of an application (Prometheus format, or Druid's datasource.json), read once a second. "
+    "Give the option once for each process. A file with one page is one reading: a first impression.",
+)
+@click.option(
+    "--prometheus",
+    metavar="URL|FILE",
+    help="Prometheus server that scrapes the applications, or a file with its answer to a range query. "
+    "POOLSIZE_PROMETHEUS_TOKEN sets a bearer token, POOLSIZE_PROMETHEUS_LOGIN a USER:PASSWORD.",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    envvar="POOLSIZE_URL",
+    help="Database server to ask, read-only, at most one query a second. POOLSIZE_URL sets it too.",
+)
+@click.option(
+    "--for",
+    "for_seconds",
+    metavar="DURATION",
+    callback=read_by(read_seconds),
+    help="How long to read --metrics or --url.  [default: 10m]",
+)
+@click.option(
+    "--range",
+    "range_seconds",
+    metavar="DURATION",
+    callback=read_by(read_seconds),
+    help="How far back to read --prometheus; 7d shows the days of a week.  [default: 1d]",
+)
+@encryption_options
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Store the observation in this file, as it is read. Without it, nothing is stored.",
+)
+@click.option(
+    "--check",
+    metavar="RUN|FILE|SIZE",
+    help="Say what no longer fits: compared with a run, with an earlier observation, or with a pool size. "
+    "The exit code is 3 then.",
+)
+@form_options
+def observe(
+    for_seconds: float | None,
+    range_seconds: float | None,
+    encryption: Encryption,
+    output: Path | None,
+    check: str | None,
+    form: Form,
+    **sources: Any,
+) -> None:
+    """Read what the pools of production count, and answer with the pool size that their traffic needs.
+
+    It sends no load and changes nothing. The source is the applications' metrics pages, a Prometheus server that
+    scrapes them, or the database server itself. Labels tell instances and pools apart.
+    """
+    metrics, prometheus, url = sources["metrics"], sources["prometheus"], sources["url"]
+    if (metrics or prometheus) and not is_typed("url"):
+        url = None  # of the environment
+    if sum((bool(metrics), prometheus is not None, url is not None)) != 1:
+        raise BadInput("give exactly one source: --metrics URL, --prometheus URL, or --url URL")
+    if prometheus is None and range_seconds is not None:
+        raise BadInput("--range is for --prometheus: give --for, the time for which to read")
+    if prometheus is not None and for_seconds is not None:
+        raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
+    _require_reference(check)
+    lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
+    reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
+    from poolsize.command_line.locust_sweep import terminable
+
+    url = encryption.of(url)
+    try:
+        with terminable():
+            if metrics:
+                observation = _of_pages(metrics, lasts, output)
+            elif prometheus is not None:
+                observation = _of_prometheus(prometheus, reaches_back, output)
+            else:
+                observation = _of_server(url or "", lasts, output)
+    except KeyboardInterrupt as error:
+        raise Interrupted("interrupted", *error.args) from None
+    if output is not None and output.exists():
+        _note(f"stored in {output}; the size for it: {pasteable('poolsize', 'recommend', '--observation', output)}")
+    _answer(observation, check, form)
+
+
+def _require_reference(check: str | None) -> None:
+    """Raise BadInput for a reference that can't be read: before the observation, not after it."""
+    if check is not None and not check.isdecimal() and not Path(check).is_file():
+        raise BadInput(f"`check` {check!a} is no file: name a run or an observation, or give a pool size")
+
+
+def _within(name: str, seconds: float | None, default: float, least: float, most: float) -> float:
+    if seconds is None:
+        return default
+    if not least <= seconds <= most:
+        raise BadInput(f"`{name}` {seconds:g}s: give {minutes(least)} to {most / 86_400:g} d")
+    return seconds
+
+
+class _Storing:
+    """Keeps the periods of an observation, and stores them where there is an output."""
+
+    def __init__(self, writer: "ObservationWriter | None") -> None:
+        self._writer = writer
+        self.spans: list[PoolSpan] = []
+        self.server: list[ServerSpan] = []
+
+    def append(self, spans: "Iterable[PoolSpan]", server: "ServerSpan | None" = None) -> None:
+        spans = list(spans)
+        if self._writer is not None:
+            self._writer.append(spans, server)
+        self.spans += spans
+        self.server += [] if server is None else [server]
+
+
+def _observed(
+    kind: 'Literal["server", "page", "prometheus"]',
+    name: str,
+    output: Path | None,
+    read: Callable[[_Storing], object],
+) -> "Observation":
+    """Return what a reader appends, which is stored meanwhile if there is an output."""
+    from poolsize.observe.observation import Observation, Source
+    from poolsize.observe.store import ObservationWriter
+
+    source = Source(kind, shortened(name, LONGEST_SOURCE), version("poolsize"), datetime.now(UTC).isoformat())
+    with ExitStack() as stack:
+        writer = None if output is None else stack.enter_context(ObservationWriter(output, source))
+        storing = _Storing(writer)
+        try:
+            read(storing)
+        finally:
+            if output is not None and not storing.spans and not storing.server:
+                output.unlink(missing_ok=True)  # so that the same command can be given again
+    return Observation(source, tuple(storing.spans), tuple(storing.server))
+
+
+def _of_pages(metrics: tuple[str, ...], seconds: float, output: Path | None) -> "Observation":
+    from poolsize.observe.pages import MOST_PAGES, observe_page_file, observe_pages
+    from poolsize.web_page import page_address
+
+    files = [page for page in metrics if "://" not in page]
+    if files:
+        if len(metrics) > 1:
+            raise BadInput(f"`metrics` {files[0]}: a file is one reading: give it alone, or give URLs only")
+        if is_typed("for_seconds"):
+            raise BadInput("--for: a file is one reading, however long it takes: leave --for out, or give a URL")
+
+        def read(storing: _Storing) -> None:
+            uptime = observe_page_file(Path(files[0]), storing.append)
+            since = "" if uptime is None else f", and the mean of {minutes(uptime)} since the process started"
+            _note(f"one page is one reading{since}: it does not show the busiest minute; give a URL, or --prometheus")
+
+        return _observed("page", files[0], output, read)
+    if len(metrics) > MOST_PAGES:
+        raise BadInput(f"--metrics was given {len(metrics)} times: poolsize reads up to {MOST_PAGES} pages")
+    try:
+        pages = [page_address(page) for page in dict.fromkeys(metrics)]
+    except ValueError as error:
+        raise BadInput(f"`metrics`: {error}") from None
+    _note(f"reads {count(len(pages), 'page')} once a second for {minutes(seconds)}; Ctrl-C ends it sooner")
+    name = ", ".join(page.shown for page in pages)
+    return _observed(
+        "page",
+        name,
+        output,
+        lambda storing: observe_pages(pages, seconds, storing.append, _note, _by_minute(seconds)),
+    )
+
+
+def _of_prometheus(prometheus: str, seconds: float, output: Path | None) -> "Observation":
+    from poolsize.observe.prometheus import observe_answer_file, observe_prometheus, prometheus_address
+
+    if "://" not in prometheus:
+        if is_typed("range_seconds"):
+            raise BadInput("--range: a file has a range of its own: leave --range out, or give a URL")
+        path = Path(prometheus)
+        return _observed("prometheus", prometheus, output, lambda storing: observe_answer_file(path, storing.append))
+    address = prometheus_address(prometheus)
+    return _observed(
+        "prometheus",
+        address.shown,
+        output,
+        lambda storing: observe_prometheus(address, seconds, storing.append, _note),
+    )
+
+
+def _of_server(url: str, seconds: float, output: Path | None) -> "Observation":
+    from poolsize.observe.server import observe_server
+    from poolsize.server.connection import database_url
+
+    address = database_url(url)
+    _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
+    name = f"{address.host or 'localhost'}:{address.port or 3306}"
+    read = partial(observe_server, address, seconds, note=_note, progress=_by_minute(seconds))
+    return _observed("server", name, output, lambda storing: read(storing.append))
+
+
+def _by_minute(seconds: float) -> Callable[[float], None]:
+    """Return a progress that prints a line for each minute."""
+    shown = 0
+
+    def progress(passed: float) -> None:
+        nonlocal shown
+        if int(passed // 60) > shown:
+            shown = int(passed // 60)
+            _note(f"{shown} of {minutes(seconds)}")
+
+    return progress
+
+
+def _note(line: str) -> None:
+    click.echo(f"poolsize: {line}", err=True)
+
+
+def _answer(observation: "Observation", check: str | None, form: Form) -> None:
+    """Print the answer, or with a check what no longer fits; then the exit code is 3."""
+    from poolsize.observe.drift import drift
+    from poolsize.observe.text import observed_json, observed_text
+    from poolsize.present.text.json_text import json_text
+
+    if observation.server and not observation.spans:
+        _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
+    lines = () if check is None else drift(observation, check)
+    if form == "json":
+        text = observed_json(observation)
+        click.echo(text if check is None else json_text({**json.loads(text), "drift": lines}))
+    else:
+        if check is None or form == "why":
+            click.echo(observed_text(observation, why=form == "why"))
+        if check is not None:
+            click.echo("\n".join(lines) if lines else f"What is observed still fits {check}.")
+    if lines:
+        sys.exit(FOUND_WRONG)

@@ -1,0 +1,301 @@
+"""Observation -> PoolAnswer for each pool: what was in use, where demand was cut off, and the need."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from math import ceil, inf, sqrt
+from statistics import median
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.answer.finding import Finding
+from poolsize.answer.fleet import Service
+from poolsize.answer.traffic import Traffic
+from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, Observed, UsageGrows
+from poolsize.answer.traffic_need import process_need
+from poolsize.errors import BadInput
+from poolsize.observe.observation import Observation, ServerSpan
+from poolsize.observe.process_load import BUSY, ProcessLoad, process_load
+from poolsize.traffic.usage_phases import UsageTimes
+
+RARELY = 0.01
+"""The share of the busy periods in which the pool may be at its maximum, or requests wait, by chance."""
+WAITS = 0.1
+"""A mean wait time above this share of the usage time shows that requests wait."""
+MOSTLY = 0.5
+"""A server that is saturated for this share of the periods is saturated."""
+MANY_RUNNING = 32
+"""Running threads with which a server counts as saturated whose cores are not known."""
+FULL_CORES = 0.9
+"""Share of its cores that a saturated server uses."""
+LONGER = 1.2
+"""Usage times that grow by this factor with the connections in use wait in the database, or beyond it."""
+SURE = 4
+"""Standard errors beyond which such a growth counts."""
+FEWEST, EQUAL = 10, 1e-6
+"""Periods from which such a growth may be seen, and the spread of their connections in use that is none."""
+RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
+LEAST_LOAD = 0.001
+"""Connections in use on average, of a pool that is hardly used."""
+
+
+@dataclass(frozen=True)
+class Growing:
+    """Usage times that grow with the connections in use: mean usage times at their 5th and 95th percentile."""
+
+    low_ms: float
+    high_ms: float
+
+
+@dataclass(frozen=True)
+class Censored:
+    """Signs that a pool cuts demand off, or that its server does.
+
+    at_maximum, waiting: periods with all connections in use, and with waiting requests, of so many busy `periods`.
+    timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server.
+    """
+
+    periods: int
+    at_maximum: int = 0
+    waiting: int = 0
+    timeouts: int = 0
+    has_long_waits: bool = False
+    saturated: float | None = None
+
+    def __bool__(self) -> bool:
+        """Return whether demand was cut off, by more than chance."""
+        rare = RARELY * self.periods
+        cut_off = self.at_maximum > rare or self.waiting > rare or self.timeouts > 0 or self.has_long_waits
+        return cut_off or self.saturated is not None
+
+
+@dataclass(frozen=True)
+class PoolAnswer:
+    """The pools of one name, one in each process, of which the busiest decides.
+
+    processes: of which at once were seen. busiest: the process with the highest load, of which every figure is unless
+    it says otherwise. together: connections in use of all processes on average; peak_together: in the busiest period.
+    share: of the busiest process in that, over an even share. size_together: connections that all processes may open.
+    """
+
+    name: str
+    processes: int
+    busiest: ProcessLoad
+    together: float
+    peak_together: float
+    share: float
+    size_together: int | None
+    censored: Censored
+    growing: Growing | None
+    cores: int | None
+
+    @property
+    def busiest_at(self) -> float:
+        """Seconds since the epoch at which the busiest period starts."""
+        return float(self.busiest.at[int(np.argmax(self.busiest.load))])
+
+    @property
+    def rate(self) -> float | None:
+        """Requests per second of all processes in the busiest period; None where usage times are not known."""
+        return 1000 * self.peak_together / self.busiest.usage_ms if self.busiest.usage_ms else None
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that were observed."""
+        return float(self.busiest.seconds.sum())
+
+    def traffic(
+        self,
+        growth: float = 1.0,
+        service: Service | None = None,
+        usage: UsageTimes | None = None,
+        max_wait_p99_ms: float | None = None,
+        wait_limit_ms: float | None = None,
+    ) -> Traffic:
+        """Return the traffic of the busiest period.
+
+        growth: rate over the observed one. service: the processes, where they are not those that were seen. usage: the
+        usage times where they are not known. The waits are limited as in Traffic.
+        """
+        bursts, service = self.busiest.bursts, service or Service("application", self.processes)
+        usage = usage or self.busiest.usage
+        return Traffic(
+            1000 * self.peak_together / usage.mean_ms * growth,
+            usage,
+            service,
+            bursts.times,
+            max_wait_p99_ms,
+            wait_limit_ms,
+            busiest=min(self.share, service.pools),
+            busy_share=bursts.share,
+            busy_seconds=bursts.seconds,
+        )
+
+    @cached_property
+    def need(self) -> int:
+        """The smallest pool that keeps the p99 wait within the usage time; of censored data, a lower bound."""
+        return process_need(self.traffic()).pool_size
+
+    @cached_property
+    def need_at_twice(self) -> int:
+        """The need at twice the rate."""
+        return process_need(self.traffic().twice()).pool_size
+
+    def need_range(self, growth: float = 1.0, max_wait_p99_ms: float | None = None) -> tuple[int, int]:
+        """Return the 95 % range of the need: by other days, or by other parts of the observation."""
+        highest = max(float(self.busiest.load.max()), LEAST_LOAD)
+        low, high = (each / highest for each in _resampled(self.busiest))
+        traffics = [
+            self.traffic(growth * times, max_wait_p99_ms=max_wait_p99_ms) for times in (min(low, 1.0), max(high, 1.0))
+        ]
+        needs = [process_need(traffic).pool_size for traffic in traffics]
+        return needs[0], needs[1]
+
+    def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic."""
+        signs, load = self.censored, self.busiest
+        if signs:
+            is_saturated = signs.saturated is not None
+            need = process_need(self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)).pool_size
+            yield CutOff(need, signs.at_maximum, signs.waiting, signs.periods, signs.timeouts, is_saturated)
+        yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
+        if self.growing:
+            yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+        if load.is_blind:
+            yield BurstsUnseen()
+
+
+def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
+    """Return the answers of all pools whose connections in use are known, the most used first."""
+    saturated = saturated_threads(observation.server)
+    cores = next((span.cores for span in observation.server if span.cores), None)
+    by_name = groupby(observation.pools, key=lambda pool: pool.pool)
+    loads = {name: [load for pool in pools if (load := process_load(pool))] for name, pools in by_name}
+    all_loads = [load for each in loads.values() for load in each]
+    answers = [_answer(name, each, all_loads, saturated, cores) for name, each in loads.items() if each]
+    return tuple(sorted(answers, key=lambda answer: -answer.together))
+
+
+def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tuple[str, ...]:
+    """Return the names of the pools that have no answer: nothing says how many of their connections are in use."""
+    known = {answer.name for answer in answers}
+    return tuple(sorted({span.pool for span in observation.spans} - known))
+
+
+def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, ...]:
+    """Return the answers of the pool of this name, or of all pools for None. Raises BadInput where there is none."""
+    answers = pool_answers(observation)
+    if not answers:
+        raise BadInput("`observation`: no pool in it has connections in use; observe for longer, or another source")
+    chosen = tuple(answer for answer in answers if name in {None, answer.name})
+    if not chosen:
+        names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])
+        raise BadInput(f"`pool` {name!a} is not in the observation, which has {names}: name one of these")
+    return chosen
+
+
+def _answer(
+    name: str, loads: list[ProcessLoad], all_loads: list[ProcessLoad], saturated: float | None, cores: int | None
+) -> PoolAnswer:
+    """Return the answer of the pools of one name. all_loads: of all pools, which share the database."""
+    busiest = max(loads, key=lambda load: float(load.load.max()))
+    peak = max(float(busiest.load.max()), LEAST_LOAD)
+    period = float(np.median(busiest.seconds))
+    times, together, number = summed([(load.at, load.load) for load in loads], period)
+    processes = max(1, round(median(number.tolist())))
+    all_in_use = max(float(together.max()), peak)
+    share = max(1.0, peak / (all_in_use / processes))
+    sizes = [load.size for load in loads if load.size is not None]
+    size_together = round(median(sizes) * processes) if sizes else None
+    mean = float(together.mean()) if len(times) else busiest.mean
+    censored = _censored(busiest, loads, saturated)
+    growing = _growing(busiest, all_loads)
+    return PoolAnswer(name, processes, busiest, mean, all_in_use, share, size_together, censored, growing, cores)
+
+
+def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:
+    """Return times, the sum of the values of several series at each time, and the number of series that have a value.
+
+    series: times and values. Times within a period are the same.
+    """
+    places = np.concatenate([np.floor(at / period + 0.5) for at, _ in series]).astype(np.int64)
+    known, where = np.unique(places, return_inverse=True)
+    sums = np.bincount(where, np.concatenate([values for _, values in series]), len(known))
+    numbers = np.bincount(where, minlength=len(known))
+    return np.asarray(known * period, float), np.asarray(sums, float), np.asarray(numbers, float)
+
+
+def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
+    """Return the signs of cut-off demand, in the busy periods of any of the processes."""
+    periods = at_maximum = waiting = 0
+    floor = BUSY * float(busiest.load.max())
+    for load in loads:
+        size, highest, waits = (load.series(name) for name in ("size", "in_use_max", "waiting_max"))
+        mean_waits = load.series("waiting_mean")
+        full = (np.isfinite(size) & (size >= 1)) & ((highest >= size) | (load.in_use >= size))
+        waits_now = (waits > 0) | (mean_waits > 0)
+        busy = (load.load >= floor) | full | waits_now
+        periods += int(busy.sum())
+        at_maximum += int(full.sum())
+        waiting += int(waits_now.sum())
+    timeouts = sum(load.total("timeouts") for load in loads)
+    usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
+    has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
+    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated)
+
+
+def saturated_threads(server: tuple[ServerSpan, ...]) -> float | None:
+    """Return the threads that run on a server on average, where it is saturated for most of the time; else None."""
+    saturated, running = [], []
+    for span in server:
+        threads = np.array(span.running_mean or span.running_max, dtype=float)
+        busy = np.array(span.busy_cores, dtype=float)
+        running += [value for value in threads.tolist() if value == value]  # noqa: PLR0124 (NaN is not itself)
+        if span.cores is None:
+            saturated += (threads[np.isfinite(threads)] >= MANY_RUNNING).tolist()
+        elif np.isfinite(threads).any():
+            saturated += (threads[np.isfinite(threads)] >= span.cores).tolist()
+        else:
+            saturated += (busy[np.isfinite(busy)] >= FULL_CORES * span.cores).tolist()
+    if not saturated or sum(saturated) < MOSTLY * len(saturated):
+        return None
+    return float(np.mean(running)) if running else inf
+
+
+def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | None:
+    """Return how usage times grow with the connections in use of all pools; None where they do not, or by chance.
+
+    A period's connections in use are those of its neighbours: a long usage makes both its own.
+    """
+    uses, seconds = busiest.series("uses"), busiest.series("usage_seconds")
+    period = float(np.median(busiest.seconds))
+    times, in_use, _ = summed([(load.at, load.in_use) for load in all_loads], period)
+    around = np.interp(busiest.at - period, times, in_use) / 2 + np.interp(busiest.at + period, times, in_use) / 2
+    read = (uses > 0) & (seconds > 0)
+    if read.sum() < FEWEST or around[read].std() <= EQUAL * around[read].mean():
+        return None
+    usages_ms, weights = 1000 * seconds[read] / uses[read], uses[read] / uses[read].sum()
+    mean, off = float(weights @ usages_ms), around[read] - weights @ around[read]
+    square = float(weights @ off**2)
+    slope = float(weights @ (off * usages_ms)) / square
+    left = usages_ms - mean - slope * off
+    error = sqrt(float(weights**2 @ (off * left) ** 2)) / square
+    low_ms, high_ms = (mean + slope * float(end) for end in np.quantile(off, [0.05, 0.95]))
+    if slope < SURE * error or low_ms <= 0 or high_ms < LONGER * low_ms:
+        return None
+    return Growing(float(low_ms), float(high_ms))
+
+
+def _resampled(load: ProcessLoad) -> tuple[float, float]:
+    """Return the 95 % range of the highest load, of other days, or of other parts of the observation, like these."""
+    days = ((load.at - load.at[0]) // DAY).astype(int)
+    parts = days if days[-1] >= 2 else np.arange(len(load.at)) * BLOCKS // len(load.at)
+    peaks = np.array([load.load[parts == part].max() for part in np.unique(parts)])
+    noise = float(load.noise[int(np.argmax(load.load))])
+    random = np.random.default_rng(0)
+    chosen = random.integers(0, len(peaks), (RESAMPLES, len(peaks)))
+    highest = peaks[chosen].max(axis=1) + random.normal(0.0, noise, RESAMPLES)
+    low, high = np.quantile(highest, [0.025, 0.975])
+    return max(float(low), LEAST_LOAD), float(high)

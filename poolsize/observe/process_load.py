@@ -1,0 +1,362 @@
+"""The pool of one process, period by period: connections in use, bursts, usage times, and where demand is cut off.
+
+The sum of usage times over the length of a period is the mean number of connections in use (Little's law). Samples add
+how far the number varies within a period. Uncongested, it is Poisson at each mean, and busy times raise the mean.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import exp, inf, sqrt
+
+import numpy as np
+from scipy.special import gammainc, gammaln
+
+from poolsize.analysis.vector import Vector
+from poolsize.observe.observation import Buckets, ObservedPool
+from poolsize.traffic.pool_use import BUSY_SHARE
+from poolsize.traffic.usage_phases import UsageTimes, log_normal
+
+OFTEN = 0.999
+"""The share of the time in which no more connections are in use than in_use_p99_9."""
+SMOOTHED_SECONDS, PARTS = 900, 8
+"""Periods are smoothed over this time, and over at most one of so many parts of the observation."""
+FEWEST = 3
+"""Periods over which smoothing makes sense."""
+FAR = 4
+"""Standard deviations beyond which a period is busier than its neighbours, and not by chance."""
+SURE = 3
+"""Standard errors beyond which variation counts as measured."""
+BUSY = 0.8
+"""Periods with at least this share of the highest load show how it varies at its highest."""
+AVERAGES_OUT = 0.2
+"""Neighbouring periods' means have at most this correlation where bursts are shorter than a period."""
+SHORTEST, LONGEST = 0.3, 30.0
+"""Bounds of the seconds for which bursts last."""
+SHARES = (BUSY_SHARE, 0.05, 0.1, 0.2, 0.35)
+"""Shares of the time that busy times may take."""
+USUAL_SHARE = 0.2
+"""That share where no highest samples show it."""
+LONG = 0.25
+"""Usage times above this share of a period end in other periods than those in which they are in use."""
+HELD = 0.2
+"""Sampled connections in use that exceed the counted ones by this share are held and never given back."""
+CHANCE = 0.01
+"""A smaller probability is not chance."""
+LEAST = 1e-9
+"""Connections in use on average of a pool that is not used."""
+LOADS = 60
+"""Different loads for which the distribution of the connections in use is computed."""
+MOST_VARIATION = 100.0
+OPEN_BUCKET = 1.5
+"""Times above the last bound are this many times as long, on average."""
+
+
+@dataclass(frozen=True)
+class Bursts:
+    """Busy times. times: rate in them over the mean rate; 1 for none. share: of the time. seconds: mean length."""
+
+    times: float = 1.0
+    share: float = BUSY_SHARE
+    seconds: float = 1.0
+
+    @property
+    def levels(self) -> tuple[tuple[float, float], ...]:
+        """(Share of the time, rate over the mean rate) in busy times, and in others."""
+        return (self.share, self.times), (1 - self.share, (1 - self.share * self.times) / (1 - self.share))
+
+
+@dataclass(frozen=True)
+class ProcessLoad:
+    """The pool of one process, in the periods in which its connections in use are known.
+
+    at, seconds: as in ObservedPool. in_use: connections in use on average in each period, as counted or sampled.
+    is_counted: whether from sums of usage times. rate: uses and timeouts a second; NaN where they are not known.
+    """
+
+    pool: ObservedPool
+    at: Vector
+    seconds: Vector
+    in_use: Vector
+    is_counted: bool
+    rate: Vector
+    known: Vector
+
+    def series(self, name: str) -> Vector:
+        """Return the values of a series of PoolSpan in these periods."""
+        return np.asarray(self.pool[name][self.known])
+
+    def total(self, name: str) -> float:
+        """Return the sum of a series of PoolSpan; 0 where it is not known."""
+        return float(np.nansum(self.pool[name]))
+
+    @property
+    def mean(self) -> float:
+        """Connections in use on average."""
+        return float(np.average(self.in_use, weights=self.seconds))
+
+    @property
+    def size(self) -> int | None:
+        """Connections that the pool may open, by its last period that knows them."""
+        sizes = self.pool["size"][np.isfinite(self.pool["size"])]
+        return int(sizes[-1]) if len(sizes) and sizes[-1] >= 1 else None
+
+    @property
+    def highest(self) -> int | None:
+        """The most connections in use in any sample; None without samples."""
+        highest = self.pool["in_use_max"]
+        return int(np.nanmax(highest)) if np.isfinite(highest).any() else None
+
+    @cached_property
+    def usage_ms(self) -> float | None:
+        """The mean usage time in busy periods; None where it is not known."""
+        busy = self.in_use >= BUSY * self.in_use.max()
+        for periods in (busy, np.ones_like(busy)):
+            uses, seconds = self.series("uses")[periods], self.series("usage_seconds")[periods]
+            both = np.isfinite(uses) & np.isfinite(seconds)
+            if uses[both].sum() > 0 and seconds[both].sum() > 0:
+                return 1000 * float(seconds[both].sum() / uses[both].sum())
+        return None
+
+    @cached_property
+    def variation(self) -> float | None:
+        """The squared coefficient of variation of the usage times, by their histogram; None without."""
+        return variation_of(self.pool.usage_buckets, self._all_usage_ms)
+
+    @property
+    def _all_usage_ms(self) -> float | None:
+        uses, seconds = self.total("uses"), self.total("usage_seconds")
+        return 1000 * seconds / uses if uses > 0 and seconds > 0 else None
+
+    @property
+    def usage(self) -> UsageTimes:
+        """The usage times: exponential ones where no histogram is known, with a mean of 1 ms where no mean is."""
+        mean_ms = self.usage_ms or 1.0
+        if self.variation is None:
+            return UsageTimes(mean_ms)
+        usage = UsageTimes(mean_ms, self.variation)
+        return (log_normal(mean_ms, 0.99, usage.p99_ms) or usage) if self.variation > 1 else usage
+
+    @property
+    def wait_ms(self) -> float | None:
+        """The mean wait time of a use; None where it is not known."""
+        uses = float(np.nansum(self.pool["uses"][np.isfinite(self.pool["wait_seconds"])]))
+        return 1000 * self.total("wait_seconds") / uses if uses > 0 else None
+
+    @cached_property
+    def noise(self) -> Vector:
+        """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        if self.is_counted and self.usage_ms:
+            variation = 1.0 if self.variation is None else self.variation
+            return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
+        samples, spread = self.series("samples"), self.series("in_use_variance")
+        spread = np.where(np.isfinite(spread), np.maximum(spread, smooth), smooth)
+        return np.where(samples >= 1, np.sqrt(spread / np.maximum(samples, 1)), 0.0)
+
+    @property
+    def _window(self) -> int:
+        """Periods over which the load is smoothed; 1 for none, where the observation is short."""
+        periods = int(min(SMOOTHED_SECONDS / float(np.median(self.seconds)), len(self.in_use) // PARTS))
+        return periods if periods >= FEWEST else 1
+
+    @cached_property
+    def _variances(self) -> tuple[float, float]:
+        """The squared coefficients of variation of the rate: within a period, and of neighbouring periods' means.
+
+        0 for what is not more than chance.
+        """
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        busy = smooth >= BUSY * smooth.max()
+        samples, spread = self.series("samples"), self.series("in_use_variance")
+        read = busy & (samples >= 2) & np.isfinite(spread)
+        degrees, means = samples[read] - 1, self.in_use[read]
+        within = between = 0.0
+        if square := float(degrees @ means**2):
+            excess = float((samples[read] * spread[read] - degrees * means).sum()) / square
+            error = sqrt(float(degrees @ (2 * means**2 + means))) / square
+            within = excess if excess > SURE * error else 0.0
+        if self._window > 1 and busy.sum() > self._window:
+            off = (self.in_use - smooth)[busy] / smooth[busy] * sqrt(self._window / (self._window - 1))
+            variance = (1.4826 * float(np.median(np.abs(off)))) ** 2
+            chance = float(np.median((self.noise[busy] / smooth[busy]) ** 2))
+            between = variance - chance if variance > chance * (1 + SURE * sqrt(5 / busy.sum())) else 0.0
+        return within, between
+
+    @cached_property
+    def load(self) -> Vector:
+        """The connections in use that the traffic of each period makes on average.
+
+        Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
+        """
+        window, mean = self._window, float(self.in_use.mean())
+        smooth, (_, between) = _moving_mean(self.in_use, window), self._variances
+        spread = np.sqrt(self.noise**2 + (between * smooth**2 if self._has_short_bursts else 0.0))
+        chance, variance = float((spread**2).mean()) / window, float(smooth.var())
+        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
+        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
+        return np.asarray(mean + kept * (smooth - mean) + above)
+
+    @property
+    def _has_short_bursts(self) -> bool:
+        """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
+        within, _ = self._variances
+        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        off = self.in_use / smooth - 1
+        square = float(off @ off)
+        return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
+
+    @cached_property
+    def bursts(self) -> Bursts:
+        """Busy times within periods, by how samples vary and by the highest samples."""
+        within, between = self._variances
+        if within == 0:
+            return Bursts()
+        if not self._has_short_bursts:
+            between = 0.0
+        lasting = _lasting(between / (within + between), float(np.median(self.seconds)))
+        variance = (within + between) * (1 + (self.usage_ms or 0.0) / 1000 / lasting)  # usages average bursts out, too
+        tried = [
+            Bursts(1 + sqrt(variance * (1 - share) / share), share, lasting / (1 - share))
+            for share in SHARES
+            if variance < (1 - share) / share
+        ]
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1) & (self.load >= BUSY * self.load.max())
+        if not tried or not read.any():
+            return min(tried, key=lambda each: abs(each.share - USUAL_SHARE)) if tried else Bursts()
+        likely = [self._likelihood(each, self.load[read], highest[read], samples[read]) for each in tried]
+        return tried[int(np.argmax(likely))]
+
+    def _likelihood(self, bursts: Bursts, loads: Vector, highest: Vector, samples: Vector) -> float:
+        """Return the logarithm of the probability of the highest samples."""
+        at_most = in_use_at_most(loads, bursts, self.size, int(highest.max()))
+        rows, places = np.arange(len(loads)), highest.astype(int)
+        upper = at_most[rows, places] ** samples
+        lower = np.where(places > 0, at_most[rows, np.maximum(places - 1, 0)] ** samples, 0.0)
+        return float(np.log(np.maximum(upper - lower, 1e-12)).sum())
+
+    @cached_property
+    def in_use_p99_9(self) -> int:
+        """The connections in use that are not exceeded for 99.9 % of the time, of all periods together."""
+        size = self.size
+        counts, bounds = np.histogram(self.load, LOADS, weights=self.seconds)
+        middles = (bounds[1:] + bounds[:-1]) / 2
+        some = counts > 0
+        highest = self.bursts.times * float(self.load.max())
+        most = int(highest + 8 * sqrt(highest) + 8) if size is None else size
+        at_most = (counts[some] / counts.sum()) @ in_use_at_most(middles[some], self.bursts, size, most)
+        computed = int(np.argmax(at_most >= OFTEN)) if (at_most >= OFTEN).any() else most
+        evidence = max(computed, self._evidence)
+        return evidence if size is None else min(evidence, max(size, self._evidence))
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether readings are too rare to show bursts within a period: further apart than a second."""
+        samples = self.series("samples")
+        read = samples >= 1
+        return self.bursts.times == 1 and (not read.any() or float((self.seconds[read] / samples[read]).mean()) > 1)
+
+    @property
+    def _evidence(self) -> int:
+        """The highest number that more samples reach than 0.1 % of them by chance; 0 without samples."""
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1)
+        if not read.any():
+            return 0
+        rare = float(samples[read].sum()) * (1 - OFTEN)
+        reached = np.sort(highest[read])[::-1]  # each period counts once: as few samples as that are certain
+        by_chance = gammainc(np.arange(1, len(reached) + 1), rare)
+        return int(reached[int(np.argmax(by_chance < CHANCE))]) if (by_chance < CHANCE).any() else 0
+
+
+def process_load(pool: ObservedPool) -> ProcessLoad | None:
+    """Return the load of a pool; None where nothing says how many of its connections are in use."""
+    counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
+    both = np.isfinite(counted) & np.isfinite(sampled)
+    is_counted = bool(np.isfinite(counted).any()) and not _prefers_samples(pool, counted[both], sampled[both])
+    in_use = np.where(np.isfinite(counted), counted, sampled) if is_counted else sampled
+    timeouts = np.nan_to_num(pool["timeouts"])  # a request that gave up would have used a connection, too
+    with np.errstate(divide="ignore", invalid="ignore"):
+        offered = np.where(pool["uses"] > 0, (pool["uses"] + timeouts) / pool["uses"], 1.0)
+    known = np.isfinite(in_use)
+    if not known.any():
+        return None
+    rate = (pool["uses"] + timeouts) / pool.seconds
+    at, seconds = pool.at[known], pool.seconds[known]
+    return ProcessLoad(pool, at, seconds, (in_use * offered)[known], is_counted, rate[known], known)
+
+
+def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
+    """Return whether samples say more than sums of usage times: of long usages, and of those that never end."""
+    if not len(counted):
+        return False
+    uses = float(np.nansum(pool["uses"]))
+    if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
+        return True
+    held = sampled - counted
+    return float(held.mean()) > max(FAR * float(held.std()) / sqrt(len(held)), HELD * float(sampled.mean()))
+
+
+def _lasting(kept: float, period: float) -> float:
+    """Return the seconds in which bursts forget themselves, whose variance a period's mean keeps a share of."""
+    low, high = SHORTEST, LONGEST
+    while high / low > 1.01:
+        middle = sqrt(low * high)
+        times = period / middle
+        low, high = (middle, high) if 2 * (times - 1 + exp(-times)) / times**2 < kept else (low, middle)
+    return low
+
+
+def _moving_mean(values: Vector, window: int) -> Vector:
+    if window == 1:
+        return values
+    ones = np.ones(window)
+    return np.asarray(np.convolve(values, ones, "same") / np.convolve(np.ones_like(values), ones, "same"))
+
+
+def in_use_at_most(loads: Vector, bursts: Bursts, size: int | None, most: int) -> Vector:
+    """Return the probabilities that at most 0, 1, ... most connections are in use; a row for each load.
+
+    Poisson, or that of a pool of this size with exponential usage times, in which requests wait.
+    """
+    numbers = np.arange(most + 1)
+    result = np.zeros((len(loads), most + 1))
+    for share, times in bursts.levels:
+        means = np.maximum(times * loads, LEAST)[:, None]
+        logs = numbers * np.log(means) - gammaln(numbers + 1)
+        if size is None:
+            below = np.cumsum(np.exp(logs - means), axis=1)
+        else:
+            kept = numbers <= size
+            logs = np.where(kept, logs, -inf)
+            weights = np.exp(logs - logs.max(axis=1, keepdims=True))
+            if most >= size:
+                full = means[:, 0] < size
+                weights[:, size] /= np.where(full, 1 - np.minimum(means[:, 0], size * (1 - 1e-9)) / size, 1.0)
+                weights[~full, :size], weights[~full, size] = 0.0, 1.0
+                below = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
+            else:  # the highest sample is below the size: nothing was cut off
+                below = np.cumsum(np.exp(numbers * np.log(means) - gammaln(numbers + 1) - means), axis=1)
+        result += share * below
+    return np.minimum(result, 1.0)
+
+
+def variation_of(buckets: Buckets, mean_ms: float | None) -> float | None:
+    """Return the squared coefficient of variation of times in buckets; None without them or without their mean.
+
+    The place of times within their buckets is such that they have the mean.
+    """
+    filled = [(place, number) for place, (_, number) in enumerate(buckets) if number > 0]
+    if not filled or not mean_ms or len(buckets) < FEWEST:
+        return None
+    bounds = [0.0, *(inf if bound is None else bound for bound, _ in buckets)]
+    lows = np.array([bounds[place] for place, _ in filled])
+    highs = np.array([bounds[place + 1] for place, _ in filled])
+    highs = np.where(np.isfinite(highs), highs, (2 * OPEN_BUCKET - 1) * lows)
+    shares = np.array([number for _, number in filled]) / sum(number for _, number in filled)
+    widths = highs - lows
+    place = min(1.0, max(0.0, float((mean_ms - shares @ lows) / max(shares @ widths, 1e-12))))
+    middles = lows + place * widths
+    square = float(shares @ (middles**2 + widths**2 * place * (1 - place) / 3))
+    mean = float(shares @ middles)
+    return min(MOST_VARIATION, max(0.0, square / mean**2 - 1)) if mean > 0 else None

@@ -1,0 +1,316 @@
+"""`poolsize observe --prometheus`: what a Prometheus server stored, or a file of its answer to a range query."""
+
+import io
+import json
+import os
+import re
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlencode
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.bounds import shown
+from poolsize.errors import BadInput, WorkFailed
+from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
+from poolsize.files import opened
+from poolsize.observe.pages import NO_POOL, Append, append_all
+from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
+from poolsize.web_page import PageAddress, page_address, read_page
+
+TOKEN, LOGIN = "POOLSIZE_PROMETHEUS_TOKEN", "POOLSIZE_PROMETHEUS_LOGIN"
+"""Environment variables: a bearer token; USER:PASSWORD."""
+ANSWER_SECONDS = 60.0
+MOST_ANSWER_BYTES, GOOD_ANSWER_BYTES = 32_000_000, 1_500_000
+MOST_POINTS, FIRST_POINTS = 10_000, 30
+"""Values of a series in an answer: Prometheus gives at most 11,000."""
+MOST_VALUES = 100_000_000
+LONGEST_IN_MINUTES = 7 * 86_400
+"""A longer range has longer periods."""
+USUAL_INTERVAL_SECONDS = 30.0
+BUCKET_STEPS = 24
+MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
+READ_BYTES = 2**20
+OVERLAP_BYTES = 200
+"""A text that is searched for may begin this long before the end of a part that was read."""
+STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
+    "in_use": {
+        "avg_over_time": "in_use",
+        "max_over_time": "in_use_max",
+        "stdvar_over_time": "in_use_variance",
+        "count_over_time": "samples",
+    },
+    "waiting": {"avg_over_time": "waiting", "max_over_time": "waiting_max"},
+    "running": {"avg_over_time": "running", "max_over_time": "running_max"},
+}
+"""Gauge -> the functions over each period that Prometheus computes of all its scrapes, and what they are."""
+_METRIC = re.compile(rb'"metric"\s*:\s*(?=\{)')
+_VALUES = re.compile(rb'\s*,\s*"values"\s*:\s*\[\s*')
+_END = re.compile(rb"\]\s*\]")
+_JSON = json.JSONDecoder()
+
+Labels = dict[str, str]
+
+
+def prometheus_address(url: str) -> PageAddress:
+    """Return the address of a Prometheus server, with the token or the login of the environment. Raises BadInput."""
+    try:
+        address = page_address(url)
+    except ValueError as error:
+        raise BadInput(f"`prometheus`: {error}") from None
+    if address.authorization is not None:
+        raise BadInput(f"`prometheus` contains a password: set {LOGIN} to USER:PASSWORD, and leave it out of the URL")
+    if token := os.environ.get(TOKEN):
+        authorization = f"Bearer {token}"
+    elif login := os.environ.get(LOGIN):
+        authorization = f"Basic {b64encode(login.encode()).decode()}"
+    else:
+        return address
+    if not authorization.isascii() or not authorization.isprintable():
+        raise BadInput(f"{TOKEN if token else LOGIN} has a character that no header of HTTP may have")
+    return replace(address, authorization=authorization)
+
+
+def observe_prometheus(address: PageAddress, seconds: float, append: Append, note: Callable[[str], None]) -> None:
+    """Read the last `seconds` of all pools and MySQL servers that a Prometheus server knows, and append their periods.
+
+    note: shows what is read. Counters are read at the ends of periods; of gauges, the server computes the statistics of
+    all scrapes in each period. Raises WorkFailed where the server does not answer, and BadInput where it knows no pool.
+    """
+    server = _Server(address)
+    now = time.time()
+    names = server.names(now - seconds, now)
+    if not names:
+        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}")
+    step = period_of(server.scrape_interval(names), seconds)
+    begin, end = (now - seconds) // step * step, now // step * step
+    readings = Readings(step)
+    for number, name in enumerate(names):
+        note(f"reading {name} ({number + 1} of {len(names)})")
+        for query in _queries(name, step, end - begin):
+            for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
+                sample = sample_of(name, labels, 1.0)
+                if sample is not None:
+                    sample = replace(
+                        sample, metric=replace(sample.metric, quantity=query.quantity or sample.metric.quantity)
+                    )
+                    readings.add(sample, instance_of(sample.labels), at - query.shift, values * sample.value)
+    if readings.is_empty:
+        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}")
+    append_all(readings, append)
+
+
+@dataclass(frozen=True)
+class _Query:
+    """A range query. shift: seconds by which the values are older than their moments. quantity: None for its own."""
+
+    expression: str
+    step: float
+    shift: float
+    quantity: Quantity | None = None
+
+
+def _queries(name: str, step: float, seconds: float) -> Iterator[_Query]:
+    """Yield the range queries of a metric."""
+    quantity = metrics_named(name)[0].quantity
+    selector = f'{{__name__="{name}"}}'
+    window = f"[{step:.0f}s]"
+    if quantity in BUCKETS:
+        yield _Query(selector, max(step, ceil(seconds / BUCKET_STEPS / step) * step), 0.0)
+    elif quantity in COUNTED:
+        yield _Query(f"last_over_time({selector}{window})", step, 0.0)  # else a value is repeated for 5 minutes
+    else:
+        for function, its in STATISTICS.get(quantity, {"max_over_time": None}).items():
+            yield _Query(f"{function}({selector}{window})", step, step / 2, its)
+
+
+def period_of(interval_seconds: float, seconds: float = 0.0) -> float:
+    """Return the period for readings at this interval over so many seconds: whole minutes."""
+    return PERIOD_SECONDS * max(
+        1, ceil(interval_seconds / PERIOD_SECONDS - 0.01), ceil(seconds / LONGEST_IN_MINUTES - 0.01)
+    )
+
+
+class _Server:
+    """A Prometheus server, asked one query after the other."""
+
+    def __init__(self, address: PageAddress) -> None:
+        self._address = address
+        self._path = address.target.partition("?")[0].rstrip("/")
+        self._values = 0
+
+    def names(self, begin: float, end: float) -> list[str]:
+        """Return the names of the metrics that poolsize knows."""
+        text = self._get("/api/v1/label/__name__/values", start=f"{begin:.0f}", end=f"{end:.0f}")
+        try:
+            names = json.loads(text)["data"]
+            known = [name for name in names if isinstance(name, str) and '"' not in name and "\\" not in name]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL") from None
+        quantities = {name: metrics_named(name) for name in known}
+        return [name for name, its in quantities.items() if its and not its[0].quantity.startswith("process_")]
+
+    def scrape_interval(self, names: list[str]) -> float:
+        """Return the usual number of seconds between two scrapes of the pools."""
+        for name in names[:3]:
+            text = self._get("/api/v1/query", query=f'{{__name__="{name}"}}[5m]')
+            gaps = [gap for _, at, _ in matrix_series(io.BytesIO(text.encode())) for gap in np.diff(at)]
+            if gaps:
+                return float(np.median(gaps))
+        return USUAL_INTERVAL_SECONDS
+
+    def matrix(self, expression: str, begin: float, end: float, step: float) -> Iterator[tuple[Labels, Vector, Vector]]:
+        """Yield the series of a range query, in parts of a bounded number of points."""
+        at, points = begin, FIRST_POINTS
+        while at <= end:
+            until = min(end, at + step * (points - 1))
+            times = {"start": f"{at:.3f}", "end": f"{until:.3f}", "step": f"{step:.0f}"}
+            try:
+                text = self._get("/api/v1/query_range", query=expression, **times)
+            except _TooLong:
+                if points == 1:
+                    raise
+                points = max(1, points // 8)
+                continue
+            for series in matrix_series(io.BytesIO(text.encode())):
+                self._values += series[1].size
+                yield series
+            if self._values > MOST_VALUES:
+                raise WorkFailed(f"the server has more than {MOST_VALUES:,} values of pools: give a shorter --range")
+            points = int(np.clip(points * GOOD_ANSWER_BYTES / len(text), 1, MOST_POINTS))
+            at = until + step
+
+    def _get(self, path: str, **parameters: str) -> str:
+        target = f"{self._path}{path}?{urlencode(parameters)}"
+        page = read_page(replace(self._address, target=target), ANSWER_SECONDS, MOST_ANSWER_BYTES)
+        if page.failure is None:
+            return page.text
+        if "longer than" in page.failure:
+            raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
+        hint = {"status 401": f": set {TOKEN} or {LOGIN}", "status 403": f": set {TOKEN} or {LOGIN}"}
+        raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{hint.get(page.failure, '')}")
+
+
+class _TooLong(WorkFailed):
+    """An answer that is longer than may be read."""
+
+
+def observe_answer_file(path: Path, append: Append) -> None:
+    """Append what the answer of Prometheus to a range query says, which is in a file. Raises BadInput."""
+    readings: Readings | None = None
+    unnamed = False
+    try:
+        with opened(path) as file:
+            for labels, at, values in matrix_series(file, str(path)):
+                name = labels.get("__name__", "")
+                unnamed = unnamed or not name
+                sample = sample_of(name, labels, 1.0)
+                if sample is None:
+                    continue
+                if readings is None:
+                    readings = Readings(period_of(float(np.median(np.diff(at))) if at.size > 1 else 0.0))
+                readings.add(sample, instance_of(sample.labels), at, values * sample.value)
+    except OSError as error:
+        raise BadInput(f"{path} can't be read: {error.strerror}") from None
+    if readings is None or readings.is_empty:
+        why = (
+            "its series have no __name__: query the metrics without a function"
+            if unnamed
+            else NO_POOL.format("the known libraries")
+        )
+        raise BadInput(f"{path}: {why}")
+    append_all(readings, append)
+
+
+def matrix_series(file: BinaryIO, named: str = "the answer") -> Iterator[tuple[Labels, Vector, Vector]]:
+    """Yield the labels, the times in seconds and the values of each series in an answer to a range query.
+
+    The file is read in parts: json would take ten times its size in memory. Raises BadInput for a damaged file.
+    """
+    text = _Text(file, named)
+    while text.goes_to(_METRIC):
+        labels = text.labels()
+        if not text.goes_to(_VALUES, at_once=True):
+            continue  # a histogram of its own kind, or an instant vector
+        yield labels, *text.values()
+
+
+class _Text:
+    """A file of JSON, of which a part is in memory."""
+
+    def __init__(self, file: BinaryIO, named: str) -> None:
+        self._file, self._named = file, named
+        self._part, self._at, self._read = b"", 0, 0
+        self._times: list[bytes] = []
+        self._moments: Vector = np.zeros(0)
+
+    def _more(self) -> bool:
+        """Read another part, and forget the text before this place. Return False at the end."""
+        new = self._file.read(READ_BYTES) or b""
+        self._part, self._at = self._part[self._at :] + new, 0
+        self._read += len(new)
+        if self._read > MOST_FILE_BYTES:
+            raise BadInput(f"{self._named} is longer than {MOST_FILE_BYTES // 2**30} GiB: query a shorter range")
+        return bool(new)
+
+    def goes_to(self, pattern: re.Pattern[bytes], *, at_once: bool = False) -> bool:
+        """Go behind the next text of this pattern, which must be here if at_once. Return False without any."""
+        while True:
+            match = pattern.match(self._part, self._at) if at_once else pattern.search(self._part, self._at)
+            if match is not None and match.end() < len(self._part):
+                self._at = match.end()
+                return True
+            if at_once and match is None and len(self._part) - self._at > OVERLAP_BYTES:
+                return False
+            if not at_once and match is None:
+                self._at = max(self._at, len(self._part) - OVERLAP_BYTES)
+            if not self._more():
+                return False
+
+    def labels(self) -> Labels:
+        while True:
+            text = self._part[self._at : self._at + MOST_LABEL_BYTES]
+            try:
+                _, length = _JSON.raw_decode(text.decode("latin-1"))  # in which each byte is a character
+                labels = json.loads(text[:length].decode(errors="replace"))
+            except (ValueError, RecursionError):
+                if len(text) < MOST_LABEL_BYTES and self._more():
+                    continue
+                raise self._damaged() from None
+            if not all(isinstance(each, str) for each in labels.values()):
+                raise self._damaged()
+            self._at += length
+            return dict(labels)
+
+    def values(self) -> tuple[Vector, Vector]:
+        """Return the times and the values up to the end of a series."""
+        if self._part[self._at : self._at + 1] == b"]":
+            return np.zeros(0), np.zeros(0)
+        searched = self._at
+        while not (match := _END.search(self._part, searched)):
+            before = len(self._part) - self._at
+            if before > MOST_SERIES_BYTES or not self._more():
+                raise self._damaged()
+            searched = max(0, before - OVERLAP_BYTES)
+        parts = self._part[self._at : match.start()].translate(None, b'[]" \t\r\n').split(b",")
+        times = parts[0::2]
+        try:
+            if times != self._times:  # else, as nearly always, they are those of the series before
+                self._times, self._moments = times, np.fromiter(map(float, times), float)
+            values = np.fromiter(map(float, parts[1::2]), float)
+        except ValueError:
+            raise self._damaged() from None
+        if values.size != self._moments.size:
+            raise self._damaged()
+        self._at = match.end()
+        return self._moments, values
+
+    def _damaged(self) -> BadInput:
+        near = shown(self._part[self._at : self._at + 30].decode("ascii", errors="replace"))
+        return BadInput(f"{self._named} is not the JSON of a range query, or is damaged, near {near}")

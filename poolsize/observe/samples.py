@@ -1,0 +1,436 @@
+"""Readings of metrics -> periods of pools and of the server: counters by their increase, gauges by their statistics."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from math import floor, inf
+from typing import Any
+
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.bounds import LARGEST_POOL
+from poolsize.errors import BadInput
+from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values
+
+PERIOD_SECONDS = 60.0
+LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
+"""Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
+LEAST_COVERED = 0.5
+"""The increase in a period is known if readings cover this part of it."""
+LONGEST_USAGE = 0.1
+"""A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
+MOST_SERIES = 300_000
+MOST_VALUE = 1e12
+MOMENTS = (0.0, 7e9)
+"""Readings of other times, in seconds since the epoch, are not used."""
+DECIMALS = 6
+INSTANCE_LABELS = (
+    ("cluster",),
+    ("namespace", "exported_namespace"),
+    ("job", "exported_job", "service_name", "service", "application", "app"),
+    ("pod", "exported_pod", "host", "hostname", "node"),
+    ("instance", "exported_instance", "service_instance_id"),
+    ("container",), ("pid", "worker"),
+)  # fmt: skip
+"""Groups of labels that tell processes apart; of each group, the name of a process has the first that is there."""
+PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
+COUNTED = (*SUMS, "refused", "aborted", "statements")
+BUCKETS = ("usage_buckets", "wait_buckets")
+_PORT = re.compile(r":\d+$")
+
+
+def instance_of(labels: Mapping[str, str], page: str = "") -> str:
+    """Return the name of the process that a sample is of. page: the name of the page that has the sample."""
+    found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
+    if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
+        found[3] = ""  # the address names the host again
+    return "/".join(text for text in (page, *found) if text)
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The periods: period i begins at origin + i * seconds."""
+
+    origin: float
+    seconds: float
+
+    @property
+    def longest_gap(self) -> float:
+        return max(LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS * self.seconds)
+
+    def period(self, at: float) -> int:
+        return floor((at - self.origin) / self.seconds)
+
+
+@dataclass
+class _Sums:
+    """Rows of sums by period, from the period `first` on. The last row may hold maxima."""
+
+    values: Vector
+    first: int = 0
+
+    def add(self, first: int, block: Vector, *, with_maxima: bool = False) -> None:
+        """Add a block of rows, whose first column is of the period `first`."""
+        if not self.values.shape[1]:
+            self.first = first
+        before, after = self.first - first, first + block.shape[1] - self.first - self.values.shape[1]
+        if before > 0 or after > 0:
+            self.values = np.pad(self.values, ((0, 0), (max(0, before), max(0, after))))
+            self.first = min(self.first, first)
+        part = self.values[:, first - self.first : first - self.first + block.shape[1]]
+        maxima = np.maximum(part[-1], block[-1])
+        part += block
+        if with_maxima:
+            part[-1] = maxima
+
+    def cut(self, first: int, until: int) -> Vector:
+        """Return the rows of the periods from `first` to before `until`, 0 for those without."""
+        width = self.values.shape[1]
+        columns = np.arange(first, until) - self.first
+        if not width:
+            return np.zeros((self.values.shape[0], columns.size))
+        rows: Vector = np.where((columns >= 0) & (columns < width), self.values[:, np.clip(columns, 0, width - 1)], 0.0)
+        return rows
+
+    def drop(self, until: int) -> None:
+        """Forget the periods before `until`."""
+        self.values = self.values[:, max(0, until - self.first) :]
+        self.first = max(self.first, until)
+
+
+@dataclass
+class _Counter:
+    """A counter: its increase by period, and the seconds that readings cover. A lower value is a restart's."""
+
+    sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((2, 0))))
+    last: tuple[float, float] | None = None
+    total: float = 0.0
+
+    def add(self, grid: _Grid, at: Vector, values: Vector, *, by_period: bool = True) -> None:
+        if self.last is not None:
+            at, values = np.r_[self.last[0], at], np.r_[self.last[1], values]
+        self.last = float(at[-1]), float(values[-1])
+        rises = np.diff(values)
+        rises = np.where(rises < 0, values[1:], rises)
+        self.total += float(rises.sum())
+        if at.size < 2 or not by_period:
+            return
+        gaps = np.diff(at)
+        near = gaps <= grid.longest_gap
+        counted = np.r_[0.0, np.cumsum(np.where(near, rises, 0.0))]
+        covered = np.r_[0.0, np.cumsum(np.where(near, gaps, 0.0))]
+        first = grid.period(at[0])
+        ends = grid.origin + grid.seconds * np.arange(first, grid.period(at[-1]) + 2)
+        edges = np.clip(ends, at[0], at[-1])
+        self.sums.add(first, np.diff([np.interp(edges, at, counted), np.interp(edges, at, covered)]))
+
+    def increases(self, grid: _Grid, first: int, until: int) -> Vector:
+        """Return the increase in each period; NaN where readings cover too little of the period."""
+        amount, covered = self.sums.cut(first, until)
+        known = covered >= LEAST_COVERED * grid.seconds
+        return np.where(known, amount * grid.seconds / np.where(known, covered, 1.0), np.nan)
+
+
+@dataclass
+class _Gauge:
+    """A gauge: number of readings, their sum, the sum of their squares, and their maximum, by period."""
+
+    sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((4, 0))))
+    last: tuple[float, float] | None = None
+
+    def add(self, grid: _Grid, at: Vector, values: Vector) -> None:
+        self.last = float(at[-1]), float(values[-1])
+        periods = np.floor((at - grid.origin) / grid.seconds).astype(np.int64)
+        columns = periods - periods[0]
+        highest = np.zeros(columns[-1] + 1)
+        np.maximum.at(highest, columns, values)
+        sums = [np.bincount(columns, weights) for weights in (np.ones_like(values), values, values * values)]
+        self.sums.add(int(periods[0]), np.array([*sums, highest]), with_maxima=True)
+
+    def statistics(self, first: int, until: int) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return number, mean, variance and maximum of the readings in each period; NaN where there are too few."""
+        number, total, squares, highest = self.sums.cut(first, until)
+        some = number > 0
+        mean = np.where(some, total / np.maximum(number, 1), np.nan)
+        several = number > 1
+        variance = np.maximum(squares - np.nan_to_num(mean) * total, 0.0) / np.maximum(number - 1, 1)
+        return number, mean, np.where(several, variance, np.nan), np.where(some, highest, np.nan)
+
+
+class _Peak(_Gauge):
+    """The most since the start, by the periods in which it rose: a reading that is no record says nothing."""
+
+    def add(self, grid: _Grid, at: Vector, values: Vector) -> None:
+        before = np.r_[inf if self.last is None else self.last[1], values[:-1]]
+        risen = values > before
+        if risen.any():
+            super().add(grid, at[risen], values[risen])
+        self.last = float(at[-1]), float(values[-1])
+
+
+Series = dict[tuple[Quantity, float], dict[int, dict[frozenset[tuple[str, str]], _Counter | _Gauge]]]
+"""(Quantity, bound) -> rank of the metric -> labels -> the readings."""
+
+
+class Readings:
+    """Readings of many pools and servers, summed up by period as they come."""
+
+    def __init__(self, period_seconds: float = PERIOD_SECONDS, origin: float = 0.0) -> None:
+        """origin: seconds since the epoch at which a period begins."""
+        self._grid = _Grid(origin, period_seconds)
+        self._pools: dict[tuple[str, str], Series] = {}
+        self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
+        self._number = 0
+        self._until = -(2**62)
+
+    @property
+    def pools(self) -> int:
+        """Number of pools."""
+        return len(self._pools.keys() & self._libraries.keys())
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no reading was of a pool or of a server."""
+        return not self._pools
+
+    def add(self, sample: Sample, instance: str, at: Vector, values: Vector) -> None:
+        """Add readings of a metric in the order of time. sample: its metric and labels. values: in seconds, if times.
+
+        Values that nothing can have are left out, and a second value of the same time. Raises BadInput for too many
+        series.
+        """
+        quantity = sample.metric.quantity
+        kept = (values >= 0) & (values <= MOST_VALUE) & (at > MOMENTS[0]) & (at < MOMENTS[1])
+        at, values = at[kept], values[kept]
+        if not at.size or quantity in ("process_started", "process_uptime"):
+            return
+        series = self._series(sample, instance)
+        if series.last is not None and at[0] <= series.last[0]:
+            later = at > series.last[0]
+            at, values = at[later], values[later]
+        if at.size > 1 and (np.diff(at) <= 0).any():
+            at, firsts = np.unique(at, return_index=True)
+            values = values[firsts]
+        if not at.size:
+            return
+        if isinstance(series, _Counter):
+            series.add(self._grid, at, values, by_period=quantity not in BUCKETS)
+        else:
+            series.add(self._grid, at, values)
+
+    def _series(self, sample: Sample, instance: str) -> _Counter | _Gauge:
+        metric = sample.metric
+        quantity = metric.quantity
+        key = instance, "/".join(text for text in sample.pool if text) if metric.library else ""
+        if metric.library:
+            self._libraries[key] = min(
+                self._libraries.get(key, (metric.rank, metric.library)), (metric.rank, metric.library)
+            )
+        ranks = self._pools.setdefault(key, {}).setdefault((quantity, sample.bound), {})
+        by_labels = ranks.setdefault(metric.rank, {})
+        labels = frozenset(sample.labels.items())
+        if labels not in by_labels:
+            self._number += 1
+            if self._number > MOST_SERIES:
+                raise BadInput(f"there are more than {MOST_SERIES:,} series of pools: name fewer pages, or one job")
+            kind = _Peak if quantity in PEAKS else _Counter if quantity in (*COUNTED, *BUCKETS) else _Gauge
+            by_labels[labels] = kind()
+        return by_labels[labels]
+
+    def take(self, until: float = inf) -> tuple[list[PoolSpan], list[ServerSpan]]:
+        """Return the periods that end before this time and were not returned yet, and forget them.
+
+        Histograms count what was added since the last call.
+        """
+        end = 2**62 if until == inf else self._grid.period(until)
+        spans: list[PoolSpan] = []
+        servers: list[ServerSpan] = []
+        others = {instance for (instance, _), (_, library) in self._libraries.items() if library != "Spring"}
+        for key, series in list(self._pools.items()):
+            instance, _ = key
+            library = self._libraries.get(key, (0, ""))[1]
+            periods = _periods(series, self._until, end)
+            if periods is not None and not (library == "Spring" and instance in others):
+                taken = _Taken(self._grid, series, *periods)
+                if key in self._libraries:
+                    spans += _pool_span(taken, key, library)
+                if any(quantity in SERVER for quantity, _ in series):
+                    servers += _server_span(taken, instance)
+            for each in _all(series):
+                each.sums.drop(end)
+            if until == inf:
+                del self._pools[key]
+        self._until = end
+        return spans, servers
+
+
+def _all(series: Series) -> list[_Counter | _Gauge]:
+    return [each for ranks in series.values() for by_labels in ranks.values() for each in by_labels.values()]
+
+
+def _periods(series: Series, begin: int, end: int) -> tuple[int, int] | None:
+    """Return the first period of a pool and the one after its last, between these two; None without any."""
+    rows = [each.sums for each in _all(series) if each.sums.values.shape[1]]
+    if not rows:
+        return None
+    first = max(begin, min(row.first for row in rows))
+    until = min(end, max(row.first + row.values.shape[1] for row in rows))
+    return (first, until) if first < until else None
+
+
+@dataclass(frozen=True)
+class _Taken:
+    """The periods of a pool, from `first` to before `until`."""
+
+    grid: _Grid
+    series: Series
+    first: int
+    until: int
+
+    def best(self, quantity: Quantity, bound: float = 0.0) -> list[_Counter | _Gauge]:
+        """Return the readings of the best metric of a quantity; those with different labels count together."""
+        ranks = self.series.get((quantity, bound))
+        return list(ranks[min(ranks)].values()) if ranks else []
+
+    @property
+    def unknown(self) -> Vector:
+        return np.full(self.until - self.first, np.nan)
+
+    def increases(self, quantity: Quantity) -> Vector:
+        counters = [each for each in self.best(quantity) if isinstance(each, _Counter)]
+        return _total([each.increases(self.grid, self.first, self.until) for each in counters], self.unknown)
+
+    def statistics(self, quantity: Quantity) -> tuple[Vector, Vector, Vector, Vector]:
+        """Return number, mean, variance and maximum of a gauge in each period."""
+        gauges = [each for each in self.best(quantity) if isinstance(each, _Gauge)]
+        each_of = [each.statistics(self.first, self.until) for each in gauges]
+        if not each_of:
+            return (self.unknown,) * 4
+        numbers, means, variances, highest = zip(*each_of, strict=True)
+        return (
+            np.max(numbers, axis=0), _total(means, self.unknown), _total(variances, self.unknown),
+            _total(highest, self.unknown),
+        )  # fmt: skip
+
+    def mean(self, quantity: Quantity) -> Vector:
+        return self.statistics(quantity)[1]
+
+    def highest(self, *quantities: Quantity) -> Vector:
+        highest: Vector = np.fmax.reduce([self.statistics(quantity)[3] for quantity in quantities], axis=0)
+        return highest
+
+    def buckets(self, quantity: Quantity) -> Buckets:
+        bounds = sorted(bound for name, bound in self.series if name == quantity)
+        up_to = []
+        for bound in bounds:
+            counters = [each for each in self.best(quantity, bound) if isinstance(each, _Counter)]
+            up_to.append(sum(each.total for each in counters))
+            for each in counters:
+                each.total = 0.0
+        numbers = np.diff(np.maximum.accumulate([0.0, *up_to]))
+        return tuple(
+            (None if bound == inf else round(bound, DECIMALS), float(number))
+            for bound, number in zip(bounds, numbers, strict=True)
+            if number > 0
+        )
+
+
+def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector:
+    """Return the sum of rows, in which what is not known counts as 0; NaN where none is known."""
+    if len(rows) == 1:
+        return rows[0]
+    if not rows:
+        return unknown
+    total: Vector = np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
+    return total
+
+
+def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSpan]:
+    """Return the span of a pool; nothing if no period of it is known."""
+    number, gauge_mean, variance, _ = taken.statistics("in_use")
+    size = taken.highest("size")
+    size[~((size > 0) & (size < LARGEST_POOL))] = np.nan  # 0, -1 and the largest integer mean that there is no limit
+    usage_seconds, wait_seconds = taken.increases("usage_seconds"), taken.increases("wait_seconds")
+    uses = taken.increases("uses")
+    rate = usage_seconds / taken.grid.seconds
+    is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
+    rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
+    waiting = taken.mean("waiting")
+    samples, spread = taken.mean("samples"), taken.mean("in_use_variance")
+    several = samples > 1
+    spread = np.where(several, spread * samples / np.where(several, samples - 1, 1), np.nan)
+    values = {
+        "size": size,
+        "in_use_mean": _first_known(rate, gauge_mean),
+        "in_use_max": taken.highest("in_use", "in_use_max", "peak"),
+        "in_use_variance": _first_known(spread, variance),
+        "samples": _first_known(samples, np.where(number > 0, number, np.nan)),
+        "waiting_mean": wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
+        "waiting_max": taken.highest("waiting", "waiting_max"),
+        "usage_seconds": usage_seconds,
+        "wait_seconds": wait_seconds,
+        "uses": uses,
+        "timeouts": taken.increases("timeouts"),
+    }
+    fields, started = _fields(taken, values)
+    usage_buckets, wait_buckets = taken.buckets("usage_buckets"), taken.buckets("wait_buckets")
+    if not fields:
+        return []
+    instance, pool = key
+    return [
+        PoolSpan(
+            pool=pool or library, instance=instance, library=library, started=started,
+            period_seconds=taken.grid.seconds, usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
+        )
+    ]  # fmt: skip
+
+
+def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
+    limit = taken.highest("max_connections")
+    known = limit[~np.isnan(limit)]
+    values = {
+        "running_mean": taken.mean("running"),
+        "running_max": taken.highest("running", "running_max"),
+        "connected_max": taken.highest("connected", "connected_peak"),
+        "refused": taken.increases("refused"),
+        "aborted": taken.increases("aborted"),
+        "statements": taken.increases("statements"),
+    }
+    fields, started = _fields(taken, values)
+    if not fields:
+        return []
+    return [
+        ServerSpan(
+            started=started, period_seconds=taken.grid.seconds, instance=instance,
+            max_connections=int(known[-1]) if known.size else None, **fields,
+        )
+    ]  # fmt: skip
+
+
+def _first_known(first: Vector, other: Vector) -> Vector:
+    known: Vector = np.where(np.isnan(first), other, first)
+    return known
+
+
+def _fields(taken: _Taken, values: dict[str, Vector]) -> tuple[dict[str, Any], str]:
+    """Return the series of a record, without periods at both ends of which nothing is known, and their beginning."""
+    known = np.flatnonzero(~np.isnan(list(values.values())).all(axis=0))
+    if not known.size:
+        return {}, ""
+    first, until = known[0], known[-1] + 1
+    rows = {name: row[first:until].round(DECIMALS) for name, row in values.items()}
+    fields = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
+    started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
+    return fields, datetime.fromtimestamp(started, UTC).isoformat()
+
+
+def _values(row: Vector) -> Values:
+    unknown = np.isnan(row)
+    if not unknown.any():
+        return tuple(row.tolist())
+    values = row.astype(object)
+    values[unknown] = None
+    return tuple(values.tolist())

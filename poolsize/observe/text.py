@@ -1,0 +1,200 @@
+"""The answers for an observation as text for a terminal, and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from poolsize.bounds import LONGEST_NAME_SHOWN, shortened
+from poolsize.observe.observation import Observation
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
+from poolsize.present.text.short import SAME, short_answer
+from poolsize.terminal import pasteable, visible
+from poolsize.units import count, milliseconds, number
+
+MOST_ROWS = 20
+"""Pools in the short text's table."""
+DAY, HOUR, MINUTE = 86_400, 3_600, 60
+
+
+def observed_text(observation: Observation, *, why: bool = False) -> str:
+    """Return the verdict of each pool, the most used first, and the next command. why: with the evidence."""
+    answers = pool_answers(observation)
+    unknown = [
+        f"Nothing says how many connections of {shown(name)} are in use."
+        for name in unknown_pools(observation, answers)
+    ]
+    if not answers:
+        return "\n".join(map(paragraph, unknown or ["No pool was observed: observe for longer, or another source."]))
+    shown_answers = answers if why else answers[:MOST_ROWS]
+    parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
+    more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
+    if len(answers) == 1 and not why:
+        labelled = [("In use", _in_use(answers[0])), ("But", next(doubts(answers[0]), ""))]
+        return short_answer(parts[0], labelled, ["poolsize recommend --observation FILE", SAME])
+    lines = [*map(paragraph, parts), *map(paragraph, more), *map(paragraph, unknown)]
+    if len(answers) > 1 or why:
+        lines = [*lines, "", pools_table(shown_answers).as_text()]
+    if why:
+        evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (_in_use(each), *doubts(each))]
+        lines = [*lines, "", bullets(evidence)]
+    return "\n".join(lines)
+
+
+def shown(name: str) -> str:
+    """Return the name of a pool on one line, without control characters."""
+    return shortened(" ".join(visible(name).split()), LONGEST_NAME_SHOWN) or "(no name)"
+
+
+def verdict(answer: PoolAnswer) -> str:
+    """Return what is known of the need of a pool, in a sentence without its full stop."""
+    censored, load, size = answer.censored, answer.busiest, answer.busiest.size
+    if censored.saturated is not None:
+        cores = f" on {count(answer.cores, 'core')}" if answer.cores else ""
+        return f"saturated: {number(censored.saturated)} threads run on the server{cores}; at least {answer.need:,}"
+    if censored:
+        return f"censored: {', '.join(_signs(answer))}; at least {answer.need:,}"
+    most = load.highest if load.highest is not None else load.in_use_p99_9
+    of_size = f" of {size:,}" if size is not None else ""
+    seen = "never more than" if load.highest is not None else "hardly ever more than"
+    limit = milliseconds(load.usage.mean_ms) if load.usage_ms else "the usage time"
+    away = " with one process away" if answer.processes > 1 else ""
+    twice = answer.need_at_twice
+    at_twice = "also at twice the rate" if twice == answer.need else f"{twice:,} at twice the rate"
+    keeps = f"{answer.need:,} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below {limit}{away}"
+    return f"{seen} {most:,}{of_size} in use in {lasting(answer.seconds)}: {keeps}, {at_twice}"
+
+
+def _signs(answer: PoolAnswer) -> Iterator[str]:
+    """Yield the signs that the pool cuts demand off."""
+    censored = answer.censored
+    periods = f"of {count(censored.periods, f'busy {_period(answer)}')}"
+    if censored.at_maximum:
+        yield f"in use at its maximum in {censored.at_maximum:,} {periods}"
+    if censored.waiting:
+        yield f"requests waited in {censored.waiting:,} {periods}"
+    if censored.timeouts:
+        yield count(censored.timeouts, "timeout")
+    if censored.has_long_waits and answer.busiest.wait_ms is not None:
+        yield f"a mean wait of {milliseconds(answer.busiest.wait_ms)}"
+
+
+def _period(answer: PoolAnswer) -> str:
+    return "minute" if (answer.busiest.seconds == MINUTE).all() else "period"
+
+
+def lasting(seconds: float) -> str:
+    """Return a time as people say it: 7 days, 3 hours, 12 minutes."""
+    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
+        if seconds >= 2 * unit or (seconds >= unit and name == "minute"):
+            return count(round(seconds / unit), name)
+    return count(round(seconds), "second")
+
+
+def _in_use(answer: PoolAnswer) -> str:
+    load = answer.busiest
+    of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
+    at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return (
+        f"{number(load.mean)} on average{of_all if answer.processes > 1 else ''}, {number(float(load.load.max()))} in "
+        f"the busiest period, at {at}; 99.9 % of the time, at most {load.in_use_p99_9:,}."
+    )
+
+
+def doubts(answer: PoolAnswer) -> Iterator[str]:
+    """Yield what limits the answer's use, the most important first."""
+    load = answer.busiest
+    if answer.censored:
+        yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
+    if answer.growing:
+        low, high = milliseconds(answer.growing.low_ms), milliseconds(answer.growing.high_ms)
+        yield (
+            f"The usage time rises from {low} to {high} with the connections in use: requests wait in the database. "
+            "A larger pool does not help there."
+        )
+    if not load.usage_ms:
+        yield "Usage times are not known: waits are in usage times, and the p99 wait stays within 1 of them."
+    elif load.variation is None:
+        yield "How usage times vary is not known: they are taken to vary like exponential ones."
+    if load.bursts.times > 1:
+        yield (
+            f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "
+            f"{100 * load.bursts.share:.0f} % of the time. The need counts them."
+        )
+    elif load.is_blind:
+        yield "Bursts between two readings are not seen: only means of periods, or few readings, are known."
+
+
+def pools_table(answers: Sequence[PoolAnswer]) -> Table:
+    """Return a row for each pool."""
+    rows = []
+    for answer in answers:
+        load, size = answer.busiest, answer.busiest.size
+        usage_ms, wait_ms = load.usage_ms, load.wait_ms
+        rows.append(
+            (
+                shown(answer.name),
+                f"{answer.processes:,}",
+                number(load.mean),
+                f"{load.in_use_p99_9:,}",
+                UNKNOWN if size is None else f"{size:,}",
+                UNKNOWN if usage_ms is None else milliseconds(usage_ms),
+                UNKNOWN if wait_ms is None else milliseconds(wait_ms),
+                f"{'at least ' if answer.censored else ''}{answer.need:,}",
+            )
+        )
+    names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", "need")
+    return Table(names, rows).without_unknown()
+
+
+def observed_json(observation: Observation) -> str:
+    """Return the answers as a JSON object, the most used pool first."""
+    return pools_json(pool_answers(observation))
+
+
+def pools_json(answers: Sequence[PoolAnswer]) -> str:
+    """Return the answers of several pools as a JSON object."""
+    return json_text({"pools": [pool_values(answer) for answer in answers]})
+
+
+def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
+    """Return a table of several pools, and the command that answers for the first of them."""
+    command = pasteable("poolsize", "recommend", "--observation", path, "--pool", answers[0].name)
+    return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
+
+
+def observation_values(answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None) -> dict[str, Any]:
+    """Return what `recommend --json` adds for an observation: the range of the need, the growth, and the pool."""
+    values = pool_values(answer)
+    needs = answer.need_range(growth, max_wait_p99_ms)
+    return {"range": needs, "growth": growth, "censored": values["censored"], "observation": values}
+
+
+def pool_values(answer: PoolAnswer) -> dict[str, Any]:
+    """Return the answer of a pool as data. Figures are of the busiest process, where they do not say otherwise."""
+    load, censored = answer.busiest, answer.censored
+    return {
+        "name": answer.name,
+        "labels": {"instance": load.pool.instance, "library": load.pool.library},
+        "processes": answer.processes,
+        "rate": answer.rate,
+        "in_use_mean": load.mean,
+        "in_use_together": answer.together,
+        "in_use_busiest": float(load.load.max()),
+        "busiest_at": datetime.fromtimestamp(answer.busiest_at, UTC).isoformat(),
+        "in_use_p99_9": load.in_use_p99_9,
+        "in_use_max": load.highest,
+        "burst": load.bursts.times,
+        "size": load.size,
+        "wait_ms": load.wait_ms,
+        "usage_ms": load.usage_ms,
+        "usage_variation": load.variation,
+        "usage_grows": [answer.growing.low_ms, answer.growing.high_ms] if answer.growing else None,
+        "timeouts": censored.timeouts,
+        "censored": bool(censored),
+        "saturated": censored.saturated is not None,
+        "need": answer.need,
+        "verdict": verdict(answer),
+        "findings": list(doubts(answer)),
+    }

@@ -1,0 +1,159 @@
+"""Metrics pages of pools whose truth is known, and pages that misbehave."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.observe.observation import PoolSpan, ServerSpan
+from poolsize.observe.pages import observe_pages
+from poolsize.observe.store import load_observation
+from poolsize.web_page import page_address
+from tests.conftest import Command
+from tests.observe.metrics_pages import PAGES as LIBRARIES
+from tests.observe.simulated_pool import SimulatedPool, served
+from tests.rogue_page import PAGES, RoguePage, rogue_page
+
+SECONDS, INTERVAL_SECONDS = 3.0, 0.1
+
+
+@pytest.fixture(scope="module")
+def rogue() -> Iterator[RoguePage]:
+    with rogue_page() as page:
+        yield page
+
+
+class Kept:
+    """The periods that were appended, and the notes."""
+
+    def __init__(self) -> None:
+        self.spans: list[PoolSpan] = []
+        self.servers: list[ServerSpan] = []
+        self.notes: list[str] = []
+
+    def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
+        """Keep them."""
+        self.spans += spans
+        self.servers += [] if server is None else [server]
+
+
+def observed(*urls: str, seconds: float = SECONDS) -> Kept:
+    kept = Kept()
+    pages = [page_address(url) for url in urls]
+    observe_pages(pages, seconds, kept.append, kept.notes.append, interval_seconds=INTERVAL_SECONDS)
+    return kept
+
+
+@pytest.mark.long
+def test_the_mean_in_use_is_that_of_the_pool() -> None:
+    pools = [SimulatedPool(2000, 0.002, seed=1), SimulatedPool(1000, 0.02, seed=2)]
+    with served(pools[0]) as first, served(pools[1]) as second:
+        kept = observed(first, second)
+    assert [span.instance for span in kept.spans] == sorted(url.split("/")[2] for url in (first, second))
+    of_instance = {span.instance: span for span in kept.spans}
+    for url, pool in zip((first, second), pools, strict=True):
+        span = of_instance[url.split("/")[2]]
+        true = sum(pool.in_use_seconds.values()) / pool.seconds
+        assert span.in_use_mean[0] == pytest.approx(true, rel=0.15)  # the interval is not quite the same
+        assert (span.samples[0] or 0) > SECONDS / INTERVAL_SECONDS / 8
+        assert span.size == (50,)
+
+
+@pytest.mark.long
+def test_a_page_that_does_not_answer_costs_one_line(rogue: RoguePage) -> None:
+    with served(SimulatedPool(100, 0.02)) as url:
+        kept = observed(url, rogue.url("status_500"))
+    assert len(kept.spans) == 1
+    assert "status 500; poolsize goes on reading it" in kept.notes[0]
+    assert "did not answer" in kept.notes[1]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_breaks_the_observation(rogue: RoguePage, name: str) -> None:
+    """Endless, huge, slow, binary and damaged pages: an error of poolsize's, soon, or values that can be."""
+    began = time.monotonic()
+    spans: list[PoolSpan] = []
+    with suppress(PoolsizeError):
+        spans = observed(rogue.url(name), seconds=1.0).spans
+    assert all(value is None or value >= 0 for span in spans for value in span.in_use_mean)
+    assert time.monotonic() - began < 15
+
+
+def test_a_page_without_a_pool_is_refused_at_once(rogue: RoguePage) -> None:
+    with pytest.raises(BadInput, match="has no metric of a pool that poolsize knows"):
+        observed(rogue.url("druid_text"), seconds=60)
+    with pytest.raises(WorkFailed, match="status 500"):
+        observed(rogue.url("status_500"), seconds=60)
+
+
+@pytest.mark.long
+def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
+    with served(SimulatedPool(500, 0.02)) as url:
+        command = [sys.executable, "-m", "poolsize", "observe", "--metrics", url, "--output", "a.jsonl", "--json"]
+        ran = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(40)
+        os.kill(ran.pid, signal.SIGINT)
+        out, err = ran.communicate(timeout=30)
+    assert ran.returncode == 0, err
+    (pool,) = json.loads(out)["pools"]
+    assert pool["in_use_mean"] == pytest.approx(10, rel=0.2)
+    (stored,) = load_observation(tmp_path / "a.jsonl").pools
+    assert stored["in_use_mean"][0] == pytest.approx(10, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        ((), "give exactly one source"),
+        (("--metrics", "http://127.0.0.1:1", "--prometheus", "http://127.0.0.1:1"), "give exactly one source"),
+        (("--metrics", "http://127.0.0.1:1", "--range", "1d"), "--range is for --prometheus"),
+        (("--prometheus", "http://127.0.0.1:1", "--for", "1m"), "--for is for --metrics and --url"),
+        (("--metrics", "page", "--for", "1m"), "a file is one reading"),
+        (("--metrics", "page", "--metrics", "http://127.0.0.1:1"), "a file is one reading"),
+        (("--metrics", "absent"), "absent can't be read"),
+        (("--metrics", "http://a@b/@c"), "the URL has an @ after the host"),
+        (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 s to 7 d"),
+        (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 min 00 s to 400 d"),
+        (("--prometheus", "http://u:p@127.0.0.1:1"), "--prometheus contains a password"),
+        (("--metrics", "page", "--check", "absent.jsonl"), "--check 'absent.jsonl' is no file"),
+        (("--metrics", "page", "--output", "page"), "page can't be written"),
+    ],
+)
+def test_what_the_command_refuses(
+    poolsize_here: Command, tmp_path: Path, arguments: tuple[str, ...], error: str
+) -> None:
+    (tmp_path / "page").write_text(LIBRARIES["Go"][0])
+    done = poolsize_here("observe", *arguments)
+    assert done.returncode == 2
+    assert error in done.stderr
+    assert "p@" not in done.stderr
+
+
+def test_the_check_is_for_a_nightly_job(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "page").write_text(
+        LIBRARIES["HikariCP by its own tracker"][0].replace('threads{pool="shop"} 4', 'threads{pool="shop"} 0')
+    )
+    small = poolsize_here("observe", "--metrics", "page", "--check", "2")
+    assert (small.returncode, small.stdout.count("\n")) == (3, 1)
+    assert "above the pool size of 2" in small.stdout
+    large = poolsize_here("observe", "--metrics", "page", "--check", "50", "--json")
+    assert large.returncode == 0, large.stderr
+    assert json.loads(large.stdout)["drift"] == []
+
+
+def test_the_url_of_the_environment_is_no_second_source(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "page").write_text(LIBRARIES["Go"][0])
+    done = poolsize_here("observe", "--metrics", "page", url="mysql://root@127.0.0.1:1/")
+    assert done.returncode == 0, done.stderr

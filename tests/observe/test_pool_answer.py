@@ -1,0 +1,175 @@
+"""Answers for simulated production, whose truth is known; and what no simulation needs."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from poolsize.errors import BadInput
+from poolsize.observe.drift import drift
+from poolsize.observe.observation import Observation, PoolSpan
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
+from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
+from poolsize.observe.store import ObservationWriter
+from poolsize.observe.text import observed_json, observed_text, verdict
+from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
+
+HOUR = 3_600.0
+EXPONENTIAL = Workload(50.0, 0.1)
+
+
+def answer_of(served: Served, shown: str = "buckets", **options: float) -> PoolAnswer:
+    (answer,) = pool_answers(observed([span_of(served, shown, **options)]))  # type: ignore[arg-type]
+    return answer
+
+
+def stored(path: Path, observation: Observation) -> str:
+    with ObservationWriter(path, observation.source) as writer:
+        writer.append(observation.spans)
+    return str(path)
+
+
+def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float) -> PoolSpan:
+    values: dict[str, Any] = {key: (float(value),) * periods for key, value in series.items()}
+    return PoolSpan(name, instance, "HikariCP", STARTED.isoformat(), 60.0, **values)
+
+
+@pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
+@pytest.mark.parametrize("period", [30.0, 60.0])
+def test_what_is_in_use_and_the_need_are_those_of_the_simulation(shown: str, period: float) -> None:
+    served = serve(EXPONENTIAL, 20, HOUR, 1)
+    answer, fine = answer_of(served, shown, period=period, every=5.0), served.in_use(np.arange(10, HOUR, 0.02))
+    assert answer.busiest.mean == pytest.approx(fine.mean(), rel=0.05)
+    assert abs(answer.busiest.in_use_p99_9 - np.quantile(fine, 0.999)) <= 1
+    assert abs(answer.need - 8) <= 1
+    assert not answer.censored
+
+
+@pytest.mark.parametrize("pool_size", [2, 4])
+def test_a_pool_that_is_too_small_is_never_answered_without_at_least(pool_size: int) -> None:
+    answer = answer_of(serve(EXPONENTIAL, pool_size, HOUR, 2))
+    assert answer.censored
+    assert answer.need > pool_size
+    assert f"; at least {answer.need}" in verdict(answer)
+    assert verdict(answer).startswith("censored: in use at its maximum in ")
+
+
+def test_timeouts_count_as_demand() -> None:
+    served = serve(replace(EXPONENTIAL, rate=60.0), 5, HOUR, 3, timeout_s=1.0)
+    answer = answer_of(served)
+    assert answer.censored.timeouts == pytest.approx(len(served.timed_out), rel=0.01)
+    assert answer.peak_together > 5
+    assert "timeouts" in verdict(answer)
+
+
+def test_a_single_timeout_is_a_sign() -> None:
+    observation = observed(
+        [plain(uses=60, usage_seconds=6, timeouts=0), plain(instance="b", uses=1, usage_seconds=0.1, timeouts=0.1)]
+    )
+    assert pool_answers(observation)[0].censored
+
+
+@pytest.mark.parametrize(
+    ("running", "cores", "is_saturated"), [(65.0, None, True), (65.0, 16, True), (3.0, 8, False), (5.0, None, False)]
+)
+def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | None, is_saturated: bool) -> None:
+    observation = observed([plain(in_use_mean=4)], [server_of(running, cores, 60)])
+    (answer,) = pool_answers(observation)
+    assert (saturated_threads(observation.server) is not None) == is_saturated == bool(answer.censored)
+    assert verdict(answer).startswith("saturated: 65 threads run on the server") == is_saturated
+
+
+def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s() -> None:
+    rates = 30 + 25 * np.sin(np.arange(240) / 20)
+    usages = 0.1 * (1 + rates / 50)
+    uses = 60 * rates
+    span = PoolSpan(
+        "shop", "a", "", STARTED.isoformat(), 60.0, uses=tuple(uses), usage_seconds=tuple(uses * usages)
+    )  # fmt: skip
+    (answer,) = pool_answers(observed([span]))
+    assert answer.growing is not None
+    assert answer.growing.low_ms == pytest.approx(110, rel=0.1)
+    assert answer.growing.high_ms == pytest.approx(210, rel=0.1)
+    assert "requests wait in the database" in observed_text(observed([span]), why=True)
+
+
+def test_random_usage_times_do_not_rise() -> None:
+    assert answer_of(serve(replace(EXPONENTIAL, kind="log-normal", variation=6.0), 20, HOUR, 4)).growing is None
+
+
+def test_the_busiest_process_decides_and_the_others_count() -> None:
+    spans = [plain(instance=name, uses=60 * rate, usage_seconds=6 * rate) for name, rate in (("a", 40), ("b", 10))]
+    (answer,) = pool_answers(observed(spans))
+    assert (answer.processes, answer.busiest.pool.instance) == (2, "a")
+    assert answer.together == pytest.approx(5)
+    assert answer.rate == pytest.approx(50)
+    assert answer.share == pytest.approx(1.6)
+    assert answer.traffic().of_process().load == pytest.approx(4)
+
+
+def test_without_usage_times_the_need_is_in_their_units() -> None:
+    (answer,) = pool_answers(observed([plain(in_use_mean=5, samples=60, in_use_variance=5, in_use_max=9)]))
+    assert answer.rate is None
+    assert abs(answer.need - 8) <= 1
+    assert "below the usage time" in verdict(answer)
+
+
+def test_connections_that_are_never_given_back_count() -> None:
+    (answer,) = pool_answers(observed([plain(uses=600, usage_seconds=60, in_use_mean=4, samples=4)]))
+    assert answer.busiest.mean == pytest.approx(4)
+
+
+def test_an_unused_pool_needs_a_connection() -> None:
+    (answer,) = pool_answers(observed([plain(uses=0, usage_seconds=0, size=10)]))
+    assert answer.need == 1
+
+
+def test_a_pool_of_which_nothing_is_known_is_named() -> None:
+    assert "Nothing says how many connections of shop are in use." in observed_text(observed([plain(size=10)]))
+
+
+def test_names_of_strangers_do_not_reach_the_terminal() -> None:
+    text = observed_text(observed([plain("a\x1b[31m\nb" * 100, uses=60, usage_seconds=6)]))
+    assert "\x1b" not in text
+    assert len(text) < 1_000
+
+
+def test_the_variation_of_usage_times_comes_from_buckets() -> None:
+    bounds = [*np.geomspace(0.1, 10_000, 60).tolist(), None]
+    times = np.random.default_rng(0).exponential(20.0, 100_000)
+    counts = np.histogram(times, [0.0, *bounds[:-1], np.inf])[0]
+    assert variation_of(tuple(zip(bounds, counts.tolist(), strict=True)), times.mean()) == pytest.approx(1, rel=0.1)
+    assert variation_of(((5.0, 0.0), (10.0, 99.0), (20.0, 0.0), (None, 0.0)), 10.0) == pytest.approx(0, abs=0.01)
+    assert variation_of((), 10.0) is None
+
+
+def test_a_pool_without_limit_has_poisson_use_and_a_full_one_uses_all() -> None:
+    at_most = in_use_at_most(np.array([4.0]), Bursts(), None, 20)[0]
+    assert int(np.argmax(at_most >= 0.999)) == 11
+    assert in_use_at_most(np.array([9.0]), Bursts(), 6, 6)[0].tolist() == [0, 0, 0, 0, 0, 0, 1]
+
+
+def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
+    calm = observed([plain(uses=600, usage_seconds=60, size=4)])
+    busy = observed([plain(uses=3_000, usage_seconds=300, size=4), plain("other", uses=1, usage_seconds=0.1)])
+    assert drift(calm, "4") == ()
+    assert drift(busy, "4") == ("shop: the need is at least 8, above the pool size of 4.",)
+    before = stored(tmp_path / "before.jsonl", calm)
+    assert drift(calm, before) == ()
+    assert len(drift(busy, before)) == 3
+    run = drift(busy, "data/examples/oltp_read_write-mysql.jsonl")
+    assert any("shop: the need" in line for line in run)
+    for reference in ("0", "9" * 5_000, str(tmp_path / "none"), ""):
+        with pytest.raises(BadInput, match="check"):
+            drift(calm, reference)
+
+
+def test_json_has_the_keys_of_the_design() -> None:
+    import json
+
+    (pool,) = json.loads(observed_json(observed([span_of(serve(EXPONENTIAL, 20, HOUR, 1), "buckets")])))["pools"]
+    keys = "name labels in_use_mean in_use_p99_9 in_use_max size wait_ms usage_ms timeouts censored need verdict"
+    assert set(keys.split()) <= pool.keys()
+    assert pool["verdict"].startswith("never more than ")

@@ -1,0 +1,297 @@
+"""Answers of Prometheus: read in parts from a file, from a server that misbehaves, and from a real server."""
+
+import io
+import json
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.observe import prometheus
+from poolsize.observe.prometheus import (
+    LOGIN,
+    TOKEN,
+    matrix_series,
+    observe_answer_file,
+    observe_prometheus,
+    period_of,
+    prometheus_address,
+)
+from poolsize.web_page import page_address, read_page
+from tests.conftest import Command
+from tests.observe.test_pages import Kept
+
+ACTIVE, USAGE = "hikaricp_connections_active", "hikaricp_connections_usage_seconds_sum"
+START = 1_700_000_040
+FEW_BYTES = st.integers(250, 2000)
+
+
+def answer(*series: tuple[dict[str, str], list[tuple[float, str]]]) -> dict[str, Any]:
+    result = [{"metric": labels, "values": [list(value) for value in values]} for labels, values in series]
+    return {"status": "success", "data": {"resultType": "matrix", "result": result}}
+
+
+SERIES = st.lists(
+    st.tuples(
+        st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4),
+        st.lists(
+            st.tuples(
+                st.integers(START, START + 10**6) | st.floats(START, START + 10**6),
+                st.floats().map(repr) | st.sampled_from(["NaN", "+Inf", "-Inf", "12"]),
+            ),
+            max_size=8,
+        ),
+    ),
+    max_size=5,
+)
+
+
+@given(SERIES, st.sampled_from([None, 2]), st.booleans(), FEW_BYTES)
+def test_the_series_of_an_answer_are_those_that_json_reads(
+    series: list[tuple[dict[str, str], list[tuple[float, str]]]], indent: int | None, ascii_only: bool, size: int
+) -> None:
+    text = json.dumps(answer(*series), indent=indent, ensure_ascii=ascii_only).encode(errors="surrogatepass")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(prometheus, "READ_BYTES", size)
+        found = list(matrix_series(io.BytesIO(text)))
+    assert len(found) == len(series)
+    for (labels, at, values), (its_labels, its_values) in zip(found, series, strict=True):
+        assert labels == its_labels or not ascii_only
+        assert at.tolist() == [moment for moment, _ in its_values]
+        assert np.array_equal(values, [float(value) for _, value in its_values], equal_nan=True)
+
+
+WHOLE = json.dumps(answer(({"__name__": ACTIVE, "a": "b"}, [(START, "3"), (START + 30, "4")]))).encode()
+
+
+@given(st.integers(0, len(WHOLE)), st.binary(max_size=6))
+def test_a_damaged_answer_is_refused_or_read(cut: int, added: bytes) -> None:
+    with suppress(PoolsizeError):
+        list(matrix_series(io.BytesIO(WHOLE[:cut] + added)))
+    with suppress(PoolsizeError):
+        list(matrix_series(io.BytesIO(WHOLE[:cut] + added + WHOLE[cut:])))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"", b"\x1f\x8b\x00", b"null", b'{"status": "error", "error": "x"}', b'{"metric": {"a": 3}}' * 2,
+        b'"metric": {' + b"[" * 100_000, b'"metric":{"__name__":"x"},"values":[' + b"[1," * 3_000_000,
+        json.dumps(answer(({"a": "b"}, [(START, "3")]))).encode(),
+        json.dumps(answer(({"__name__": "up"}, [(START, "3")]))).encode(),
+    ],
+)  # fmt: skip
+def test_a_file_without_pools_is_refused(tmp_path: Path, text: bytes) -> None:
+    (tmp_path / "a.json").write_bytes(text)
+    with pytest.raises(BadInput, match=r"a\.json"):
+        observe_answer_file(tmp_path / "a.json", Kept().append)
+
+
+def test_a_file_gives_the_periods_of_each_instance(tmp_path: Path) -> None:
+    moments = [START + 30.0 * i for i in range(21)]
+    series = [
+        ({"__name__": name, "pool": "a", "job": "shop", "instance": f"10.0.0.{i}:80"},
+         [(t, str(i + 1 if name == ACTIVE else (i + 1) * 0.5 * (t - START) % 200)) for t in moments])
+        for i in range(3) for name in (ACTIVE, USAGE)
+    ]  # fmt: skip
+    (tmp_path / "a.json").write_text(json.dumps(answer(*series)))
+    kept = Kept()
+    observe_answer_file(tmp_path / "a.json", kept.append)
+    assert [span.instance for span in kept.spans] == [f"shop/10.0.0.{i}:80" for i in range(3)]
+    assert kept.spans[0].in_use_mean[:6] == pytest.approx((0.5,) * 6)
+    assert kept.spans[2].in_use_max[0] == 3
+
+
+@pytest.mark.parametrize(
+    ("interval", "days", "period"), [(5, 1, 60), (30, 7, 60), (60, 7, 60), (90, 1, 120), (300, 1, 300), (15, 30, 300)]
+)
+def test_periods_are_whole_minutes(interval: float, days: float, period: float) -> None:
+    assert period_of(interval, days * 86_400) == period
+
+
+Reply = Callable[[str, dict[str, str], str | None], tuple[int, bytes]]
+
+
+@contextmanager
+def pretended(reply: Reply) -> Iterator[str]:
+    """A server whose answers follow from the path, the parameters and the authorization."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
+            status, body = reply(parts.path, parameters, self.headers.get("Authorization"))
+            self.send_response(status)
+            if status in {301, 302}:
+                self.send_header("Location", body.decode())
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/prometheus"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def usual(path: str, parameters: dict[str, str], _: str | None) -> tuple[int, bytes]:
+    """Answer as Prometheus does, for one pool with 3 connections in use."""
+    assert path.startswith("/prometheus/api/v1/")
+    if path.endswith("/values"):
+        return 200, json.dumps({"status": "success", "data": ["up", ACTIVE, 'a"b', 3, USAGE]}).encode()
+    labels = {"pool": "a", "instance": "x:1"}
+    if path.endswith("/query"):
+        return 200, json.dumps(answer((labels, [(START + 15.0 * i, "3") for i in range(5)]))).encode()
+    begin, end, step = (float(parameters[name]) for name in ("start", "end", "step"))
+    moments = np.arange(begin, end + 1, step).tolist()
+    value = "0.1" if "stdvar" in parameters["query"] else "4" if "count" in parameters["query"] else "3"
+    values = [(t, str(3 * t) if USAGE in parameters["query"] else value) for t in moments]
+    return 200, json.dumps(answer((labels, values))).encode()
+
+
+def read(url: str, seconds: float = 6 * 3600) -> Kept:
+    kept = Kept()
+    observe_prometheus(prometheus_address(url), seconds, kept.append, kept.notes.append)
+    return kept
+
+
+def test_a_range_is_read_in_parts_without_holes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "GOOD_ANSWER_BYTES", 1_500)
+    with pretended(usual) as url:
+        (span,) = read(url).spans
+    assert set(span.in_use_mean) == {3}
+    assert set(span.samples) == {4}
+    assert span.in_use_variance[5] == pytest.approx(0.1 * 4 / 3, abs=1e-6)
+    assert 359 <= span.periods <= 361
+
+
+def test_an_answer_that_is_too_long_is_asked_for_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "MOST_ANSWER_BYTES", 1_500)
+    with pretended(usual) as url:
+        (span,) = read(url, 3600).spans
+    assert set(span.in_use_mean) == {3}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "header"),
+    [(TOKEN, "secret1", "Bearer secret1"), (LOGIN, "me:secret1", "Basic bWU6c2VjcmV0MQ==")],
+)
+def test_a_password_comes_from_the_environment_only(
+    monkeypatch: pytest.MonkeyPatch, poolsize_here: Command, name: str, value: str, header: str
+) -> None:
+    def guarded(path: str, parameters: dict[str, str], authorization: str | None) -> tuple[int, bytes]:
+        return usual(path, parameters, None) if authorization == header else (401, b"")
+
+    with pretended(guarded) as url:
+        with pytest.raises(WorkFailed, match=f"status 401: set {TOKEN} or {LOGIN}"):
+            read(url)
+        monkeypatch.setenv(name, value)
+        done = poolsize_here("observe", "--prometheus", url, "--output", "a.jsonl")
+        assert done.returncode == 0, done.stderr
+    assert "secret1" not in done.stdout + done.stderr
+
+
+def test_a_failure_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
+    with pretended(lambda *_: (503, b"")) as url:
+        done = poolsize_here("observe", "--prometheus", url, "--output", "a.jsonl")
+    assert (done.returncode, (tmp_path / "a.jsonl").exists()) == (1, False)
+
+
+def test_a_token_can_add_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TOKEN, "secret1\r\nHost: x")
+    with pytest.raises(BadInput, match="has a character") as error:
+        prometheus_address("http://127.0.0.1:1")
+    assert "secret1" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "error"),
+    [
+        (200, b"<html>", "does not answer as Prometheus does"),
+        (200, b'{"data": 3}', "does not answer as Prometheus does"),
+        (200, b"[" * 10**6, "does not answer as Prometheus does"),
+        (200, b'{"data": []}', "it has no metric of a pool"),
+        (503, b"", "status 503"),
+        (302, b"http://localhost.localdomain:1/", "redirects to another server"),
+    ],
+)
+def test_another_server_is_refused(status: int, body: bytes, error: str) -> None:
+    with pretended(lambda *_: (status, body)) as url, pytest.raises(PoolsizeError, match=error):
+        read(url)
+
+
+MINUTES, INTERVAL = 150, 15
+RATES = (0.4, 3.0, 12.5)
+"""Connections in use, of three instances."""
+
+
+def history(now: float) -> str:
+    """Return what Prometheus scraped of three instances, as OpenMetrics.
+
+    The second instance restarts after an hour. Prometheus is away for three minutes.
+    """
+    begin = now - 60 * MINUTES
+    lines = [f"# TYPE {ACTIVE} gauge"]
+    moments = [begin + INTERVAL * i for i in range(60 * MINUTES // INTERVAL) if not 5000 < INTERVAL * i < 5180]
+    for i, rate in enumerate(RATES):
+        labels = f'{{instance="10.0.0.{i}:8080",job="shop",pool="main"}}'
+        lines += [f"{ACTIVE}{labels} {round(rate) + (t // 60 % 2 == 0)} {t:.3f}" for t in moments]
+    lines.append("# TYPE hikaricp_connections_usage_seconds summary")
+    for i, rate in enumerate(RATES):
+        labels = f'{{instance="10.0.0.{i}:8080",job="shop",pool="main"}}'
+        restart = begin + 3600 if i == 1 else begin
+        since = [(t, t - (restart if t >= restart else begin)) for t in moments]
+        lines += [f"{USAGE}{labels} {rate * age:.6f} {t:.3f}" for t, age in since]
+    return "\n".join([*lines, "# EOF\n"])
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not shutil.which("promtool"), reason="Prometheus is not installed")
+def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path) -> None:
+    now = time.time()
+    (tmp_path / "history").write_text(history(now))
+    (tmp_path / "prometheus.yml").write_text("")
+    backfill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "history", "data"]
+    subprocess.run(backfill, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data"]
+    server = subprocess.Popen(
+        [*command, f"--web.listen-address=127.0.0.1:{port}"], cwd=tmp_path, stderr=subprocess.DEVNULL
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        deadline = time.monotonic() + 60
+        while read_page(page_address(f"{url}/-/ready"), 5).failure and time.monotonic() < deadline:
+            time.sleep(0.2)
+        spans = read(url, 2 * 3600).spans
+    finally:
+        server.terminate()
+        server.wait(timeout=60)
+    assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
+    for i, (span, rate) in enumerate(zip(spans, RATES, strict=True)):
+        means = np.array([value for value in span.in_use_mean if value is not None])
+        assert means.size >= 117
+        lost = np.count_nonzero(abs(means / rate - 1) > 0.01)
+        assert lost <= (1 if i == 1 else 0)  # of the restart's minute, what nobody read
+        assert set(span.samples) <= {3, 4, 5, None}
+        assert max(value or 0 for value in span.in_use_max) == round(rate) + 1

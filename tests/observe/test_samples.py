@@ -1,0 +1,210 @@
+"""Periods from readings: counters that restart, scrapes that are missing, instances and pools told apart."""
+
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
+from poolsize.observe.observation import PoolSpan
+from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
+
+START = 1_700_000_040.0
+"""A whole minute."""
+USAGE, USES = "hikaricp_connections_usage_seconds_sum", "hikaricp_connections_usage_seconds_count"
+ACTIVE = "hikaricp_connections_active"
+
+
+def metric(name: str, labels: Mapping[str, str] | None = None) -> Sample:
+    sample = sample_of(name, {"pool": "a", **(labels or {})}, 1.0)
+    assert sample is not None
+    return sample
+
+
+def spans_of(
+    series: Mapping[str, Iterable[tuple[float, float]]], period_seconds: float = 60.0, **labels: str
+) -> list[PoolSpan]:
+    """Return the spans of series: name -> (seconds from the start, value)."""
+    readings = Readings(period_seconds)
+    for name, values in series.items():
+        at, of = np.array(list(values), dtype=float).reshape(-1, 2).T
+        readings.add(metric(name, labels), "shop", START + at, of)
+    return readings.take()[0]
+
+
+def every(seconds: float, until: float, value: float = 0.0, slope: float = 0.0) -> list[tuple[float, float]]:
+    return [(t, value + slope * t) for t in np.arange(0, until + 0.001, seconds)]
+
+
+def test_the_mean_in_use_is_the_rate_of_the_usage_time() -> None:
+    (span,) = spans_of({USAGE: every(15, 180, 100, 2.5), USES: every(15, 180, 7, 100), ACTIVE: every(15, 179, 4)})
+    assert span.in_use_mean == pytest.approx((2.5, 2.5, 2.5))
+    assert (span.in_use_max, span.samples) == ((4, 4, 4), (4, 4, 4))
+    assert span.uses == pytest.approx((6000, 6000, 6000))
+    assert (span.library, span.pool, span.instance) == ("HikariCP", "a", "shop")
+    assert span.started == "2023-11-14T22:14:00+00:00"
+
+
+def test_without_usage_times_the_mean_in_use_is_that_of_the_gauge() -> None:
+    (span,) = spans_of({ACTIVE: [(0, 1), (20, 2), (40, 6), (60, 3)]})
+    assert (span.in_use_mean, span.in_use_max, span.samples) == ((3, 3), (6, 3), (3, 1))
+    assert span.in_use_variance[0] == pytest.approx(7)
+    assert span.in_use_variance[1] is None
+
+
+def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
+    """A connection held for an hour counts 3,600 s in the minute in which it comes back."""
+    usage = [(0, 0.0), (60, 0.0), (119, 3600.0), (180, 3600.0)]
+    uses = [(t, value and 1.0) for t, value in usage]
+    (span,) = spans_of({USAGE: usage, USES: uses, ACTIVE: every(10, 179, 1)})
+    assert span.in_use_mean == (1, 1, 1)
+
+
+def test_a_restart_loses_only_what_nobody_read() -> None:
+    (span,) = spans_of({USAGE: [(0, 500), (30, 530), (45, 5), (60, 20), (120, 80)]})
+    assert span.usage_seconds == pytest.approx((30 + 5 + 15, 60))
+
+
+def test_missing_scrapes_spread_the_increase_over_the_gap() -> None:
+    (span,) = spans_of({USAGE: [(0, 0), (30, 30), (150, 150), (180, 180)]})
+    assert span.usage_seconds == pytest.approx((60, 60, 60))
+
+
+def test_over_a_long_gap_nothing_is_known() -> None:
+    near = [(t, t) for t in range(0, 121, 30)]
+    (span,) = spans_of({USAGE: [*near, *((t + 1200, 50 * t) for t, _ in near)]})
+    assert span.usage_seconds[:2] == pytest.approx((60, 60))
+    assert set(span.usage_seconds[2:20]) == {None}
+    assert span.usage_seconds[20:] == pytest.approx((3000, 3000))
+
+
+def test_a_period_that_readings_hardly_cover_is_not_known() -> None:
+    (span,) = spans_of({USAGE: [(40, 0), (60, 20), (120, 80), (155, 115)]})
+    assert span.usage_seconds == pytest.approx((60, 60))
+    assert span.started == "2023-11-14T22:15:00+00:00"
+
+
+def test_values_that_no_pool_has_are_left_out() -> None:
+    values = [(0, 2), (10, np.nan), (20, -1), (30, np.inf), (35, 1e300), (40, 4)]
+    (span,) = spans_of({ACTIVE: values, "hikaricp_connections_max": [(0, -1), (10, 2_147_483_647)]})
+    assert (span.in_use_mean, span.size) == ((3,), ())
+
+
+def test_a_second_series_of_the_same_labels_changes_nothing() -> None:
+    readings = Readings()
+    for _ in range(2):
+        readings.add(metric(USAGE), "", START + np.array([0.0, 60.0]), np.array([0.0, 60.0]))
+    (span,) = readings.take()[0]
+    assert span.usage_seconds == (60,)
+
+
+def test_series_of_the_same_pool_with_other_labels_count_together() -> None:
+    readings = Readings()
+    for status in ("ok", "failed"):
+        sample = metric("db_client_connections_use_time_milliseconds_sum", {"status": status})
+        readings.add(sample, "", START + np.array([0.0, 60.0]), np.array([0.0, 30_000.0]) * sample.value)
+    (span,) = readings.take()[0]
+    assert span.usage_seconds == (60,)
+
+
+def test_a_peak_counts_in_the_period_in_which_it_rises() -> None:
+    readings = Readings()
+    for t, peak in [(0, 9), (30, 9), (60, 9), (90, 12), (120, 12)]:
+        page = f'agroal_active_count{{datasource="a"}} 2\nagroal_max_used_count{{datasource="a"}} {peak}\n'
+        for sample in page_samples(page):
+            readings.add(sample, "", np.array([START + t]), np.array([sample.value]))
+    (span,) = readings.take()[0]
+    assert span.in_use_max == (2, 12, 2)
+
+
+def test_springs_gauges_of_a_pool_that_hikari_counts_are_no_second_pool() -> None:
+    readings = Readings()
+    for name, its in (("jdbc_connections_active", {"pool": "", "name": "dataSource"}), (ACTIVE, {})):
+        readings.add(metric(name, its), "shop", np.array([START]), np.array([3.0]))
+    readings.add(metric("jdbc_connections_active"), "other", np.array([START]), np.array([3.0]))
+    assert [(span.instance, span.library) for span in readings.take()[0]] == [
+        ("shop", "HikariCP"), ("other", "Spring"),
+    ]  # fmt: skip
+
+
+def test_periods_are_taken_once_as_they_end() -> None:
+    whole, parts = Readings(), Readings()
+    taken = []
+    for t in range(0, 301, 5):
+        for name, value in ((USAGE, 3.0 * t), (USES, 40.0 * t), (ACTIVE, 2.0 + t % 3)):
+            for readings in (whole, parts):
+                readings.add(metric(name), "", np.array([START + t]), np.array([value]))
+        taken += parts.take(START + t - 10)[0]
+    taken += parts.take()[0]
+    (span,) = whole.take()[0]
+    assert tuple(value for each in taken for value in each.in_use_mean) == pytest.approx(span.in_use_mean)
+    assert tuple(value for each in taken for value in each.samples) == span.samples
+    assert sum(each.periods for each in taken) == span.periods == 6
+
+
+def test_buckets_are_differences_between_bounds() -> None:
+    readings = Readings()
+    for t, numbers in ((0, (5, 9, 9)), (30, (7, 15, 16))):
+        for bound, number in zip(("0.001", "0.01", "+Inf"), numbers, strict=True):
+            sample = metric("hikaricp_connections_usage_seconds_bucket", {"le": bound})
+            readings.add(sample, "", np.array([START + t]), np.array([float(number)]))
+        readings.add(metric(ACTIVE), "", np.array([START + t]), np.array([1.0]))
+    (span,) = readings.take()[0]
+    assert span.usage_buckets == ((1, 2), (10, 4), (None, 1))
+
+
+def test_the_server_has_a_span_of_its_own() -> None:
+    readings = Readings()
+    for t in (0, 30, 60):
+        page = (
+            f"mysql_global_status_threads_running {2 + t / 30}\nmysql_global_status_threads_connected 40\n"
+            f'mysql_global_status_connection_errors_total{{error="max_connections"}} {t}\n'
+            'mysql_global_status_connection_errors_total{error="internal"} 999\n'
+            "mysql_global_variables_max_connections 500\n"
+        )
+        for sample in page_samples(page):
+            readings.add(sample, "db:9104", np.array([START + t]), np.array([sample.value]))
+    pools, (server,) = readings.take()
+    assert pools == []
+    assert (server.running_mean, server.running_max, server.connected_max) == ((2.5, 4), (3, 4), (40, 40))
+    assert (server.refused, server.max_connections, server.instance) == ((60, None), 500, "db:9104")
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"),
+    [
+        ({"job": "shop", "instance": "10.0.0.1:8080"}, "shop/10.0.0.1:8080"),
+        ({"job": "shop", "pod": "a-1", "instance": "10.0.0.1:80", "namespace": "live"}, "live/shop/a-1/10.0.0.1:80"),
+        ({"service_name": "shop", "host": "web1", "instance": "web1:80"}, "shop/web1:80"),
+        ({}, ""),
+    ],
+)  # fmt: skip
+def test_instances_are_named_by_their_labels(labels: dict[str, str], name: str) -> None:
+    assert instance_of(labels) == name
+
+
+COUNTS = st.lists(st.tuples(st.floats(1, 200), st.floats(0, 1e6)), min_size=2, max_size=30)
+
+
+@given(COUNTS, st.sampled_from([15.0, 60.0, 300.0]))
+def test_no_increase_is_negative_and_none_counts_twice(steps: list[tuple[float, float]], period: float) -> None:
+    """Whatever restarts and gaps there are; only a period that is not wholly covered counts for more than it saw."""
+    at = np.cumsum([gap for gap, _ in steps])
+    values = [value for _, value in steps]
+    rises = [after - before if after >= before else after for before, after in pairwise(values)]
+    spans = spans_of({USAGE: zip(at, values, strict=True), ACTIVE: [(t, 1.0) for t in at]}, period)
+    found = [value for span in spans for value in span.usage_seconds if value is not None]
+    assert all(value >= 0 for value in found)
+    assert sum(found) <= sum(rises) / LEAST_COVERED + 1
+
+
+@given(st.lists(st.tuples(st.floats(allow_nan=True), st.floats(allow_nan=True)), max_size=20))
+def test_no_reading_breaks_the_periods(values: list[tuple[float, float]]) -> None:
+    readings = Readings()
+    for t, value in values:
+        for name in (USAGE, ACTIVE):
+            readings.add(metric(name), "", np.array([t]), np.array([value]))
+    readings.take()
