@@ -111,8 +111,12 @@ class ServerSession:
         """Connect, and find out what the account may read. Raises BadInput, and WorkFailed for a failing server."""
         self._connection = connect(url, bounds=OWN)
         self.queries, self._own_seconds = 0, 0.0
-        with naming_failures():
-            self._prepare(url)
+        try:
+            with naming_failures():
+                self._prepare(url)
+        except BaseException:
+            self.close()
+            raise
 
     def _prepare(self, url: URL) -> None:
         cursor = self._connection.cursor()
@@ -215,7 +219,13 @@ class ServerSession:
         if self._has_schema:
             return f"To count it: {self._grant('SELECT ON performance_schema.*')}"
         place = (self._platform and SETTING_AT.get(self._platform)) or "in the server's configuration"
-        restart = f"To count it, set performance_schema = ON {place}, and restart the server."
+        settings = "performance_schema = ON"
+        if self._flavor == "MariaDB":
+            settings += (
+                ", performance_schema_instrument = 'transaction=ON' and "
+                "performance_schema_consumer_events_transactions_current = ON"
+            )
+        restart = f"To count it, set {settings} {place}, and restart the server."
         if self._flavor == "MariaDB" and self._times is None:
             return f"{restart} Without a restart, userstat = ON counts statements for an account with PROCESS."
         return restart
