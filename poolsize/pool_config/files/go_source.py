@@ -126,6 +126,7 @@ class GoTree(SourceTree):
         """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
+        self.count_value()
         if node.type == "call_expression":
             return self._opened_with(node, depth)
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
