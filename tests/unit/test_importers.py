@@ -311,6 +311,13 @@ def test_successes_of_benchbases_warm_up_do_not_count(tmp_path: Path) -> None:
         assert means(read_logs(written(tmp_path, json.dumps(summary), name="a.summary.json"))) == {8: counted}
 
 
+def test_phases_of_benchbase_with_terminals_of_their_own_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tpcc.summary.json").write_text(TERMINALS.format(size=8, rate=900))
+    (tmp_path / "tpcc.config.xml").write_text("<works><work><active_terminals>4</active_terminals></work></works>")
+    with pytest.raises(BadInput, match="active_terminals"):
+        read_logs([tmp_path / "tpcc.summary.json"])
+
+
 LOCUST = "Timestamp,User Count,Type,Name,Requests/s,{percent},Total Request Count,Total Failure Count"
 
 

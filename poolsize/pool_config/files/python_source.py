@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
@@ -76,7 +77,7 @@ def _parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError) as error:
-        raise BadInput(f"no Python: {error}") from None
+        raise BadInput(f"no Python {sys.version_info.major}.{sys.version_info.minor}: {error}") from None
 
 
 def assigned_in(text: str, name: str) -> FileSetting | None:

@@ -17,7 +17,7 @@ from poolsize.recordings.importers.load_run import (
 )
 from poolsize.recordings.recording import table_of
 
-SUMMARY = ".summary.json"
+SUMMARY, CONFIGURATION = ".summary.json", ".config.xml"
 OF_SECONDS = re.compile(r"\.(samples|results)\.csv$")
 """The end of the name of a file of seconds, or of windows, of all transaction types together."""
 THROUGHPUT = "Throughput (requests/second)"
@@ -78,4 +78,9 @@ def _terminals(path: Path, summary: Mapping[str, Any]) -> int:
     terminals = number_at(summary, "terminals")
     if terminals is None or not 1 <= terminals <= 1e9:
         raise BadInput(f"{path}: BenchBase's summary lacks the number of `terminals`")
+    beside = path.with_name(path.name.removesuffix(SUMMARY) + CONFIGURATION)
+    if beside.is_file() and b"<active_terminals" in content(beside, MOST_JSON_BYTES):
+        raise BadInput(
+            f"{beside}: the phases have numbers of terminals of their own (active_terminals): run each alone"
+        )
     return int(terminals)
