@@ -41,7 +41,7 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
     in place of a server. `poolsize recommend --curve` answers from LOGS without either.
 
     LOGS are outputs of sysbench, mysqlslap, HammerDB and wrk; summaries of k6 and BenchBase, and BenchBase's
-    *.results.csv; JMeter's results as CSV; Locust's *_stats_history.csv; or a table with columns such as threads,tps.
+    *.samples.csv; JMeter's results as CSV; Locust's *_stats_history.csv; or a table with columns such as threads,tps.
     The number of threads, users, clients or connections becomes the pool size, so each of them must have had its own
     connection. Use the intervals of a tool, such as sysbench's --report-interval=1: from a single mean for each pool
     size, the range of the answer stays unknown.

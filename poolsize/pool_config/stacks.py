@@ -6,9 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
-
-import jinja2
+from typing import TYPE_CHECKING, Any
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import TIME_WAIT_SECONDS
@@ -18,6 +16,9 @@ from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSettings, seconds_text
 from poolsize.present.text.json_text import json_text
 from poolsize.units import count, milliseconds, percent
+
+if TYPE_CHECKING:
+    import jinja2
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
 """Ending of a file's name -> what begins a comment; elsewhere "#"."""
@@ -225,7 +226,9 @@ def _require_fits(stack: Stack, pool: PoolSettings) -> None:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _templates() -> "jinja2.Environment":
+    import jinja2  # a check of files needs no templates
+
     return jinja2.Environment(  # noqa: S701 (no HTML: these are configuration files)
         loader=jinja2.PackageLoader("poolsize.pool_config"),
         trim_blocks=True,

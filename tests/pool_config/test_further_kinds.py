@@ -151,6 +151,13 @@ RUBY = {
 }  # fmt: skip
 
 
+def test_names_that_name_each_other_are_refused_at_once(tmp_path: Path) -> None:
+    assignments = "a = b + b\n" * 9 + "b = a + a\n" * 9
+    (tmp_path / "a.go").write_text(f"package p\nfunc f() {{\n{assignments}db.SetMaxOpenConns(a)\n}}\n")
+    with pytest.raises(BadInput, match="name each other"):
+        read_pools(tmp_path / "a.go")
+
+
 @pytest.mark.parametrize("code", RUBY)
 def test_numbers_in_ruby(code: str) -> None:
     assert ruby_number(code) == RUBY[code]

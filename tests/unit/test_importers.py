@@ -135,6 +135,7 @@ HAMMERDB = """Vuser 1:{size} Active Virtual Users configured
 Vuser 1:TEST RESULT : System achieved 9 NOPM from {tpm} MySQL TPM
 """
 OLD_HAMMERDB = HAMMERDB.replace("9 NOPM from {tpm} MySQL TPM", "{tpm} MySQL TPM at 9 NOPM")
+ASYNCHRONOUS = HAMMERDB.replace("{size} Active Virtual Users", "1 VU * {size} AC = {size} Active Sessions")
 WRK = """Running 30s test @ http://service/
   1 threads and {size} connections
   Thread Stats   Avg      Stdev     Max   +/- Stdev
@@ -160,6 +161,7 @@ MEANS = {
     "mysqlslap --csv": "".join(f"innodb,mixed,{size}.000,1.198,1.300,{size},{rate}\n" for size, rate in CURVE.items()),
     "HammerDB": "".join(HAMMERDB.format(size=size, tpm=60 * rate) for size, rate in CURVE.items()),
     "old HammerDB": "".join(OLD_HAMMERDB.format(size=size, tpm=60 * rate) for size, rate in CURVE.items()),
+    "asynchronous HammerDB": "".join(ASYNCHRONOUS.format(size=size, tpm=60 * rate) for size, rate in CURVE.items()),
     "wrk": "".join(WRK.format(size=size, requests=2 * rate, failed=20, all=rate + 10) for size, rate in CURVE.items()),
     "threads,tps": posted("threads,tps"),
     "Clients;QPS": posted("Clients;QPS", ";"),
@@ -275,17 +277,45 @@ def test_jmeters_samples_become_seconds_of_the_active_threads(tmp_path: Path) ->
     assert (means(short), short.means_only) == ({2: 20}, True)
 
 
-def test_benchbases_seconds_have_the_terminals_of_the_summary_beside_them(tmp_path: Path) -> None:
-    (tmp_path / "tpcc.results.csv").write_text(
-        "Time (seconds),Throughput (requests/second),95th Percentile Latency (millisecond)\n"
-        + "".join(f"{5 * second},{800 + second},9.5\n" for second in range(8))
-    )
-    (tmp_path / "tpcc.summary.json").write_text(json.dumps(SUMMARY | {"terminals": 8}))
-    files = [tmp_path / "tpcc.results.csv", tmp_path / "tpcc.summary.json"]
-    for given in (files[:1], files):
+BENCHBASE = {
+    "results": "Time (seconds),Throughput (requests/second),95th Percentile Latency (millisecond)\n"
+    "0,800,9.5\n5,806,9.5\n",
+    "samples": "Time (seconds),Requests,Throughput (requests/second),95th Percentile Latency (microseconds)\n"
+    "0,1,800,9500\n5,1,806,9500\n",
+}
+"""Kind of file -> its beginning; the last window, which its run did not fill, follows."""
+
+
+@pytest.mark.parametrize("kind", BENCHBASE)
+def test_benchbases_seconds_have_the_terminals_of_the_summary_beside_them(tmp_path: Path, kind: str) -> None:
+    seconds, summary = tmp_path / f"tpcc.{kind}.csv", tmp_path / "tpcc.summary.json"
+    seconds.write_text(BENCHBASE[kind] + "10,160,160,9500\n")
+    summary.write_text(json.dumps(SUMMARY | {"terminals": 8}))
+    for given in ([seconds], [seconds, summary]):
         recording = read_logs(given)
-        assert (means(recording), recording.interval_seconds) == ({8: 803.5}, 5)
-        assert recording.by_size[8].latency_ms == (9.5,) * 8
+        assert (means(recording), recording.interval_seconds) == ({8: 803}, 5)
+        assert recording.by_size[8].latency_ms == (9.5, 9.5)
+
+
+def test_a_run_of_benchbase_shorter_than_a_window_has_the_mean_of_its_summary(tmp_path: Path) -> None:
+    (tmp_path / "tpcc.summary.json").write_text(TERMINALS.format(size=8, rate=900))
+    (tmp_path / "tpcc.results.csv").write_text("Time (seconds),Throughput (requests/second)\n0,540\n")
+    recording = read_logs([tmp_path / "tpcc.results.csv"])
+    assert (means(recording), recording.means_only) == ({8: 900}, True)
+
+
+def test_successes_of_benchbases_warm_up_do_not_count(tmp_path: Path) -> None:
+    """A goodput above the throughput has requests of the warm-up: their number is divided by the measured time."""
+    for good, counted in ((1800, 900), (850, 850)):
+        summary = {"terminals": "8", "Throughput (requests/second)": 900, "Goodput (requests/second)": good}
+        assert means(read_logs(written(tmp_path, json.dumps(summary), name="a.summary.json"))) == {8: counted}
+
+
+def test_phases_of_benchbase_with_terminals_of_their_own_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "tpcc.summary.json").write_text(TERMINALS.format(size=8, rate=900))
+    (tmp_path / "tpcc.config.xml").write_text("<works><work><active_terminals>4</active_terminals></work></works>")
+    with pytest.raises(BadInput, match="active_terminals"):
+        read_logs([tmp_path / "tpcc.summary.json"])
 
 
 LOCUST = "Timestamp,User Count,Type,Name,Requests/s,{percent},Total Request Count,Total Failure Count"

@@ -129,6 +129,7 @@ class GoTree(SourceTree):
         """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
+        self.count_value()
         if MYSQL_DSN.search(self.text(node)):
             return True
         if node.type == "call_expression":

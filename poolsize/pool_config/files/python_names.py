@@ -16,11 +16,13 @@ MOST_DEFINITIONS = 50
 class Names:
     """The names of a source.
 
-    functions, classes: by name. returned: function -> the expression that it returns last. imports: name -> full name.
+    nodes: all, in the order of their lines. functions, classes: by name. returned: function -> the expression that it
+    returns last. imports: name -> full name.
     """
 
     def __init__(self, tree: ast.Module) -> None:
         self._tree, self._depth = tree, 0
+        self.nodes: list[ast.AST] = []
         self.functions: dict[str, ast.FunctionDef | ast.AsyncFunctionDef] = {}
         self.classes: dict[str, ast.ClassDef] = {}
         self.returned: dict[str, ast.expr] = {}
@@ -42,8 +44,10 @@ class Names:
             if inner is node and node is not tree:
                 self._outer[id(node)] = scope
             self._scopes[id(node)], self._blocks[id(node)] = inner, block
+            self.nodes.append(node)
             self._note(node, scope)
             pending += [(child, inner, of or block) for child, of in reversed(list(_children(node)))]
+        self.nodes.sort(key=lambda node: getattr(node, "lineno", 0))
 
     def _note(self, node: ast.AST, scope: Scope) -> None:
         match node:
@@ -195,10 +199,13 @@ class Names:
 
 
 def _children(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[int, str] | None]]:
-    """Yield the parts of a node, each with the block that it is a statement of; None for parts of expressions."""
+    """Yield the parts of a node, each with the block that it is a statement of; None for parts of expressions.
+
+    A third of all nodes only say that a name is read or assigned to: they are left out.
+    """
     for name, part in ast.iter_fields(node):
         for child in part if isinstance(part, list) else [part]:
-            if isinstance(child, ast.AST):
+            if isinstance(child, ast.AST) and not isinstance(child, ast.expr_context):
                 yield child, (id(node), name) if isinstance(child, ast.stmt) else None
 
 

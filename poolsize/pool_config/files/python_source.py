@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import parse_qsl
@@ -80,7 +81,7 @@ def _parsed(text: str) -> ast.Module:
     try:
         return ast.parse(text)
     except (SyntaxError, ValueError, MemoryError) as error:
-        raise BadInput(f"no Python: {error}") from None
+        raise BadInput(f"no Python {sys.version_info.major}.{sys.version_info.minor}: {error}") from None
 
 
 def assigned_in(text: str, name: str) -> FileSetting | None:
@@ -96,14 +97,13 @@ class _Source:
     def __init__(self, tree: ast.Module) -> None:
         self._names = Names(tree)
         self._values = Values(self._names)
-        self._nodes = sorted(ast.walk(tree), key=lambda node: getattr(node, "lineno", 0))
         self._connected: set[str] = set()
 
     def pools(self) -> list[FilePool]:
         """Return the pools: those of calls and dictionaries in the order of the file, then those of settings."""
         flask = FlaskSettings(self._values)
         found: list[tuple[int, FilePool]] = []
-        for node in self._nodes:
+        for node in self._names.nodes:
             flask.note(node)
             if isinstance(node, ast.Call):
                 found += [(id(node), pool) for pool in self._of_call(node)]
@@ -186,7 +186,7 @@ class _Source:
     def _of_texts(self) -> Iterator[FilePool]:
         """Yield the pools of peewee's URLs that no call of connect() in the file takes."""
         parts: set[int] = set()
-        for node in self._nodes:
+        for node in self._names.nodes:
             if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and id(node) not in parts:
                 url = self._values.text(node)
                 if PEEWEE_URL.match(url) and url not in self._connected:

@@ -34,7 +34,7 @@ READERS: Sequence[tuple[str, Reader]] = (
     ('"?Type"?,"?Name"?,"?(Request Count|# requests)', locust.refuse_summary),
     ('"?timeStamp"?[,;\t]"?elapsed', jmeter.read),
     ('"?(Label"?,"?# Samples|sampler_label"?,"?aggregate_)', jmeter.refuse_report),
-    (r"Time \(seconds\), ?Throughput \(requests/second\)", benchbase.read_seconds),
+    (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", benchbase.read_seconds),
     (r"[^\n,]{0,80},[^\n,]{0,80}(,\d{1,9}\.\d{3}){3},\d{1,9},\d{1,9}\s", texts.slap_table),
     (r"[\s\S]*?^Running .{1,40} test @ ", texts.wrk),
     (r"[\s\S]*?Number of clients running queries:", texts.slap),

@@ -1,5 +1,6 @@
 """The files of BenchBase (OLTPBench): the summary of a run, and the figures of its seconds."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,45 +17,70 @@ from poolsize.recordings.importers.load_run import (
 )
 from poolsize.recordings.recording import table_of
 
-SECONDS, SUMMARY = ".results.csv", ".summary.json"
-RATES = ("Goodput (requests/second)", "Throughput (requests/second)")
+SUMMARY, CONFIGURATION = ".summary.json", ".config.xml"
+OF_SECONDS = re.compile(r"\.(samples|results)\.csv$")
+"""The end of the name of a file of seconds, or of windows, of all transaction types together."""
+THROUGHPUT = "Throughput (requests/second)"
+RATES = ("Goodput (requests/second)", THROUGHPUT)
 P95 = "95th Percentile Latency (m"
 """The unit follows, after "m": milliseconds or microseconds."""
 
 
 def read(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
-    """Yield the run of a summary: its successful requests per second at so many terminals. Raises BadInput."""
-    rate = next((value for name in RATES if (value := number_at(summary, name)) is not None), None)
-    if rate is None:
-        raise BadInput(f"{path} is neither a summary of k6 nor of BenchBase: it has neither `metrics` nor {RATES[1]!r}")
+    """Yield the run of a summary: its successful requests per second at so many terminals. Raises BadInput.
+
+    Throughput includes failed requests, and goodput the successful requests of the warm-up: the lower counts.
+    """
+    rates = [rate for name in RATES if (rate := number_at(summary, name)) is not None]
+    if not rates:
+        raise BadInput(
+            f"{path} is neither a summary of k6 nor of BenchBase: it has neither `metrics` nor {THROUGHPUT!r}"
+        )
     latencies = summary.get("Latency Distribution")
     us = number_at(latencies, f"{P95}icroseconds)") or 0.0
-    yield mean_of_run(_terminals(path, summary), rate, us / 1000, "p95")
+    yield mean_of_run(_terminals(path, summary), min(rates), us / 1000, "p95")
 
 
 def read_seconds(path: Path, text: bytes) -> Iterator[LoadRun]:
-    """Yield the run of a file *.results.csv; its number of terminals is in the summary beside it. Raises BadInput."""
-    beside = path.with_name(path.name.removesuffix(SECONDS) + SUMMARY)
-    if not path.name.endswith(SECONDS) or not beside.is_file():
-        raise BadInput(f"{path} lacks the number of terminals: keep BenchBase's {SUMMARY} of the same run beside it")
-    terminals = _terminals(beside, json_of(beside, content(beside, MOST_JSON_BYTES)))
+    """Yield the run of a file of seconds; its number of terminals is in the summary beside it. Raises BadInput.
+
+    BenchBase divides the requests of the last window by a whole window, which the run seldom fills: it is left out. A
+    run of a single window has the mean of the summary.
+    """
+    beside = path.with_name(OF_SECONDS.sub("", path.name) + SUMMARY)
+    if not beside.is_file():
+        raise BadInput(
+            f"{path} lacks the number of terminals: give BenchBase's *.samples.csv or *.results.csv of all transaction "
+            f"types, and keep the *{SUMMARY} of the same run beside it"
+        )
+    summary = json_of(beside, content(beside, MOST_JSON_BYTES))
     rows = table_of(path, text)
     header = [name.strip() for name in next(rows)]
-    place = next((place for place, name in enumerate(header) if name.startswith(P95)), None)
-    to_ms = 1e-3 if place is not None and "micro" in header[place] else 1.0
+    rate = header.index(THROUGHPUT)
+    p95 = next((place for place, name in enumerate(header) if name.startswith(P95)), None)
+    to_ms = 1e-3 if p95 is not None and "micro" in header[p95] else 1.0
     try:
         figures = [
-            (float(row[0]), float(row[1]), 0.0 if place is None else float(row[place]) * to_ms) for row in rows if row
+            (float(row[0]), float(row[rate]), 0.0 if p95 is None else float(row[p95]) * to_ms) for row in rows if row
         ]
     except (ValueError, IndexError):
         raise BadInput(f"{path}: a line lacks a number") from None
-    if figures:
-        moments, rates, p95s_ms = zip(*figures, strict=True)
-        yield LoadRun(terminals, rates, p95s_ms, "p95", common_interval(moments))
+    if len(figures) < 2:
+        yield from read(beside, summary)
+    else:
+        _, of_seconds, p95s_ms = zip(*figures[:-1], strict=True)
+        yield LoadRun(
+            _terminals(beside, summary), of_seconds, p95s_ms, "p95", common_interval([row[0] for row in figures])
+        )
 
 
 def _terminals(path: Path, summary: Mapping[str, Any]) -> int:
     terminals = number_at(summary, "terminals")
     if terminals is None or not 1 <= terminals <= 1e9:
         raise BadInput(f"{path}: BenchBase's summary lacks the number of `terminals`")
+    beside = path.with_name(path.name.removesuffix(SUMMARY) + CONFIGURATION)
+    if beside.is_file() and b"<active_terminals" in content(beside, MOST_JSON_BYTES):
+        raise BadInput(
+            f"{beside}: the phases have numbers of terminals of their own (active_terminals): run each alone"
+        )
     return int(terminals)

@@ -15,7 +15,10 @@ SLAP = {
 }
 """Name of a figure of mysqlslap's -> what it is."""
 SLAP_LINE = re.compile(rf"({'|'.join(SLAP)}): {{1,9}}(\d{{1,12}}(?:\.\d{{1,12}})?)")
-USERS = re.compile(r"(?:.{0,30}:)? {0,9}\"?(\d{1,9}) Active Virtual Users configured")
+USERS = re.compile(
+    r"(?:.{0,30}:)? {0,9}\"?(?:\d{1,9} VU \* \d{1,9} AC = )?(\d{1,9}) Active (?:Virtual Users|Sessions) configured"
+)
+"""HammerDB's. A virtual user has a connection; with asynchronous clients (AC), each of these has one."""
 RESULT = re.compile(r".{0,60}System achieved (\d{1,15}) (?:NOPM|.{1,30} TPM) (?:from|at) (\d{1,15}) (.{1,30} TPM|NOPM)")
 WRK_CONNECTIONS = re.compile(r"\d{1,9} threads and (\d{1,9}) connections")
 WRK_QUANTILE = re.compile(r"(\d{1,3}(?:\.\d{1,5})?)% {1,20}(\d{1,12}(?:\.\d{1,6})?)(us|ms|s|m|h)$")
