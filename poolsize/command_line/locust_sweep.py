@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
-from typing import IO, Any
+from typing import IO
 
+from poolsize.command_line.signals import handling, terminable
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.runs.store import load_setting, resume_command
 from poolsize.server.processes import killed_by, oom_kills
@@ -254,28 +255,8 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
             raise KeyboardInterrupt
 
     is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a shell's background job
-    with _handling(signal.SIGINT, signal.SIG_IGN if is_ignored else on_interrupt):
+    with handling(signal.SIGINT, signal.SIG_IGN if is_ignored else on_interrupt):
         yield
-
-
-@contextmanager
-def terminable() -> Iterator[None]:
-    """Within the context, let SIGTERM raise KeyboardInterrupt with its number."""
-
-    def on_terminate(number: int, _: object) -> None:
-        raise KeyboardInterrupt(number)
-
-    with _handling(signal.SIGTERM, on_terminate):
-        yield
-
-
-@contextmanager
-def _handling(number: signal.Signals, handler: Any) -> Iterator[None]:
-    before = signal.signal(number, handler)
-    try:
-        yield
-    finally:
-        signal.signal(number, before)
 
 
 @contextmanager

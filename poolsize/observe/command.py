@@ -120,7 +120,7 @@ def observe(
     _require_reference(check)
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
-    from poolsize.command_line.locust_sweep import terminable
+    from poolsize.command_line.signals import terminable
 
     url = encryption.of(url)
     try:

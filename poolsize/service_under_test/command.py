@@ -47,7 +47,7 @@ def application(action: str, file: Path, pool_size: int) -> None:
     if action == "init":
         _write(file)
         return
-    from poolsize.command_line.locust_sweep import terminable
+    from poolsize.command_line.signals import terminable
 
     try:
         with terminable():

@@ -5,6 +5,7 @@ import json
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -295,3 +296,40 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
         assert lost <= (1 if i == 1 else 0)  # of the restart's minute, what nobody read
         assert set(span.samples) <= {3, 4, 5, None}
         assert max(value or 0 for value in span.in_use_max) == round(rate) + 1
+
+
+DAY_SECONDS, DAY_MIB = 10, 300
+MEASURED = """\
+import resource, sys, time
+from poolsize.commands import main
+began = time.monotonic()
+sys.argv[1:] = ["observe", "--prometheus", "day.json", "--json"]
+main()
+print(time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_a_day_of_200_instances_is_read_and_answered_soon(tmp_path: Path) -> None:
+    """At 30 s steps, with 8 metrics each: 100 MB."""
+    moments = [START + 30 * i for i in range(2880)]
+    random = np.random.default_rng(1)
+    names = ("active", "pending", "max", "timeout_total", "usage_seconds_sum", "usage_seconds_count",
+             "acquire_seconds_sum", "acquire_seconds_count")  # fmt: skip
+    with (tmp_path / "day.json").open("w") as file:
+        file.write('{"status":"success","data":{"resultType":"matrix","result":[')
+        for i in range(200):
+            for name in names:
+                rises = random.uniform(0, 100, 2880)
+                values = {"active": rises // 10, "pending": 0 * rises, "max": 0 * rises + 20}.get(name, rises.cumsum())
+                labels = {"__name__": f"hikaricp_connections_{name}", "instance": f"10.0.0.{i}:80", "pool": "main"}
+                series = ",".join(f'[{t},"{value:g}"]' for t, value in zip(moments, values, strict=True))
+                file.write(
+                    f'{"," if i or name != names[0] else ""}{{"metric":{json.dumps(labels)},"values":[{series}]}}'
+                )
+        file.write("]}}")
+    done = subprocess.run([sys.executable, "-c", MEASURED], cwd=tmp_path, capture_output=True, text=True, check=True)
+    seconds, mebibytes = map(float, done.stderr.split())
+    assert json.loads(done.stdout)["pools"][0]["processes"] == 200
+    assert seconds < DAY_SECONDS
+    assert mebibytes < DAY_MIB
