@@ -122,7 +122,7 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
         (("--prometheus", "http://127.0.0.1:1", "--for", "1m"), "--for is for --metrics and --url"),
         (("--metrics", "page", "--for", "1m"), "a file is one reading"),
         (("--metrics", "page", "--metrics", "http://127.0.0.1:1"), "a file is one reading"),
-        (("--metrics", "absent"), "absent can't be read"),
+        (("--metrics", "absent"), "'absent' is no file: begin a URL with http"),
         (("--metrics", "http://a@b/@c"), "the URL has an @ after the host"),
         (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 s to 7 d"),
         (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 min 00 s to 400 d"),
