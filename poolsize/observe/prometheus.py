@@ -104,8 +104,8 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
                     readings.add(sample, instance_of(sample.labels), at - query.shift, values * sample.value)
     if readings.is_empty:
         raise BadInput(
-            f"{address.shown}: it has {shown(names[0])}, but no minute of it yet: wait two minutes, or give a longer "
-            "--range"
+            f"{address.shown}: it has metrics of a pool, but no whole minute of them yet: wait two minutes, or give a "
+            "longer --range"
         )
     append_all(readings, append)
 

@@ -47,7 +47,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     if why:
         evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (_in_use(each), *doubts(each))]
         lines = [*lines, "", bullets(evidence)]
-    return short_answer(parts[0], [], _next(stored), "\n".join(lines[1:]))
+    return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
 
 
 def _size_text(answer: PoolAnswer) -> str:
