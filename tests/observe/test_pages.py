@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -93,6 +94,13 @@ def test_a_page_without_a_pool_is_refused_at_once(rogue: RoguePage) -> None:
         observed(rogue.url("druid_text"), seconds=60)
     with pytest.raises(WorkFailed, match="status 500"):
         observed(rogue.url("status_500"), seconds=60)
+    without = SimulatedPool(500, 0.02)
+    with (
+        patch.object(without, "page", return_value="process_start_time_seconds 1\n"),
+        served(without) as url,
+        pytest.raises(BadInput, match="has no metric of a pool that poolsize knows"),
+    ):
+        observed(url, seconds=60)
 
 
 @pytest.mark.long
