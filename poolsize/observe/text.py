@@ -58,9 +58,9 @@ def _size_text(answer: PoolAnswer) -> str:
 
 def _next(stored: Path | None) -> list[str]:
     """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
-    file = "FILE" if stored is None else visible(pasteable(stored))
-    commands = [f"poolsize recommend --observation {file} --growth 2x --cores CORES"]
-    return [*(["the same command with --output FILE, then"] if stored is None else []), *commands]
+    file = stored or Path("FILE")
+    command = pasteable("poolsize", "recommend", "--observation", file, "--growth", "2x", "--cores", "CORES")
+    return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
 
 
 def shown(name: str) -> str:
