@@ -144,7 +144,8 @@ def end_at_once(command: "subprocess.Popen[str]", ending: str) -> tuple[str, str
     return command.communicate(timeout=5)
 
 
-EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl"))}
+EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl")) if path.stem != "observation"}
+"""Name of an example run -> its file."""
 
 
 @cache

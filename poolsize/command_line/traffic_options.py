@@ -72,16 +72,16 @@ class TrafficOptions(QuickRecord):
         from poolsize.traffic.usage_phases import UsageTimes
 
         if usage_ms is not None:
-            usage = self._varied(UsageTimes(usage_ms))
+            usage = self.varied(UsageTimes(usage_ms))
         elif of_run is not None:
-            usage = self._varied(of_run)
+            usage = self.varied(of_run)
         else:
             raise BadInput(f"--rate also needs --usage-time: {USAGE_TIME}")
         assert self.rate is not None
         burst, is_of_run = 1.0 if self.burst is None else self.burst, usage_ms is None
         return Traffic(self.rate, usage, service, burst, self.max_wait_p99_ms, self.wait_limit_ms, is_of_run)
 
-    def _varied(self, usage: "UsageTimes") -> "UsageTimes":
+    def varied(self, usage: "UsageTimes") -> "UsageTimes":
         """Return usage times with the p95 or the p99 that was typed."""
         from poolsize.traffic.usage_phases import log_normal
 

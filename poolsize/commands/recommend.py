@@ -172,13 +172,13 @@ def recommend(
     _check_observation(observed, source, demand, with_limits=limits is not None)
     source.check(alone=demand.rate is None and facts["usage_time_ms"] is None and not observed.path)
     facts |= fleet.facts_of_class(needed=not source)
-    for_traffic = partial(_for_traffic, demand, fleet, current, source, url, encryption, facts)
+    for_traffic = partial(_for_traffic, demand, fleet, source, url, encryption, facts)
     if observed.path:
-        _answer_observation(observed, demand, fleet, facts["usage_time_ms"], form, for_traffic)
+        _answer_observation(observed, demand, fleet, facts["usage_time_ms"], current, form, for_traffic)
         return
     is_of_run = source.run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        _answer_traffic(for_traffic(), form, fleet)
+        _answer_traffic(for_traffic(current), form, fleet)
         return
     client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
     _check_options(source, fleet, limits, current, client_times)
@@ -245,9 +245,9 @@ def _check_observation(
     if observed.path:
         if with_limits:
             raise BadInput("--max-p95 and --max-p99 are limits of a run's total time: give --max-wait-p99 instead")
-        for name in ("rate", "burst", "usage_p95", "usage_p99"):
+        for name in ("rate", "burst"):
             if is_typed(name):
-                raise BadInput(f"{flag(name)}: the observation contains this value; leave the option out")
+                raise _contained(flag(name))
         return
     for name in OF_OBSERVATION:
         if is_typed(name):
@@ -260,18 +260,25 @@ def _check_observation(
             raise BadInput(f"--run {source.run_path}: the file is an observation, which --observation names")
 
 
+def _contained(option: str) -> BadInput:
+    return BadInput(f"{option}: the observation contains this value; leave the option out")
+
+
 def _observed_traffic(
     answer: "PoolAnswer", growth: float, demand: TrafficOptions, fleet: FleetOptions, usage_ms: float | None
 ) -> "Traffic":
-    """Return the traffic of an observed pool. Raises BadInput for a usage time that is not known, or known twice."""
+    """Return the traffic of an observed pool. Raises BadInput for usage times that are not known, or known twice."""
     from poolsize.traffic.usage_phases import UsageTimes
 
-    if usage_ms is None and answer.busiest.usage_ms is None:
+    load = answer.busiest
+    if usage_ms is None and load.usage_ms is None:
         raise BadInput("the observation has no usage times: add --usage-time, the mean time that a request needs")
-    if usage_ms is not None and answer.busiest.usage_ms is not None:
-        raise BadInput("--usage-time: the observation contains this value; leave the option out")
+    if usage_ms is not None and load.usage_ms is not None:
+        raise _contained("--usage-time")
+    if load.variation is not None and (demand.usage_p95_ms or demand.usage_p99_ms):
+        raise _contained("--usage-p95 and --usage-p99")
+    usage = demand.varied(load.usage if usage_ms is None else UsageTimes(usage_ms))
     typed = fleet if fleet.of_instances else replace(fleet, instances=answer.processes)
-    usage = UsageTimes(usage_ms) if usage_ms is not None else None
     return answer.traffic(growth, typed.service(), usage, demand.max_wait_p99_ms, demand.wait_limit_ms)
 
 
@@ -280,8 +287,9 @@ def _answer_observation(
     demand: TrafficOptions,
     fleet: FleetOptions,
     usage_ms: float | None,
+    current: int | None,
     form: Form,
-    for_traffic: "Callable[[Traffic], TrafficAnswer]",
+    for_traffic: "Callable[[int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
     from poolsize.observe.pool_answer import pool_named
@@ -294,7 +302,8 @@ def _answer_observation(
         click.echo(pools_json(answers) if form == "json" else pools_to_choose(answers, observed.path))
         return
     (of_pool,), growth = answers, observed.growth or 1.0
-    answer = for_traffic(_observed_traffic(of_pool, growth, demand, fleet, usage_ms))
+    traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
+    answer = for_traffic(current or of_pool.busiest.size, traffic)
     findings = (*of_pool.findings(growth, limit_ms), *answer.findings)
     values = observation_values(of_pool, growth, limit_ms)
     _answer_traffic(replace(answer, findings=findings), form, fleet, **values)
@@ -313,11 +322,11 @@ def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions, **
 def _for_traffic(
     demand: TrafficOptions,
     fleet: FleetOptions,
-    current: int | None,
     source: Source,
     url: str | None,
     encryption: Encryption,
     facts: dict[str, Any],
+    current: int | None,
     observed: "Traffic | None" = None,
 ) -> "TrafficAnswer":
     """Return the answer for the traffic of an application, beside what the database can use: by the run or the formula.

@@ -17,7 +17,6 @@ from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import Encryption, Form, encryption_options, form_options, is_typed, read_by
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted
 from poolsize.sweep.readers import seconds as read_seconds
-from poolsize.terminal import pasteable
 from poolsize.units import count, minutes
 
 if TYPE_CHECKING:  # numpy and pydantic stay out of --help
@@ -106,7 +105,8 @@ def observe(
     """Read what the pools of production count, and answer with the pool size that their traffic needs.
 
     It sends no load and changes nothing. The source is the applications' metrics pages, a Prometheus server that
-    scrapes them, or the database server itself. Labels tell instances and pools apart.
+    scrapes them, or the database server itself. Labels tell instances and pools apart. With --output FILE,
+    `poolsize recommend --observation FILE` adds growth, and what the database can use.
     """
     metrics, prometheus, url = sources["metrics"], sources["prometheus"], sources["url"]
     if (metrics or prometheus) and not is_typed("url"):
@@ -117,7 +117,7 @@ def observe(
         raise BadInput("--range is for --prometheus: give --for, the time for which to read")
     if prometheus is not None and for_seconds is not None:
         raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
-    _require_reference(check)
+    _require_files(check, *metrics, *filter(None, [prometheus]))
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
     from poolsize.command_line.signals import terminable
@@ -134,12 +134,15 @@ def observe(
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
     if output is not None and output.exists():
-        _note(f"stored in {output}; the size for it: {pasteable('poolsize', 'recommend', '--observation', output)}")
-    _answer(observation, check, form)
+        _note(f"stored in {output}")
+    _answer(observation, check, form, output)
 
 
-def _require_reference(check: str | None) -> None:
-    """Raise BadInput for a reference that can't be read: before the observation, not after it."""
+def _require_files(check: str | None, *sources: str) -> None:
+    """Raise BadInput for a reference or a source that is no file: before the observation, not after it."""
+    for source in sources:
+        if "://" not in source and not Path(source).exists():
+            raise BadInput(f"{source!a} is no file: begin a URL with http:// or https://")
     if check is not None and not check.isdecimal() and not Path(check).is_file():
         raise BadInput(f"`check` {check!a} is no file: name a run or an observation, or give a pool size")
 
@@ -268,7 +271,7 @@ def _note(line: str) -> None:
     click.echo(f"poolsize: {line}", err=True)
 
 
-def _answer(observation: "Observation", check: str | None, form: Form) -> None:
+def _answer(observation: "Observation", check: str | None, form: Form, stored: Path | None) -> None:
     """Print the answer, or with a check what no longer fits; then the exit code is 3."""
     from poolsize.observe.drift import drift
     from poolsize.observe.text import observed_json, observed_text
@@ -282,7 +285,7 @@ def _answer(observation: "Observation", check: str | None, form: Form) -> None:
         click.echo(text if check is None else json_text({**json.loads(text), "drift": lines}))
     else:
         if check is None or form == "why":
-            click.echo(observed_text(observation, why=form == "why"))
+            click.echo(observed_text(observation, why=form == "why", stored=stored))
         if check is not None:
             click.echo("\n".join(lines) if lines else f"What is observed still fits {check}.")
     if lines:

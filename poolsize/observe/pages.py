@@ -118,12 +118,13 @@ class _Observed:
             if answer.page not in self._answered and len(self._pages) == 1:
                 raise WorkFailed(f"{name}: {answer.failure}")
             return
-        if answer.page not in self._answered and not answer.samples:
-            self._note(f"{name}: {NO_POOL.format(', '.join(POOLS))}")
+        if answer.page not in self._answered and not _has_pool(answer.samples):
+            why = f"{name}: {NO_POOL.format(', '.join(POOLS))}"
             if len(self._pages) == 1:
-                raise BadInput(f"{name}: {NO_POOL.format(', '.join(POOLS))}; name the page with its metrics")
+                raise BadInput(f"{why}; name the page with its metrics")
+            self._note(why)
         self._answered.add(answer.page)
-        if answer.samples:
+        if _has_pool(answer.samples):
             self._with_pools.add(answer.page)
         page = name.partition("://")[2].partition("/")[0]
         for sample in answer.samples:
@@ -155,7 +156,7 @@ def observe_page_file(path: Path, append: Append) -> float | None:
     one long period, if the page says when that was. Raises BadInput for a file without metrics of a pool.
     """
     samples = page_samples(content(path, MOST_BYTES).decode("utf-8-sig", errors="replace"))
-    if not any(sample.metric.quantity not in ("process_started", "process_uptime") for sample in samples):
+    if not _has_pool(samples):
         raise BadInput(f"{path}: {NO_POOL.format(', '.join(POOLS))}")
     now = path.stat().st_mtime
     uptime = _uptime(samples, now)
@@ -172,6 +173,11 @@ def observe_page_file(path: Path, append: Append) -> float | None:
             readings.add(sample, instance_of(sample.labels), at[1:], values[1:])
     append_all(readings, append)
     return uptime
+
+
+def _has_pool(samples: Sequence[Sample]) -> bool:
+    """Return whether any sample is of a pool or of a server, and not of the process alone."""
+    return any(sample.metric.quantity not in {"process_started", "process_uptime"} for sample in samples)
 
 
 def _uptime(samples: Sequence[Sample], now: float) -> float | None:

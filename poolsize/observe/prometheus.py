@@ -22,6 +22,7 @@ from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
 from poolsize.observe.pages import NO_POOL, Append, append_all
 from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
+from poolsize.units import count, minutes
 from poolsize.web_page import PageAddress, page_address, read_page
 
 TOKEN, LOGIN = "POOLSIZE_PROMETHEUS_TOKEN", "POOLSIZE_PROMETHEUS_LOGIN"
@@ -91,8 +92,8 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
     readings = Readings(step)
-    for number, name in enumerate(names):
-        note(f"reading {name} ({number + 1} of {len(names)})")
+    note(f"reads {count(len(names), 'metric')} of pools, of the last {minutes(end - begin)}")
+    for name in names:
         for query in _queries(name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
                 sample = sample_of(name, labels, 1.0)
@@ -102,7 +103,10 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
                     )
                     readings.add(sample, instance_of(sample.labels), at - query.shift, values * sample.value)
     if readings.is_empty:
-        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}")
+        raise BadInput(
+            f"{address.shown}: it has metrics of a pool, but no whole minute of them yet: wait two minutes, or give a "
+            "longer --range"
+        )
     append_all(readings, append)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from poolsize.bounds import LONGEST_NAME_SHOWN, shortened
@@ -16,10 +17,15 @@ from poolsize.units import count, milliseconds, number
 MOST_ROWS = 20
 """Pools in the short text's table."""
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
+WHOLE = 0.9
+"""Share of a day from which an observation counts as one of a day."""
 
 
-def observed_text(observation: Observation, *, why: bool = False) -> str:
-    """Return the verdict of each pool, the most used first, and the next command. why: with the evidence."""
+def observed_text(observation: Observation, *, why: bool = False, stored: Path | None = None) -> str:
+    """Return the verdict of each pool, the most used first, and the next commands.
+
+    why: with the evidence. stored: the observation's file, or None.
+    """
     answers = pool_answers(observation)
     unknown = [
         f"Nothing says how many connections of {shown(name)} are in use."
@@ -31,15 +37,30 @@ def observed_text(observation: Observation, *, why: bool = False) -> str:
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
     if len(answers) == 1 and not why:
-        labelled = [("In use", _in_use(answers[0])), ("But", next(doubts(answers[0]), ""))]
-        return short_answer(parts[0], labelled, ["poolsize recommend --observation FILE", SAME])
+        answer, its = answers[0], verdict(answers[0])
+        labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", _in_use(answer))]
+        labelled.append(("Caution", next(doubts(answer), "")))
+        return short_answer(f"{shown(answer.name)}: {_size_text(answer)}.", labelled, [*_next(stored), SAME])
     lines = [*map(paragraph, parts), *map(paragraph, more), *map(paragraph, unknown)]
     if len(answers) > 1 or why:
         lines = [*lines, "", pools_table(shown_answers).as_text()]
     if why:
         evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (_in_use(each), *doubts(each))]
         lines = [*lines, "", bullets(evidence)]
-    return "\n".join(lines)
+    return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
+
+
+def _size_text(answer: PoolAnswer) -> str:
+    at_least, size = "at least " if answer.censored else "", answer.busiest.size
+    each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
+    return f"{at_least}{count(answer.need, 'connection')}{each}{'' if size is None else f' (now {size:,})'}"
+
+
+def _next(stored: Path | None) -> list[str]:
+    """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
+    file = stored or Path("FILE")
+    command = pasteable("poolsize", "recommend", "--observation", file, "--growth", "2x", "--cores", "CORES")
+    return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
 
 
 def shown(name: str) -> str:
@@ -52,18 +73,23 @@ def verdict(answer: PoolAnswer) -> str:
     censored, load, size = answer.censored, answer.busiest, answer.busiest.size
     if censored.saturated is not None:
         cores = f" on {count(answer.cores, 'core')}" if answer.cores else ""
-        return f"saturated: {number(censored.saturated)} threads run on the server{cores}; at least {answer.need:,}"
+        return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
     if censored:
-        return f"censored: {', '.join(_signs(answer))}; at least {answer.need:,}"
+        return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
     most = load.highest if load.highest is not None else load.in_use_p99_9
     of_size = f" of {size:,}" if size is not None else ""
     seen = "never more than" if load.highest is not None else "hardly ever more than"
-    limit = milliseconds(load.usage.mean_ms) if load.usage_ms else "the usage time"
+    limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
-    at_twice = "also at twice the rate" if twice == answer.need else f"{twice:,} at twice the rate"
-    keeps = f"{answer.need:,} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below {limit}{away}"
-    return f"{seen} {most:,}{of_size} in use in {lasting(answer.seconds)}: {keeps}, {at_twice}"
+    at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
+    keeps = f"{answer.need:,} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
+    in_use = f"{seen} {most:,}{of_size} connections in use in {lasting(answer.seconds)}"
+    return f"{in_use}. {keeps}{limit}{away}, {at_twice}"
+
+
+def _at_least(answer: PoolAnswer) -> str:
+    return f"at least {count(answer.need, 'connection')}"
 
 
 def _signs(answer: PoolAnswer) -> Iterator[str]:
@@ -97,8 +123,9 @@ def _in_use(answer: PoolAnswer) -> str:
     of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
     at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        f"{number(load.mean)} on average{of_all if answer.processes > 1 else ''}, {number(float(load.load.max()))} in "
-        f"the busiest period, at {at}; 99.9 % of the time, at most {load.in_use_p99_9:,}."
+        f"{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
+        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {at}; for 99.9 % of the time, at most "
+        f"{load.in_use_p99_9:,}."
     )
 
 
@@ -113,10 +140,15 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             f"The usage time rises from {low} to {high} with the connections in use: requests wait in the database. "
             "A larger pool does not help there."
         )
+    if answer.seconds < WHOLE * DAY:
+        yield (
+            f"{lasting(answer.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
+            "come."
+        )
     if not load.usage_ms:
-        yield "Usage times are not known: waits are in usage times, and the p99 wait stays within 1 of them."
+        yield "Usage times are not known: give --usage-time to `poolsize recommend --observation`."
     elif load.variation is None:
-        yield "How usage times vary is not known: they are taken to vary like exponential ones."
+        yield "How usage times vary is not known: exponential ones are assumed. A histogram of them would show it."
     if load.bursts.times > 1:
         yield (
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -93,6 +94,13 @@ def test_a_page_without_a_pool_is_refused_at_once(rogue: RoguePage) -> None:
         observed(rogue.url("druid_text"), seconds=60)
     with pytest.raises(WorkFailed, match="status 500"):
         observed(rogue.url("status_500"), seconds=60)
+    without = SimulatedPool(500, 0.02)
+    with (
+        patch.object(without, "page", return_value="process_start_time_seconds 1\n"),
+        served(without) as url,
+        pytest.raises(BadInput, match="has no metric of a pool that poolsize knows"),
+    ):
+        observed(url, seconds=60)
 
 
 @pytest.mark.long
@@ -122,7 +130,7 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
         (("--prometheus", "http://127.0.0.1:1", "--for", "1m"), "--for is for --metrics and --url"),
         (("--metrics", "page", "--for", "1m"), "a file is one reading"),
         (("--metrics", "page", "--metrics", "http://127.0.0.1:1"), "a file is one reading"),
-        (("--metrics", "absent"), "absent can't be read"),
+        (("--metrics", "absent"), "'absent' is no file: begin a URL with http"),
         (("--metrics", "http://a@b/@c"), "the URL has an @ after the host"),
         (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 s to 7 d"),
         (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 min 00 s to 400 d"),

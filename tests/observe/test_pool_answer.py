@@ -14,6 +14,7 @@ from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_thr
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
+from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
 
 HOUR = 3_600.0
@@ -173,3 +174,17 @@ def test_json_has_the_keys_of_the_design() -> None:
     keys = "name labels in_use_mean in_use_p99_9 in_use_max size wait_ms usage_ms timeouts censored need verdict"
     assert set(keys.split()) <= pool.keys()
     assert pool["verdict"].startswith("never more than ")
+
+
+def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile(poolsize_here: Command) -> None:
+    import json
+
+    words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), "--json")
+    values, spread = (json.loads(poolsize_here(*words, *more).stdout) for more in ((), ("--usage-p99", "300ms")))
+    assert {"range", "growth", "censored", "observation"} <= values.keys()
+    assert {"traffic_observed", "traffic_current", "traffic_spread_assumed"} <= {
+        finding["code"] for finding in values["findings"]
+    }
+    assert [size["pool_size"] for size in values["sizes"]][-1] == values["observation"]["size"] == 20
+    assert spread["traffic"]["usage_p99_ms"] == pytest.approx(300)
+    assert "traffic_spread_assumed" not in {finding["code"] for finding in spread["findings"]}

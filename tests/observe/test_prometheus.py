@@ -185,6 +185,14 @@ def test_a_range_is_read_in_parts_without_holes(monkeypatch: pytest.MonkeyPatch)
     assert 359 <= span.periods <= 361
 
 
+def test_metrics_without_a_whole_minute_are_not_denied() -> None:
+    def young(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
+        return usual(path, parameters, login) if path.endswith("/values") else (200, json.dumps(answer()).encode())
+
+    with pretended(young) as url, pytest.raises(BadInput, match="no whole minute of them yet: wait two minutes"):
+        read(url)
+
+
 def test_an_answer_that_is_too_long_is_asked_for_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prometheus, "MOST_ANSWER_BYTES", 1_500)
     with pretended(usual) as url:
