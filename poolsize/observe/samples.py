@@ -151,13 +151,11 @@ class _Gauge:
         self.sums.add(int(periods[0]), np.array([*sums, highest]), with_maxima=True)
 
     def statistics(self, first: int, until: int) -> tuple[Vector, Vector, Vector, Vector]:
-        """Return number, mean, variance and maximum of the readings in each period; NaN where there are too few."""
+        """Return number, mean, variance and maximum of the readings in each period; NaN where there are none."""
         number, total, squares, highest = self.sums.cut(first, until)
-        some = number > 0
-        mean = np.where(some, total / np.maximum(number, 1), np.nan)
-        several = number > 1
-        variance = np.maximum(squares - np.nan_to_num(mean) * total, 0.0) / np.maximum(number - 1, 1)
-        return number, mean, np.where(several, variance, np.nan), np.where(some, highest, np.nan)
+        number = np.where(number > 0, number, np.nan)
+        mean = total / number
+        return number, mean, np.maximum(squares / number - mean**2, 0.0), np.where(number > 0, highest, np.nan)
 
 
 class _Peak(_Gauge):
@@ -311,7 +309,7 @@ class _Taken:
             return (self.unknown,) * 4
         numbers, means, variances, highest = zip(*each_of, strict=True)
         return (
-            np.max(numbers, axis=0), _total(means, self.unknown), _total(variances, self.unknown),
+            np.fmax.reduce(numbers), _total(means, self.unknown), _total(variances, self.unknown),
             _total(highest, self.unknown),
         )  # fmt: skip
 
@@ -359,15 +357,12 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSp
     is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
     rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
     waiting = taken.mean("waiting")
-    samples, spread = taken.mean("samples"), taken.mean("in_use_variance")
-    several = samples > 1
-    spread = np.where(several, spread * samples / np.where(several, samples - 1, 1), np.nan)
     values = {
         "size": size,
         "in_use_mean": _first_known(rate, gauge_mean),
         "in_use_max": taken.highest("in_use", "in_use_max", "peak"),
-        "in_use_variance": _first_known(spread, variance),
-        "samples": _first_known(samples, np.where(number > 0, number, np.nan)),
+        "in_use_variance": _first_known(taken.mean("in_use_variance"), variance),
+        "samples": _first_known(taken.mean("samples"), number),
         "waiting_mean": wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
         "waiting_max": taken.highest("waiting", "waiting_max"),
         "usage_seconds": usage_seconds,

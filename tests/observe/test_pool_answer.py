@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from poolsize.errors import BadInput
+from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
+from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
 from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
@@ -45,6 +47,18 @@ def test_what_is_in_use_and_the_need_are_those_of_the_simulation(shown: str, per
     assert abs(answer.busiest.in_use_p99_9 - np.quantile(fine, 0.999)) <= 1
     assert abs(answer.need - 8) <= 1
     assert not answer.censored
+
+
+@pytest.mark.parametrize("every", [15.0, 30.0])
+def test_few_readings_of_random_arrivals_show_no_bursts(every: float) -> None:
+    """A day of scrapes, two or four in each period."""
+    readings, at = Readings(), np.arange(0, 24 * HOUR, every)
+    in_use = np.random.default_rng(1).poisson(8, len(at)).astype(float)
+    for sample in page_samples("hikaricp_connections_active 1"):
+        readings.add(sample, "a", STARTED.timestamp() + at, in_use)
+    (answer,) = pool_answers(observed(readings.take()[0]))
+    assert answer.busiest.bursts.times == 1
+    assert abs(answer.need - 12) <= 1
 
 
 @pytest.mark.parametrize("pool_size", [2, 4])
