@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from poolsize.analysis.vector import Vector
+from poolsize.bounds import LARGEST_POOL
 from poolsize.observe.observation import Buckets, ObservedPool
 from poolsize.traffic.pool_use import BUSY_SHARE
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -272,6 +273,7 @@ class ProcessLoad:
 def process_load(pool: ObservedPool) -> ProcessLoad | None:
     """Return the load of a pool; None where nothing says how many of its connections are in use."""
     counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
+    counted = np.where(counted > LARGEST_POOL, np.nan, counted)
     both = np.isfinite(counted) & np.isfinite(sampled)
     is_counted = bool(np.isfinite(counted).any()) and not _prefers_samples(pool, counted[both], sampled[both])
     in_use = np.where(np.isfinite(counted), counted, sampled) if is_counted else sampled

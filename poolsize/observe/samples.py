@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.bounds import LARGEST_POOL
+from poolsize.bounds import LARGEST_POOL, shortened
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
-from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values, filled_buckets
 
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
@@ -22,8 +22,12 @@ LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
 LONGEST_USAGE = 0.1
 """A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
-MOST_SERIES = 300_000
+MOST_SERIES, MOST_PERIODS = 300_000, 50_000_000
+"""Series of pools, and periods of all series together."""
 MOST_VALUE = 1e12
+"""Larger values, also computed ones, are not known."""
+LONGEST_LABELS = 500
+"""Characters of a pool's and of an instance's name."""
 MOMENTS = (0.0, 7e9)
 """Readings of other times, in seconds since the epoch, are not used."""
 DECIMALS = 6
@@ -47,7 +51,7 @@ def instance_of(labels: Mapping[str, str], page: str = "") -> str:
     found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
     if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
         found[3] = ""  # the address names the host again
-    return "/".join(text for text in (page, *found) if text)
+    return shortened("/".join(text for text in (page, *found) if text), LONGEST_LABELS)
 
 
 @dataclass(frozen=True)
@@ -181,7 +185,7 @@ class Readings:
         self._grid = _Grid(origin, period_seconds)
         self._pools: dict[tuple[str, str], Series] = {}
         self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
-        self._number = 0
+        self._number = self._periods = 0
         self._until = -(2**62)
 
     @property
@@ -214,15 +218,25 @@ class Readings:
             values = values[firsts]
         if not at.size:
             return
+        if quantity not in BUCKETS:
+            self._require_room(series, float(at[0]), float(at[-1]))
         if isinstance(series, _Counter):
             series.add(self._grid, at, values, by_period=quantity not in BUCKETS)
         else:
             series.add(self._grid, at, values)
 
+    def _require_room(self, series: "_Counter | _Gauge", first: float, last: float) -> None:
+        """Raise BadInput where readings from first to last make too many periods."""
+        begin = self._grid.period(first) - 1 if series.last is None else self._grid.period(series.last[0])
+        self._periods += self._grid.period(last) - begin
+        if self._periods > MOST_PERIODS:
+            raise BadInput(f"there are more than {MOST_PERIODS:,} periods of all series: read a shorter range")
+
     def _series(self, sample: Sample, instance: str) -> _Counter | _Gauge:
         metric = sample.metric
         quantity = metric.quantity
-        key = instance, "/".join(text for text in sample.pool if text) if metric.library else ""
+        pool = "/".join(text for text in sample.pool if text) if metric.library else ""
+        key = instance, shortened(pool, LONGEST_LABELS)
         if metric.library:
             self._libraries[key] = min(
                 self._libraries.get(key, (metric.rank, metric.library)), (metric.rank, metric.library)
@@ -329,11 +343,7 @@ class _Taken:
             for each in counters:
                 each.total = 0.0
         numbers = np.diff(np.maximum.accumulate([0.0, *up_to]))
-        return tuple(
-            (None if bound == inf else round(bound, DECIMALS), float(number))
-            for bound, number in zip(bounds, numbers, strict=True)
-            if number > 0
-        )
+        return filled_buckets(np.round(bounds, DECIMALS).tolist(), np.minimum(numbers, MOST_VALUE).tolist())
 
 
 def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector:
@@ -416,7 +426,8 @@ def _fields(taken: _Taken, values: dict[str, Vector]) -> tuple[dict[str, Any], s
     if not known.size:
         return {}, ""
     first, until = known[0], known[-1] + 1
-    rows = {name: row[first:until].round(DECIMALS) for name, row in values.items()}
+    parts = {name: row[first:until] for name, row in values.items()}
+    rows = {name: np.where(row > MOST_VALUE, np.nan, row).round(DECIMALS) for name, row in parts.items()}
     fields = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
     started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
     return fields, datetime.fromtimestamp(started, UTC).isoformat()

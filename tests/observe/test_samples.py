@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
 from poolsize.observe.observation import PoolSpan
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
@@ -92,6 +93,16 @@ def test_values_that_no_pool_has_are_left_out() -> None:
     assert (span.in_use_mean, span.size) == ((3,), ())
 
 
+def test_readings_of_far_moments_take_no_memory() -> None:
+    with pytest.raises(BadInput, match="periods of all series"):
+        spans_of({ACTIVE: [(0, 2), (5e9, 3)]})
+
+
+def test_computed_values_that_no_record_has_are_not_known() -> None:
+    (span,) = spans_of({ACTIVE: [(0, 1e12), (1, 0)]}, pool="a" * 20_000)
+    assert (span.in_use_max, span.in_use_variance) == ((1e12,), ())
+
+
 def test_a_second_series_of_the_same_labels_changes_nothing() -> None:
     readings = Readings()
     for _ in range(2):
@@ -146,13 +157,13 @@ def test_periods_are_taken_once_as_they_end() -> None:
 
 def test_buckets_are_differences_between_bounds() -> None:
     readings = Readings()
-    for t, numbers in ((0, (5, 9, 9)), (30, (7, 15, 16))):
-        for bound, number in zip(("0.001", "0.01", "+Inf"), numbers, strict=True):
+    for t, numbers in ((0, (5, 5, 5, 9, 9)), (30, (7, 7, 7, 13, 14))):
+        for bound, number in zip(("0.001", "0.002", "0.005", "0.01", "+Inf"), numbers, strict=True):
             sample = metric("hikaricp_connections_usage_seconds_bucket", {"le": bound})
             readings.add(sample, "", np.array([START + t]), np.array([float(number)]))
         readings.add(metric(ACTIVE), "", np.array([START + t]), np.array([1.0]))
     (span,) = readings.take()[0]
-    assert span.usage_buckets == ((1, 2), (10, 4), (None, 1))
+    assert span.usage_buckets == ((1, 2), (5, 0), (10, 2), (None, 1))  # 5 ms is the lower bound of the third
 
 
 def test_the_server_has_a_span_of_its_own() -> None:
