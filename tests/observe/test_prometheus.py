@@ -324,7 +324,10 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
         means = np.array([value for value in span.in_use_mean if value is not None])
         assert means.size >= 117
         lost = np.count_nonzero(abs(means / rate - 1) > 0.01)
-        assert lost <= (1 if i == 1 else 0)  # of the restart's minute, what nobody read
+        assert (
+            lost <= 6
+        )  # minutes beside the time without Prometheus, in which the last value is older, and a restart's
+        assert means.mean() == pytest.approx(rate, rel=0.02)
         assert set(span.samples) <= {3, 4, 5, None}
         assert max(value or 0 for value in span.in_use_max) == round(rate) + 1
 
