@@ -162,10 +162,10 @@ class _Storing:
 
     def append(self, spans: "Iterable[PoolSpan]", server: "ServerSpan | None" = None) -> None:
         spans = list(spans)
-        if self._writer is not None:
-            self._writer.append(spans, server)
         self.spans += spans
         self.server += [] if server is None else [server]
+        if self._writer is not None:
+            self._writer.append(spans, server)
 
 
 def _observed(

@@ -1,6 +1,6 @@
 """Observation: what the pools of an application, and the database under them, did in production, period by period."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cached_property
@@ -124,6 +124,10 @@ class ServerSpan:
     cores: int | None = None
     max_connections: int | None = None
     instance: Name = ""
+
+
+Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
+"""Takes periods of pools, and of a server, as they end."""
 
 
 @dataclass(frozen=True)

@@ -3,19 +3,18 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import POOLS, Sample, page_samples
 from poolsize.files import content
-from poolsize.observe.observation import PoolSpan, ServerSpan
+from poolsize.observe.observation import Append
 from poolsize.observe.samples import COUNTED, PEAKS, PERIOD_SECONDS, Readings, instance_of
 from poolsize.web_page import MOST_BYTES, PageAddress, read_page
 
@@ -31,13 +30,6 @@ MOST_SPANS = 50_000
 """Where there would be more records of one period each, some periods share a record."""
 MOST_UPTIME_SECONDS = 10**9
 NO_POOL = "it has no metric of a pool that poolsize knows (those of {}, Druid and mysqld_exporter)"
-
-
-class Append(Protocol):
-    """Takes the periods of pools and of a server, as they end."""
-
-    def __call__(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None, /) -> None:
-        """Take periods of pools, and of a server."""
 
 
 def observe_pages(
@@ -143,7 +135,7 @@ def append_all(readings: Readings, append: Append, until: float = np.inf) -> Non
     """Append the periods that are complete."""
     spans, servers = readings.take(until)
     if spans:
-        append(spans)
+        append(spans, None)
     for server in servers:
         append([], server)
 

@@ -20,7 +20,8 @@ from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
-from poolsize.observe.pages import NO_POOL, Append, append_all
+from poolsize.observe.observation import Append
+from poolsize.observe.pages import NO_POOL, append_all
 from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
 from poolsize.web_page import PageAddress, page_address, read_page
 

@@ -1,8 +1,7 @@
 """observe_server: what a server in production counts of each account's connections, read for a while."""
 
-import signal
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from time import monotonic, sleep
 
@@ -10,7 +9,7 @@ import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.observe.observation import PoolSpan, ServerSpan
+from poolsize.observe.observation import Append
 from poolsize.observe.server_period import Counters, ServerPeriod
 from poolsize.observe.server_session import MOST_POOLS, Pool, ServerSession
 from poolsize.server.connection import NoAnswer, error_kind
@@ -20,8 +19,6 @@ RECONNECT_SECONDS = 30
 """The longest time without the server, after which an observation ends."""
 LAST_SECONDS = 2
 """The longest time for the last reading, after Ctrl-C."""
-
-Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
 
 
 def observe_server(
@@ -60,8 +57,7 @@ def observe_server(
                     period.end()
             before = period.after
             pools |= set(sorted(period.pools - pools)[: MOST_POOLS - len(pools)])
-            with _uninterrupted():
-                append(period.pool_spans(pools), period.server_span())
+            append(period.pool_spans(pools), period.server_span())
             if isinstance(ending, KeyboardInterrupt):
                 break
             if ending is not None:
@@ -72,16 +68,6 @@ def observe_server(
     finally:
         if session is not None:
             session.close()
-
-
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended: a line that is cut off would spoil the file."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _reconnected(

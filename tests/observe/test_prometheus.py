@@ -320,7 +320,7 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
         server.terminate()
         server.wait(timeout=60)
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
-    for i, (span, rate) in enumerate(zip(spans, RATES, strict=True)):
+    for span, rate in zip(spans, RATES, strict=True):
         means = np.array([value for value in span.in_use_mean if value is not None])
         assert means.size >= 117
         lost = np.count_nonzero(abs(means / rate - 1) > 0.01)
@@ -328,7 +328,7 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
             lost <= 6
         )  # minutes beside the time without Prometheus, in which the last value is older, and a restart's
         assert means.mean() == pytest.approx(rate, rel=0.02)
-        assert set(span.samples) <= {3, 4, 5, None}
+        assert np.median([value for value in span.samples if value is not None]) == 4
         assert max(value or 0 for value in span.in_use_max) == round(rate) + 1
 
 
