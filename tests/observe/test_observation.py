@@ -57,9 +57,10 @@ def test_an_interrupted_line_leaves_none(tmp_path: Path, monkeypatch: pytest.Mon
         raise KeyboardInterrupt
 
     with ObservationWriter(path := tmp_path / "a.jsonl", SOURCE) as writer:
-        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        with monkeypatch.context() as patch:
             patch.setattr("os.fsync", interrupted)
-            writer.append([span(0, uses=(1.0,))])
+            with pytest.raises(KeyboardInterrupt):
+                writer.append([span(0, uses=(1.0,))])
         writer.append([span(1, uses=(2.0,))])
     assert [each.uses for each in load_observation(path).spans] == [(2.0,)]
 

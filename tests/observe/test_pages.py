@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -74,6 +75,25 @@ def test_a_page_that_does_not_answer_costs_one_line(rogue: RoguePage) -> None:
     assert len(kept.spans) == 1
     assert "status 500; poolsize goes on reading it" in kept.notes[0]
     assert "did not answer" in kept.notes[1]
+
+
+def test_a_clock_that_is_set_loses_no_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NTP sets the clock forward by an hour after 2 s; the periods of 1 s go on."""
+    monkeypatch.setattr("poolsize.observe.pages.PERIOD_SECONDS", 1.0)
+    monkeypatch.setattr("poolsize.observe.pages.LATE_SECONDS", 0.2)
+    began = time.monotonic()
+    clocks = SimpleNamespace(time=lambda: time.time() + 3600 * (time.monotonic() > began + 2), monotonic=time.monotonic)
+    monkeypatch.setattr("poolsize.observe.pages.time", clocks)
+    with served(SimulatedPool(100, 0.02)) as url:
+        kept = observed(url, seconds=4.0)
+    assert sum(span.periods for span in kept.spans) in {4, 5}
+
+
+def test_pages_of_one_host_are_of_different_processes() -> None:
+    with served(SimulatedPool(100, 0.02)) as url:
+        kept = observed(url, f"{url}?worker=2", seconds=1.0)
+    assert len({span.instance for span in kept.spans}) == 2
+    assert "worker" not in str(kept.spans)  # a query may contain a token
 
 
 @pytest.mark.long
