@@ -1,8 +1,9 @@
 """observe_server: what a server in production counts of each account's connections, read for a while."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from time import monotonic, sleep
 
 import pymysql
@@ -17,6 +18,8 @@ from poolsize.server.connection import NoAnswer, error_kind
 PERIOD_SECONDS = 60
 RECONNECT_SECONDS = 30
 """The longest time without the server, after which an observation ends."""
+GONE_SECONDS = 600
+"""A pool without a connection for so long has vanished, as that of a process that was replaced."""
 LAST_SECONDS = 2
 """The longest time for the last reading, after Ctrl-C."""
 
@@ -38,7 +41,7 @@ def observe_server(
     session: ServerSession | None = (opened := ServerSession(url))
     started = monotonic()
     ends_at = started + seconds
-    pools: set[Pool] = set()
+    pools: dict[Pool, float] = {}
     before: Counters | None = None
     try:
         for line in opened.notes:
@@ -56,7 +59,7 @@ def observe_server(
                 with suppress(pymysql.MySQLError):
                     period.end()
             before = period.after
-            pools |= set(sorted(period.pools - pools)[: MOST_POOLS - len(pools)])
+            pools = _still_there(pools, period.pools, monotonic())
             append(period.pool_spans(pools), period.server_span())
             if isinstance(ending, KeyboardInterrupt):
                 break
@@ -68,6 +71,15 @@ def observe_server(
     finally:
         if session is not None:
             session.close()
+
+
+def _still_there(pools: Mapping[Pool, float], seen: Iterable[Pool], now: float) -> dict[Pool, float]:
+    """Return the pools of before, and those that were seen in a period, without those that have vanished.
+
+    Pool -> when it was seen last. A pool that closed its connections counts for a while, with none in use.
+    """
+    there = {pool: at for pool, at in pools.items() if now - at < GONE_SECONDS} | dict.fromkeys(sorted(seen), now)
+    return dict(islice(there.items(), MOST_POOLS))
 
 
 def _reconnected(
