@@ -117,11 +117,14 @@ def observe(
         raise BadInput("--range is for --prometheus: give --for, the time for which to read")
     if prometheus is not None and for_seconds is not None:
         raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
-    _require_reference(check)
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
     from poolsize.command_line.signals import terminable
 
+    if check is not None:
+        from poolsize.observe.drift import check_reference
+
+        check_reference(check)
     url = encryption.of(url)
     try:
         with terminable():
@@ -136,12 +139,6 @@ def observe(
     if output is not None and output.exists():
         _note(f"stored in {output}; the size for it: {pasteable('poolsize', 'recommend', '--observation', output)}")
     _answer(observation, check, form)
-
-
-def _require_reference(check: str | None) -> None:
-    """Raise BadInput for a reference that can't be read: before the observation, not after it."""
-    if check is not None and not check.isdecimal() and not Path(check).is_file():
-        raise BadInput(f"`check` {check!a} is no file: name a run or an observation, or give a pool size")
 
 
 def _within(name: str, seconds: float | None, default: float, least: float, most: float) -> float:
