@@ -20,6 +20,8 @@ LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
 """Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
 LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
+MOST_RESTARTS, OFTEN_FALLS = 3, 0.1
+"""A counter that falls more often, and at more of its readings, is that of several processes by turns."""
 LONGEST_USAGE = 0.1
 """A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
 MOST_SERIES, MOST_PERIODS = 300_000, 50_000_000
@@ -112,12 +114,20 @@ class _Counter:
     sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((2, 0))))
     last: tuple[float, float] | None = None
     total: float = 0.0
+    steps: int = 0
+    falls: int = 0
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it falls so often that several processes must answer at its address: its increase says nothing."""
+        return self.falls > MOST_RESTARTS and self.falls > OFTEN_FALLS * self.steps
 
     def add(self, grid: _Grid, at: Vector, values: Vector, *, by_period: bool = True) -> None:
         if self.last is not None:
             at, values = np.r_[self.last[0], at], np.r_[self.last[1], values]
         self.last = float(at[-1]), float(values[-1])
         rises = np.diff(values)
+        self.steps, self.falls = self.steps + rises.size, self.falls + int((rises < 0).sum())
         rises = np.where(rises < 0, values[1:], rises)
         self.total += float(rises.sum())
         if at.size < 2 or not by_period:
@@ -134,7 +144,7 @@ class _Counter:
     def increases(self, grid: _Grid, first: int, until: int) -> Vector:
         """Return the increase in each period; NaN where readings cover too little of the period."""
         amount, covered = self.sums.cut(first, until)
-        known = covered >= LEAST_COVERED * grid.seconds
+        known = (covered >= LEAST_COVERED * grid.seconds) & (not self.is_mixed)
         return np.where(known, amount * grid.seconds / np.where(known, covered, 1.0), np.nan)
 
 
@@ -339,7 +349,7 @@ class _Taken:
         up_to = []
         for bound in bounds:
             counters = [each for each in self.best(quantity, bound) if isinstance(each, _Counter)]
-            up_to.append(sum(each.total for each in counters))
+            up_to.append(sum(each.total for each in counters if not each.is_mixed))
             for each in counters:
                 each.total = 0.0
         numbers = np.diff(np.maximum.accumulate([0.0, *up_to]))

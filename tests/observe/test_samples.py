@@ -68,6 +68,13 @@ def test_a_restart_loses_only_what_nobody_read() -> None:
     assert span.usage_seconds == pytest.approx((30 + 5 + 15, 60))
 
 
+def test_several_processes_that_answer_by_turns_are_known_by_their_gauges() -> None:
+    """The workers of a web server without a common page: each reading is of another worker's counters."""
+    usage = [(t, (500.0 if t // 5 % 2 else 90.0) + t) for t in range(0, 121, 5)]
+    (span,) = spans_of({USAGE: usage, ACTIVE: every(5, 119, 2)})
+    assert (span.in_use_mean, span.usage_seconds) == ((2, 2), ())
+
+
 def test_missing_scrapes_spread_the_increase_over_the_gap() -> None:
     (span,) = spans_of({USAGE: [(0, 0), (30, 30), (150, 150), (180, 180)]})
     assert span.usage_seconds == pytest.approx((60, 60, 60))
