@@ -277,10 +277,10 @@ class Readings:
             periods = _periods(series, self._until, end)
             if periods is not None and not (library == "Spring" and instance in others):
                 taken = _Taken(self._grid, series, *periods)
-                if key in self._libraries:
-                    spans += _pool_span(taken, key, library)
-                if any(quantity in SERVER for quantity, _ in series):
-                    servers += _server_span(taken, instance)
+                if key in self._libraries and (span := _pool_span(taken, key, library)):
+                    spans.append(span)
+                if any(quantity in SERVER for quantity, _ in series) and (server := _server_span(taken, instance)):
+                    servers.append(server)
             for each in _all(series):
                 each.sums.drop(end)
             if until == inf:
@@ -366,8 +366,8 @@ def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector
     return total
 
 
-def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSpan]:
-    """Return the span of a pool; nothing if no period of it is known."""
+def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | None:
+    """Return the span of a pool; None if no period of it is known."""
     number, gauge_mean, variance, _ = taken.statistics("in_use")
     size = taken.highest("size")
     size[~((size > 0) & (size < LARGEST_POOL))] = np.nan  # 0, -1 and the largest integer mean that there is no limit
@@ -390,20 +390,18 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSp
         "uses": uses,
         "timeouts": taken.increases("timeouts"),
     }
-    fields, started = _fields(taken, values)
     usage_buckets, wait_buckets = taken.buckets("usage_buckets"), taken.buckets("wait_buckets")
-    if not fields:
-        return []
+    if not (fields := _fields(taken, values)):
+        return None
     instance, pool = key
-    return [
-        PoolSpan(
-            pool=pool or library, instance=instance, library=library, started=started,
-            period_seconds=taken.grid.seconds, usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
-        )
-    ]  # fmt: skip
+    return PoolSpan(
+        pool=pool or library, instance=instance, library=library,
+        usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
+    )  # fmt: skip
 
 
-def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
+def _server_span(taken: _Taken, instance: str) -> ServerSpan | None:
+    """Return the span of a server; None if no period of it is known."""
     limit = taken.highest("max_connections")
     known = limit[~np.isnan(limit)]
     values = {
@@ -414,15 +412,9 @@ def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
         "aborted": taken.increases("aborted"),
         "statements": taken.increases("statements"),
     }
-    fields, started = _fields(taken, values)
-    if not fields:
-        return []
-    return [
-        ServerSpan(
-            started=started, period_seconds=taken.grid.seconds, instance=instance,
-            max_connections=int(known[-1]) if known.size else None, **fields,
-        )
-    ]  # fmt: skip
+    if not (fields := _fields(taken, values)):
+        return None
+    return ServerSpan(instance=instance, max_connections=int(known[-1]) if known.size else None, **fields)
 
 
 def _first_known(first: Vector, other: Vector) -> Vector:
@@ -430,23 +422,19 @@ def _first_known(first: Vector, other: Vector) -> Vector:
     return known
 
 
-def _fields(taken: _Taken, values: dict[str, Vector]) -> tuple[dict[str, Any], str]:
-    """Return the series of a record, without periods at both ends of which nothing is known, and their beginning."""
+def _fields(taken: _Taken, values: dict[str, Vector]) -> dict[str, Any]:
+    """Return the series and the times of a record, without periods at both ends of which nothing is known."""
     known = np.flatnonzero(~np.isnan(list(values.values())).all(axis=0))
     if not known.size:
-        return {}, ""
+        return {}
     first, until = known[0], known[-1] + 1
     parts = {name: row[first:until] for name, row in values.items()}
     rows = {name: np.where(row > MOST_VALUE, np.nan, row).round(DECIMALS) for name, row in parts.items()}
-    fields = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
+    series = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
     started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
-    return fields, datetime.fromtimestamp(started, UTC).isoformat()
+    moment = datetime.fromtimestamp(started, UTC).isoformat()
+    return {"started": moment, "period_seconds": taken.grid.seconds, **series}
 
 
 def _values(row: Vector) -> Values:
-    unknown = np.isnan(row)
-    if not unknown.any():
-        return tuple(row.tolist())
-    values = row.astype(object)
-    values[unknown] = None
-    return tuple(values.tolist())
+    return tuple(np.where(np.isnan(row), None, row).tolist())  # type: ignore[call-overload]
