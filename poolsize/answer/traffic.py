@@ -22,10 +22,10 @@ from poolsize.traffic.usage_phases import UsageTimes
 class Traffic:
     """What an application's traffic is.
 
-    rate: requests per second of all its processes. busiest: share of the busiest process in them, over an even share;
-    its pool is the answer. A request uses one connection for its
-    usage time. burst: rate of busy times over the mean rate; 1 for arrivals at random. busy_share: of the time that
-    busy times take; typed bursts are the busiest second of a minute. busy_seconds: mean length of a busy time.
+    rate: requests per second of all its processes. A request uses one connection for its usage time. busiest: share of
+    the busiest process in the rate, over an even share; its pool is the answer. burst: rate of busy times over the mean
+    rate; 1 for arrivals at random. busy_share: share of the time that is busy; typed bursts are the busiest second of a
+    minute. busy_seconds: mean length of a busy time.
     max_wait_p99_ms: the limit of the p99 wait time for a connection; None for the mean usage time. wait_limit_ms: after
     which a request gives up; None for never. It changes the waits of the table, and not the need. usage_of_run: whether
     the usage times are those of the run's transactions in the database. slowed_by: the database's load, which lengthens

@@ -58,6 +58,7 @@ OF_THREADS = ("app_threads", "connections_per_thread")
 OF_FLEET = (*OF_THREADS, "instance_class")
 """Parameters of a fleet's options that no run contains."""
 OF_OBSERVATION = ("observation", "pool", "growth")
+MOST_GROWTH = 1_000
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 GROUPS = {
     DATABASE: (
@@ -248,6 +249,8 @@ def _check_observation(
         for name in ("rate", "burst"):
             if is_typed(name):
                 raise _contained(flag(name))
+        if observed.growth is not None and not 0 < observed.growth <= MOST_GROWTH:
+            raise BadInput(f"--growth {observed.growth:g}: give a factor above 0 and up to {MOST_GROWTH:,}, such as 2x")
         return
     for name in OF_OBSERVATION:
         if is_typed(name):

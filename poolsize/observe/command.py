@@ -117,11 +117,15 @@ def observe(
         raise BadInput("--range is for --prometheus: give --for, the time for which to read")
     if prometheus is not None and for_seconds is not None:
         raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
-    _require_files(check, *metrics, *filter(None, [prometheus]))
+    _require_files(*metrics, *filter(None, [prometheus]))
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
     from poolsize.command_line.signals import terminable
 
+    if check is not None:
+        from poolsize.observe.drift import check_reference
+
+        check_reference(check)
     url = encryption.of(url)
     try:
         with terminable():
@@ -138,13 +142,11 @@ def observe(
     _answer(observation, check, form, output)
 
 
-def _require_files(check: str | None, *sources: str) -> None:
-    """Raise BadInput for a reference or a source that is no file: before the observation, not after it."""
+def _require_files(*sources: str) -> None:
+    """Raise BadInput for a source that is no file: before the observation, not after it."""
     for source in sources:
         if "://" not in source and not Path(source).exists():
             raise BadInput(f"{source!a} is no file: begin a URL with http:// or https://")
-    if check is not None and not check.isdecimal() and not Path(check).is_file():
-        raise BadInput(f"`check` {check!a} is no file: name a run or an observation, or give a pool size")
 
 
 def _within(name: str, seconds: float | None, default: float, least: float, most: float) -> float:
@@ -165,10 +167,10 @@ class _Storing:
 
     def append(self, spans: "Iterable[PoolSpan]", server: "ServerSpan | None" = None) -> None:
         spans = list(spans)
-        if self._writer is not None:
-            self._writer.append(spans, server)
         self.spans += spans
         self.server += [] if server is None else [server]
+        if self._writer is not None:
+            self._writer.append(spans, server)
 
 
 def _observed(

@@ -21,10 +21,25 @@ def drift(observation: Observation, reference: str) -> tuple[str, ...]:
     reference: the path of a run or of an observation, or a pool size. Raises BadInput, and WorkFailed for a run that
     has no answer.
     """
+    check_reference(reference)
     answers = pool_answers(observation)
     if not answers:
         raise BadInput("no pool in the observation has connections in use: observe for longer, or another source")
     return tuple(_of_sizes(answers, _size(reference))) + tuple(_of_reference(answers, reference))
+
+
+def check_reference(reference: str) -> None:
+    """Raise the errors of `drift` for a reference, before an observation that takes long."""
+    if _size(reference) is not None:
+        return
+    if not Path(reference).is_file():
+        raise BadInput(f"`check` {reference!a} is no file: name a run or an observation, or give a pool size")
+    if is_observation(reference):
+        load_observation(reference)
+    else:
+        from poolsize.command_line.run_file import complete_run
+
+        complete_run(reference)
 
 
 def _size(reference: str) -> int | None:
@@ -48,8 +63,6 @@ def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
 def _of_reference(answers: Sequence[PoolAnswer], reference: str) -> Iterator[str]:
     if _size(reference) is not None:
         return
-    if not Path(reference).is_file():
-        raise BadInput(f"`check` {reference!a} is no file: name a run or an observation, or give a pool size")
     if is_observation(reference):
         yield from _since(answers, pool_answers(load_observation(reference)))
     else:

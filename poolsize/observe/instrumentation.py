@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
@@ -67,7 +68,8 @@ class PoolMetrics:
         """Return a metrics page in Prometheus' text format, of this pool and of the others given."""
         from prometheus_client import generate_latest
 
-        return generate_latest(_Page((self, *others))).decode()
+        page: Any = SimpleNamespace(collect=lambda: _families((self, *others)))
+        return generate_latest(page).decode()
 
     def collect(self) -> Iterator["Metric"]:
         """Yield the metrics as families of prometheus_client."""
@@ -142,16 +144,6 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
         "__module__": kind.__module__, "__doc__": kind.__doc__,
     }  # fmt: skip
     return type(kind.__name__, (kind,), namespace)  # the name and the module are those of the pool's logger
-
-
-class _Page:
-    """The metrics of several pools, as generate_latest expects them."""
-
-    def __init__(self, pools: tuple[PoolMetrics, ...]) -> None:
-        self.pools = pools
-
-    def collect(self) -> Iterator["Metric"]:
-        return _families(self.pools)
 
 
 def _families(pools: tuple[PoolMetrics, ...]) -> Iterator["Metric"]:

@@ -1,20 +1,22 @@
 """Observation: what the pools of an application, and the database under them, did in production, period by period."""
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import Annotated, Literal, Self
 
 import numpy as np
 from pydantic import Field
 
 from poolsize.analysis.vector import Vector
+from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.record import Amount, Moment, Name, Series, record
 
 MOST_BUCKETS = 2_000
-Period = Annotated[float, Field(gt=0, le=10**9)]
+Period = Annotated[float, Field(ge=10**-3, le=10**9)]
 """Seconds; the one period of a page that was read once is as long as its process runs."""
 Values = Series[Amount | None]
 """One value for each period, None where it is not known; empty where no period has one."""
@@ -46,10 +48,10 @@ class PoolSpan:
     period_seconds: length of each period.
 
     size: connections that the pool may open. in_use_mean: connections in use on average. in_use_max: the most in any
-    sample. in_use_variance: of the samples. samples: number of readings of the connections in use. waiting_mean,
-    waiting_max: requests that wait for a connection. uses: usages that ended. usage_seconds, wait_seconds: sums of
-    their usage times, and of the wait times. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms
-    of all periods together; empty without.
+    sample. in_use_variance: the sum of the samples' squared distances from their mean, over their number. samples:
+    number of readings of the connections in use. waiting_mean, waiting_max: requests that wait for a connection. uses:
+    usages that ended. usage_seconds, wait_seconds: sums of their usage times, and of the wait times. timeouts: requests
+    that gave up. usage_buckets, wait_buckets: histograms of all periods together; empty without.
     held_max: the most connections that were open in any sample. active_mean, in_transaction_mean: connections that run
     a statement, and that have an open transaction, on average. idle_seconds_max: since the last statement of the
     connection that is idle for longest. Only a server counts these.
@@ -85,17 +87,19 @@ class PoolSpan:
             raise BadInput(f"`pool` {self.pool!r}: its series have {sorted(lengths) or 'no'} values: give as many each")
         for name in ("usage_buckets", "wait_buckets"):
             bounds = [np.inf if bound is None else bound for bound, _ in getattr(self, name)]
-            if any(bound >= following for bound, following in pairwise(bounds)):
+            if bounds and any(bound >= following for bound, following in pairwise(bounds)):
                 raise BadInput(f"`{name}` of `pool` {self.pool!r}: give bounds that ascend")
 
     @property
     def periods(self) -> int:
         """Number of periods."""
-        return max(len(getattr(self, name)) for name in POOL_SERIES)
+        return next(len(values) for name in POOL_SERIES if (values := getattr(self, name)))
 
 
 POOL_SERIES = tuple(field.name for field in fields(PoolSpan) if field.type == Values)
 """Names of the fields that have a value for each period."""
+CONNECTIONS = ("size", "in_use_mean", "in_use_max")
+"""Those of which no value is above the largest pool."""
 
 
 @record
@@ -122,6 +126,10 @@ class ServerSpan:
     instance: Name = ""
 
 
+Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
+"""Takes periods of pools, and of a server, as they end."""
+
+
 @dataclass(frozen=True)
 class ObservedPool:
     """All periods of one pool of one process: the spans of a pool, joined in the order of time.
@@ -145,13 +153,8 @@ class ObservedPool:
         spans = sorted(spans, key=lambda span: datetime.fromisoformat(span.started))
         starts = [datetime.fromisoformat(span.started).timestamp() for span in spans]
         at = [start + span.period_seconds * np.arange(span.periods) for start, span in zip(starts, spans, strict=True)]
-        values = {
-            name: np.concatenate(
-                [np.array(getattr(span, name) or [None] * span.periods, dtype=float) for span in spans]
-            )
-            for name in POOL_SERIES
-        }
-        seconds = np.concatenate([np.full(span.periods, span.period_seconds) for span in spans])
+        values = {name: _values(name, spans) for name in POOL_SERIES}
+        seconds = np.repeat([span.period_seconds for span in spans], [span.periods for span in spans])
         first = spans[0]
         return cls(
             first.pool, first.instance, first.library, np.concatenate(at), seconds, values,
@@ -161,6 +164,22 @@ class ObservedPool:
     def __getitem__(self, name: str) -> Vector:
         """Return the values of a series of PoolSpan."""
         return self.values[name]
+
+
+def filled_buckets(bounds_ms: Sequence[float], numbers: Sequence[float]) -> Buckets:
+    """Return the buckets that have times, and the bound below each of them. bounds_ms: inf for no upper bound."""
+    return tuple(
+        (None if bound == np.inf else float(bound), float(number))
+        for bound, number, above in zip(bounds_ms, numbers, [*numbers, 0][1:], strict=True)
+        if number > 0 or above > 0
+    )
+
+
+def _values(name: str, spans: list[PoolSpan]) -> Vector:
+    """Return the values of a series in spans, NaN where they are not known, or are no number of connections."""
+    series = (getattr(span, name) or (None,) * span.periods for span in spans)
+    values = np.array(list(chain.from_iterable(series)), dtype=float)
+    return np.where(values > LARGEST_POOL, np.nan, values) if name in CONNECTIONS else values
 
 
 def _joined(all_buckets: list[Buckets]) -> Buckets:

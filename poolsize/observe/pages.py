@@ -3,20 +3,21 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
+from poolsize.bounds import shortened
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import POOLS, Sample, page_samples
 from poolsize.files import content
-from poolsize.observe.observation import PoolSpan, ServerSpan
-from poolsize.observe.samples import COUNTED, PEAKS, PERIOD_SECONDS, Readings, instance_of
+from poolsize.observe.observation import Append
+from poolsize.observe.samples import COUNTED, LONGEST_LABELS, PEAKS, PERIOD_SECONDS, Readings, instance_of
 from poolsize.web_page import MOST_BYTES, PageAddress, read_page
 
 INTERVAL_SECONDS = 1.0
@@ -33,13 +34,6 @@ MOST_UPTIME_SECONDS = 10**9
 NO_POOL = "it has no metric of a pool that poolsize knows (those of {}, Druid and mysqld_exporter)"
 
 
-class Append(Protocol):
-    """Takes the periods of pools and of a server, as they end."""
-
-    def __call__(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None, /) -> None:
-        """Take periods of pools, and of a server."""
-
-
 def observe_pages(
     pages: Sequence[PageAddress],
     seconds: float,
@@ -53,22 +47,23 @@ def observe_pages(
     note: shows a line about a page that does not answer. progress: hears the seconds that have passed. Raises BadInput
     where the only page has no pool, and WorkFailed where no page answers with pools.
     """
-    stop, answers = threading.Event(), queue.Queue[_Answer]()
+    stop, answers = threading.Event(), queue.Queue[_Answer](2 * len(pages))
     for number, address in enumerate(pages):
         arguments = (number, address, stop, answers, interval_seconds)
         threading.Thread(target=_read, args=arguments, daemon=True).start()
     observed = _Observed(pages, note)
     period = min(PERIOD_SECONDS, seconds)
-    readings = Readings(period, time.time())
     started = stored = time.monotonic()
+    clock = time.time() - started  # a clock that is set meanwhile changes no rate, and no period
+    readings = Readings(period, clock + started)
     try:
         while (passed := time.monotonic() - started) < seconds:
             progress(passed)
             with suppress(queue.Empty):
-                observed.add(answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS)), readings)
+                observed.add(answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS)), readings, clock)
             if time.monotonic() - stored > period * ceil(readings.pools * seconds / PERIOD_SECONDS / MOST_SPANS):
                 stored = time.monotonic()
-                append_all(readings, append, time.time() - LATE_SECONDS)
+                append_all(readings, append, clock + stored - LATE_SECONDS)
     except KeyboardInterrupt:
         pass
     finally:
@@ -79,7 +74,7 @@ def observe_pages(
 
 @dataclass(frozen=True)
 class _Answer:
-    """One reading of a page. page: its number. at: seconds since the epoch. failure: why there is none, or None."""
+    """One reading of a page. page: its number. at: by the monotonic clock. failure: why there is none, or None."""
 
     page: int
     at: float
@@ -90,13 +85,12 @@ class _Answer:
 def _read(
     number: int, address: PageAddress, stop: threading.Event, answers: "queue.Queue[_Answer]", interval_seconds: float
 ) -> None:
-    clock = time.time() - time.monotonic()  # a clock that is set meanwhile changes no rate
     while not stop.is_set():
         began = time.monotonic()
         page = read_page(address, PAGE_SECONDS)
         ended = time.monotonic()
         samples = page_samples(page.text) if page.failure is None else ()
-        answers.put(_Answer(number, clock + (began + ended) / 2, page.failure, samples))
+        answers.put(_Answer(number, (began + ended) / 2, page.failure, samples))
         stop.wait(max(interval_seconds - (ended - began), IDLE * (time.monotonic() - began)))
 
 
@@ -105,16 +99,27 @@ class _Observed:
 
     def __init__(self, pages: Sequence[PageAddress], note: Callable[[str], None]) -> None:
         self._pages, self._note = pages, note
-        self._failures: dict[int, list[str]] = {number: [] for number in range(len(pages))}
+        self._failures = Counter[int]()
+        self._last_failure: dict[int, str] = {}
         self._with_pools: set[int] = set()
         self._answered: set[int] = set()
+        hosts = [page.shown.partition("://")[2].partition("/")[0] for page in pages]
+        self._names = [
+            host
+            if hosts.count(host) == 1
+            else shortened(f"{page.shown.partition('://')[2]} ({number})", LONGEST_LABELS)
+            for number, (host, page) in enumerate(zip(hosts, pages, strict=True), 1)
+        ]
+        """Of the process of each page: pages of the same host are those of different processes."""
 
-    def add(self, answer: _Answer, readings: Readings) -> None:
+    def add(self, answer: _Answer, readings: Readings, clock: float) -> None:
+        """Take an answer. clock: seconds since the epoch at which the monotonic clock was 0."""
         name = self._pages[answer.page].shown
         if answer.failure is not None:
             if not self._failures[answer.page]:
                 self._note(f"{name}: {answer.failure}; poolsize goes on reading it")
-            self._failures[answer.page].append(answer.failure)
+            self._failures[answer.page] += 1
+            self._last_failure[answer.page] = answer.failure
             if answer.page not in self._answered and len(self._pages) == 1:
                 raise WorkFailed(f"{name}: {answer.failure}")
             return
@@ -126,16 +131,16 @@ class _Observed:
         self._answered.add(answer.page)
         if _has_pool(answer.samples):
             self._with_pools.add(answer.page)
-        page = name.partition("://")[2].partition("/")[0]
+        at, page = np.array([clock + answer.at]), self._names[answer.page]
         for sample in answer.samples:
-            at, value = np.array([answer.at]), np.array([sample.value], dtype=float)
-            readings.add(sample, instance_of(sample.labels, page), at, value)
+            readings.add(sample, instance_of(sample.labels, page), at, np.array([sample.value], dtype=float))
 
     def require_some(self) -> None:
         """Say how often pages did not answer. Raises WorkFailed where none had a pool."""
-        for number, failures in self._failures.items():
-            if len(failures) > 1:
-                self._note(f"{self._pages[number].shown} did not answer {len(failures):,} times; last: {failures[-1]}")
+        for page, failures in self._failures.items():
+            if failures > 1:
+                last = self._last_failure[page]
+                self._note(f"{self._pages[page].shown} did not answer {failures:,} times; last: {last}")
         if not self._with_pools:
             raise WorkFailed("no page answered with the metrics of a pool: see the lines above")
 
@@ -144,7 +149,7 @@ def append_all(readings: Readings, append: Append, until: float = np.inf) -> Non
     """Append the periods that are complete."""
     spans, servers = readings.take(until)
     if spans:
-        append(spans)
+        append(spans, None)
     for server in servers:
         append([], server)
 

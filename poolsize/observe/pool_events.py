@@ -110,17 +110,9 @@ class PoolEvents:
     def restart(self) -> None:
         """Forget all events: this process is a fork, and the events are those of its parent."""
         self.held.clear()
-        for events in (
-            self.begun,
-            self.got,
-            self.returned,
-            self.ended,
-            self.waits,
-            self.usages,
-            self.created,
-            self.timeouts,
-        ):
-            del events[:]
+        for events in vars(self).values():
+            if isinstance(events, array):
+                del events[:]
         self._summing = Lock()
         self._totals = Totals(self.clock())
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from poolsize.analysis.vector import Vector
+from poolsize.bounds import LARGEST_POOL
 from poolsize.observe.observation import Buckets, ObservedPool
 from poolsize.traffic.pool_use import BUSY_SHARE
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -70,7 +71,7 @@ class ProcessLoad:
     """The pool of one process, in the periods in which its connections in use are known.
 
     at, seconds: as in ObservedPool. in_use: connections in use on average in each period, as counted or sampled.
-    is_counted: whether from sums of usage times. rate: uses and timeouts a second; NaN where they are not known.
+    is_counted: whether from sums of usage times. known: which periods of the pool these are.
     """
 
     pool: ObservedPool
@@ -78,7 +79,6 @@ class ProcessLoad:
     seconds: Vector
     in_use: Vector
     is_counted: bool
-    rate: Vector
     known: Vector
 
     def series(self, name: str) -> Vector:
@@ -145,7 +145,7 @@ class ProcessLoad:
     @cached_property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        smooth = self._smooth
         if self.is_counted and self.usage_ms:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
@@ -160,12 +160,24 @@ class ProcessLoad:
         return periods if periods >= FEWEST else 1
 
     @cached_property
+    def _smooth(self) -> Vector:
+        """The smoothed load, above 0."""
+        return np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+
+    @cached_property
+    def _highest_samples(self) -> tuple[Vector, Vector, Vector]:
+        """The load, the highest sample and the number of samples in each period that has samples."""
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1)
+        return self.load[read], highest[read], samples[read]
+
+    @cached_property
     def _variances(self) -> tuple[float, float]:
         """The squared coefficients of variation of the rate: within a period, and of neighbouring periods' means.
 
         0 for what is not more than chance.
         """
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        smooth = self._smooth
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")
         read = busy & (samples >= 2) & np.isfinite(spread)
@@ -200,8 +212,7 @@ class ProcessLoad:
     def _has_short_bursts(self) -> bool:
         """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
         within, _ = self._variances
-        smooth = np.maximum(_moving_mean(self.in_use, self._window), LEAST)
-        off = self.in_use / smooth - 1
+        off = self.in_use / self._smooth - 1
         square = float(off @ off)
         return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
 
@@ -220,11 +231,11 @@ class ProcessLoad:
             for share in SHARES
             if variance < (1 - share) / share
         ]
-        highest, samples = self.series("in_use_max"), self.series("samples")
-        read = np.isfinite(highest) & (samples >= 1) & (self.load >= BUSY * self.load.max())
-        if not tried or not read.any():
+        loads, highest, samples = self._highest_samples
+        busy = loads >= BUSY * self.load.max()
+        if not tried or not busy.any():
             return min(tried, key=lambda each: abs(each.share - USUAL_SHARE)) if tried else Bursts()
-        likely = [self._likelihood(each, self.load[read], highest[read], samples[read]) for each in tried]
+        likely = [self._likelihood(each, loads[busy], highest[busy], samples[busy]) for each in tried]
         return tried[int(np.argmax(likely))]
 
     def _likelihood(self, bursts: Bursts, loads: Vector, highest: Vector, samples: Vector) -> float:
@@ -254,17 +265,16 @@ class ProcessLoad:
         """Whether readings are too rare to show bursts within a period: further apart than a second."""
         samples = self.series("samples")
         read = samples >= 1
-        return self.bursts.times == 1 and (not read.any() or float((self.seconds[read] / samples[read]).mean()) > 1)
+        return self.bursts.times == 1 and not (read.any() and float((self.seconds[read] / samples[read]).mean()) <= 1)
 
     @property
     def _evidence(self) -> int:
         """The highest number that more samples reach than 0.1 % of them by chance; 0 without samples."""
-        highest, samples = self.series("in_use_max"), self.series("samples")
-        read = np.isfinite(highest) & (samples >= 1)
-        if not read.any():
+        _, highest, samples = self._highest_samples
+        if not len(highest):
             return 0
-        rare = float(samples[read].sum()) * (1 - OFTEN)
-        reached = np.sort(highest[read])[::-1]  # each period counts once: as few samples as that are certain
+        rare = float(samples.sum()) * (1 - OFTEN)
+        reached = np.sort(highest)[::-1]  # each period counts once: as few samples as that are certain
         by_chance = gammainc(np.arange(1, len(reached) + 1), rare)
         return int(reached[int(np.argmax(by_chance < CHANCE))]) if (by_chance < CHANCE).any() else 0
 
@@ -272,6 +282,7 @@ class ProcessLoad:
 def process_load(pool: ObservedPool) -> ProcessLoad | None:
     """Return the load of a pool; None where nothing says how many of its connections are in use."""
     counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
+    counted = np.where(counted > LARGEST_POOL, np.nan, counted)
     both = np.isfinite(counted) & np.isfinite(sampled)
     is_counted = bool(np.isfinite(counted).any()) and not _prefers_samples(pool, counted[both], sampled[both])
     in_use = np.where(np.isfinite(counted), counted, sampled) if is_counted else sampled
@@ -281,9 +292,7 @@ def process_load(pool: ObservedPool) -> ProcessLoad | None:
     known = np.isfinite(in_use)
     if not known.any():
         return None
-    rate = (pool["uses"] + timeouts) / pool.seconds
-    at, seconds = pool.at[known], pool.seconds[known]
-    return ProcessLoad(pool, at, seconds, (in_use * offered)[known], is_counted, rate[known], known)
+    return ProcessLoad(pool, pool.at[known], pool.seconds[known], (in_use * offered)[known], is_counted, known)
 
 
 def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
@@ -324,19 +333,15 @@ def in_use_at_most(loads: Vector, bursts: Bursts, size: int | None, most: int) -
     for share, times in bursts.levels:
         means = np.maximum(times * loads, LEAST)[:, None]
         logs = numbers * np.log(means) - gammaln(numbers + 1)
-        if size is None:
+        if size is None or most < size:  # no limit, or the highest sample is below it: nothing was cut off
             below = np.cumsum(np.exp(logs - means), axis=1)
         else:
-            kept = numbers <= size
-            logs = np.where(kept, logs, -inf)
+            logs = np.where(numbers <= size, logs, -inf)
             weights = np.exp(logs - logs.max(axis=1, keepdims=True))
-            if most >= size:
-                full = means[:, 0] < size
-                weights[:, size] /= np.where(full, 1 - np.minimum(means[:, 0], size * (1 - 1e-9)) / size, 1.0)
-                weights[~full, :size], weights[~full, size] = 0.0, 1.0
-                below = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
-            else:  # the highest sample is below the size: nothing was cut off
-                below = np.cumsum(np.exp(numbers * np.log(means) - gammaln(numbers + 1) - means), axis=1)
+            serves = means[:, 0] < size
+            weights[:, size] /= np.where(serves, 1 - np.minimum(means[:, 0], size * (1 - 1e-9)) / size, 1.0)
+            weights[~serves, :size], weights[~serves, size] = 0.0, 1.0
+            below = np.cumsum(weights, axis=1) / weights.sum(axis=1, keepdims=True)
         result += share * below
     return np.minimum(result, 1.0)
 

@@ -20,7 +20,8 @@ from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
-from poolsize.observe.pages import NO_POOL, Append, append_all
+from poolsize.observe.observation import Append
+from poolsize.observe.pages import NO_POOL, append_all
 from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
 from poolsize.units import count, minutes
 from poolsize.web_page import PageAddress, page_address, read_page
@@ -31,7 +32,7 @@ ANSWER_SECONDS = 60.0
 MOST_ANSWER_BYTES, GOOD_ANSWER_BYTES = 32_000_000, 1_500_000
 MOST_POINTS, FIRST_POINTS = 10_000, 30
 """Values of a series in an answer: Prometheus gives at most 11,000."""
-MOST_VALUES = 100_000_000
+MOST_NAMES, MOST_VALUES = 1_000, 100_000_000
 LONGEST_IN_MINUTES = 7 * 86_400
 """A longer range has longer periods."""
 USUAL_INTERVAL_SECONDS = 30.0
@@ -51,6 +52,7 @@ STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
     "running": {"avg_over_time": "running", "max_over_time": "running_max"},
 }
 """Gauge -> the functions over each period that Prometheus computes of all its scrapes, and what they are."""
+_SUCCESS = re.compile(r'\s*\{\s*"status"\s*:\s*"success"')
 _METRIC = re.compile(rb'"metric"\s*:\s*(?=\{)')
 _VALUES = re.compile(rb'\s*,\s*"values"\s*:\s*\[\s*')
 _END = re.compile(rb"\]\s*\]")
@@ -97,10 +99,9 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
         for query in _queries(name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
                 sample = sample_of(name, labels, 1.0)
-                if sample is not None:
-                    sample = replace(
-                        sample, metric=replace(sample.metric, quantity=query.quantity or sample.metric.quantity)
-                    )
+                quantity = query.quantities.get(sample.metric.quantity) if sample else None
+                if sample is not None and quantity is not None:
+                    sample = replace(sample, metric=replace(sample.metric, quantity=quantity))
                     readings.add(sample, instance_of(sample.labels), at - query.shift, values * sample.value)
     if readings.is_empty:
         raise BadInput(
@@ -112,26 +113,35 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
 
 @dataclass(frozen=True)
 class _Query:
-    """A range query. shift: seconds by which the values are older than their moments. quantity: None for its own."""
+    """A range query. shift: seconds by which the values are older than their moments.
+
+    quantities: what the metric counts -> what the values are; nothing for those of other labels that are not used.
+    """
 
     expression: str
     step: float
     shift: float
-    quantity: Quantity | None = None
+    quantities: Mapping[Quantity, Quantity]
 
 
 def _queries(name: str, step: float, seconds: float) -> Iterator[_Query]:
-    """Yield the range queries of a metric."""
-    quantity = metrics_named(name)[0].quantity
+    """Yield the range queries of a metric, whose labels may say what it counts."""
+    counted = {metric.quantity for metric in metrics_named(name)}
     selector = f'{{__name__="{name}"}}'
     window = f"[{step:.0f}s]"
-    if quantity in BUCKETS:
-        yield _Query(selector, max(step, ceil(seconds / BUCKET_STEPS / step) * step), 0.0)
-    elif quantity in COUNTED:
-        yield _Query(f"last_over_time({selector}{window})", step, 0.0)  # else a value is repeated for 5 minutes
-    else:
-        for function, its in STATISTICS.get(quantity, {"max_over_time": None}).items():
-            yield _Query(f"{function}({selector}{window})", step, step / 2, its)
+    if counted & {*BUCKETS}:
+        yield _Query(
+            selector, max(step, ceil(seconds / BUCKET_STEPS / step) * step), 0.0, {each: each for each in counted}
+        )
+        return
+    of_function: dict[str, dict[Quantity, Quantity]] = {}
+    for each in counted:  # a counter's plain value is repeated for 5 minutes
+        default: dict[str, Quantity] = {"last_over_time" if each in COUNTED else "max_over_time": each}
+        for function, its in STATISTICS.get(each, default).items():
+            of_function.setdefault(function, {})[each] = its
+    for function, quantities in of_function.items():
+        shift = 0.0 if function == "last_over_time" else step / 2
+        yield _Query(f"{function}({selector}{window})", step, shift, quantities)
 
 
 def period_of(interval_seconds: float, seconds: float = 0.0) -> float:
@@ -156,9 +166,12 @@ class _Server:
             names = json.loads(text)["data"]
             known = [name for name in names if isinstance(name, str) and '"' not in name and "\\" not in name]
         except (ValueError, KeyError, TypeError, RecursionError):
-            raise WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL") from None
+            raise self._no_prometheus() from None
         quantities = {name: metrics_named(name) for name in known}
-        return [name for name, its in quantities.items() if its and not its[0].quantity.startswith("process_")]
+        used = [name for name, its in quantities.items() if its and not its[0].quantity.startswith("process_")]
+        if len(used) > MOST_NAMES:
+            raise WorkFailed(f"{self._address.shown} has more than {MOST_NAMES:,} metrics of pools: use a file instead")
+        return used
 
     def scrape_interval(self, names: list[str]) -> float:
         """Return the usual number of seconds between two scrapes of the pools."""
@@ -194,11 +207,16 @@ class _Server:
         target = f"{self._path}{path}?{urlencode(parameters)}"
         page = read_page(replace(self._address, target=target), ANSWER_SECONDS, MOST_ANSWER_BYTES)
         if page.failure is None:
+            if not _SUCCESS.match(page.text) or not page.text.endswith(("}", "}\n")):
+                raise self._no_prometheus()
             return page.text
         if "longer than" in page.failure:
             raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
         hint = {"status 401": f": set {TOKEN} or {LOGIN}", "status 403": f": set {TOKEN} or {LOGIN}"}
         raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{hint.get(page.failure, '')}")
+
+    def _no_prometheus(self) -> WorkFailed:
+        return WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL")
 
 
 class _TooLong(WorkFailed):
@@ -310,7 +328,7 @@ class _Text:
             values = np.fromiter(map(float, parts[1::2]), float)
         except ValueError:
             raise self._damaged() from None
-        if values.size != self._moments.size:
+        if values.size != self._moments.size or not np.isfinite(self._moments).all():
             raise self._damaged()
         self._at = match.end()
         return self._moments, values

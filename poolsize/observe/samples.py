@@ -10,20 +10,26 @@ from typing import Any
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.bounds import LARGEST_POOL
+from poolsize.bounds import LARGEST_POOL, shortened
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
-from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values, filled_buckets
 
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
 """Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
 LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
+MOST_RESTARTS, OFTEN_FALLS = 3, 0.1
+"""A counter that falls more often, and at more of its readings, is that of several processes by turns."""
 LONGEST_USAGE = 0.1
 """A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
-MOST_SERIES = 300_000
+MOST_SERIES, MOST_PERIODS = 300_000, 50_000_000
+"""Series of pools, and periods of all series together."""
 MOST_VALUE = 1e12
+"""Larger values, also computed ones, are not known."""
+LONGEST_LABELS = 500
+"""Characters of a pool's and of an instance's name."""
 MOMENTS = (0.0, 7e9)
 """Readings of other times, in seconds since the epoch, are not used."""
 DECIMALS = 6
@@ -47,7 +53,7 @@ def instance_of(labels: Mapping[str, str], page: str = "") -> str:
     found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
     if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
         found[3] = ""  # the address names the host again
-    return "/".join(text for text in (page, *found) if text)
+    return shortened("/".join(text for text in (page, *found) if text), LONGEST_LABELS)
 
 
 @dataclass(frozen=True)
@@ -108,12 +114,20 @@ class _Counter:
     sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((2, 0))))
     last: tuple[float, float] | None = None
     total: float = 0.0
+    steps: int = 0
+    falls: int = 0
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether it falls so often that several processes must answer at its address: its increase says nothing."""
+        return self.falls > MOST_RESTARTS and self.falls > OFTEN_FALLS * self.steps
 
     def add(self, grid: _Grid, at: Vector, values: Vector, *, by_period: bool = True) -> None:
         if self.last is not None:
             at, values = np.r_[self.last[0], at], np.r_[self.last[1], values]
         self.last = float(at[-1]), float(values[-1])
         rises = np.diff(values)
+        self.steps, self.falls = self.steps + rises.size, self.falls + int((rises < 0).sum())
         rises = np.where(rises < 0, values[1:], rises)
         self.total += float(rises.sum())
         if at.size < 2 or not by_period:
@@ -130,7 +144,7 @@ class _Counter:
     def increases(self, grid: _Grid, first: int, until: int) -> Vector:
         """Return the increase in each period; NaN where readings cover too little of the period."""
         amount, covered = self.sums.cut(first, until)
-        known = covered >= LEAST_COVERED * grid.seconds
+        known = (covered >= LEAST_COVERED * grid.seconds) & (not self.is_mixed)
         return np.where(known, amount * grid.seconds / np.where(known, covered, 1.0), np.nan)
 
 
@@ -151,13 +165,11 @@ class _Gauge:
         self.sums.add(int(periods[0]), np.array([*sums, highest]), with_maxima=True)
 
     def statistics(self, first: int, until: int) -> tuple[Vector, Vector, Vector, Vector]:
-        """Return number, mean, variance and maximum of the readings in each period; NaN where there are too few."""
+        """Return number, mean, variance and maximum of the readings in each period; NaN where there are none."""
         number, total, squares, highest = self.sums.cut(first, until)
-        some = number > 0
-        mean = np.where(some, total / np.maximum(number, 1), np.nan)
-        several = number > 1
-        variance = np.maximum(squares - np.nan_to_num(mean) * total, 0.0) / np.maximum(number - 1, 1)
-        return number, mean, np.where(several, variance, np.nan), np.where(some, highest, np.nan)
+        number = np.where(number > 0, number, np.nan)
+        mean = total / number
+        return number, mean, np.maximum(squares / number - mean**2, 0.0), np.where(number > 0, highest, np.nan)
 
 
 class _Peak(_Gauge):
@@ -183,7 +195,7 @@ class Readings:
         self._grid = _Grid(origin, period_seconds)
         self._pools: dict[tuple[str, str], Series] = {}
         self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
-        self._number = 0
+        self._number = self._periods = 0
         self._until = -(2**62)
 
     @property
@@ -216,15 +228,25 @@ class Readings:
             values = values[firsts]
         if not at.size:
             return
+        if quantity not in BUCKETS:
+            self._require_room(series, float(at[0]), float(at[-1]))
         if isinstance(series, _Counter):
             series.add(self._grid, at, values, by_period=quantity not in BUCKETS)
         else:
             series.add(self._grid, at, values)
 
+    def _require_room(self, series: "_Counter | _Gauge", first: float, last: float) -> None:
+        """Raise BadInput where readings from first to last make too many periods."""
+        begin = self._grid.period(first) - 1 if series.last is None else self._grid.period(series.last[0])
+        self._periods += self._grid.period(last) - begin
+        if self._periods > MOST_PERIODS:
+            raise BadInput(f"there are more than {MOST_PERIODS:,} periods of all series: read a shorter range")
+
     def _series(self, sample: Sample, instance: str) -> _Counter | _Gauge:
         metric = sample.metric
         quantity = metric.quantity
-        key = instance, "/".join(text for text in sample.pool if text) if metric.library else ""
+        pool = "/".join(text for text in sample.pool if text) if metric.library else ""
+        key = instance, shortened(pool, LONGEST_LABELS)
         if metric.library:
             self._libraries[key] = min(
                 self._libraries.get(key, (metric.rank, metric.library)), (metric.rank, metric.library)
@@ -255,10 +277,10 @@ class Readings:
             periods = _periods(series, self._until, end)
             if periods is not None and not (library == "Spring" and instance in others):
                 taken = _Taken(self._grid, series, *periods)
-                if key in self._libraries:
-                    spans += _pool_span(taken, key, library)
-                if any(quantity in SERVER for quantity, _ in series):
-                    servers += _server_span(taken, instance)
+                if key in self._libraries and (span := _pool_span(taken, key, library)):
+                    spans.append(span)
+                if any(quantity in SERVER for quantity, _ in series) and (server := _server_span(taken, instance)):
+                    servers.append(server)
             for each in _all(series):
                 each.sums.drop(end)
             if until == inf:
@@ -311,7 +333,7 @@ class _Taken:
             return (self.unknown,) * 4
         numbers, means, variances, highest = zip(*each_of, strict=True)
         return (
-            np.max(numbers, axis=0), _total(means, self.unknown), _total(variances, self.unknown),
+            np.fmax.reduce(numbers), _total(means, self.unknown), _total(variances, self.unknown),
             _total(highest, self.unknown),
         )  # fmt: skip
 
@@ -327,15 +349,11 @@ class _Taken:
         up_to = []
         for bound in bounds:
             counters = [each for each in self.best(quantity, bound) if isinstance(each, _Counter)]
-            up_to.append(sum(each.total for each in counters))
+            up_to.append(sum(each.total for each in counters if not each.is_mixed))
             for each in counters:
                 each.total = 0.0
         numbers = np.diff(np.maximum.accumulate([0.0, *up_to]))
-        return tuple(
-            (None if bound == inf else round(bound, DECIMALS), float(number))
-            for bound, number in zip(bounds, numbers, strict=True)
-            if number > 0
-        )
+        return filled_buckets(np.round(bounds, DECIMALS).tolist(), np.minimum(numbers, MOST_VALUE).tolist())
 
 
 def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector:
@@ -348,8 +366,8 @@ def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector
     return total
 
 
-def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSpan]:
-    """Return the span of a pool; nothing if no period of it is known."""
+def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | None:
+    """Return the span of a pool; None if no period of it is known."""
     number, gauge_mean, variance, _ = taken.statistics("in_use")
     size = taken.highest("size")
     size[~((size > 0) & (size < LARGEST_POOL))] = np.nan  # 0, -1 and the largest integer mean that there is no limit
@@ -359,15 +377,12 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSp
     is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
     rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
     waiting = taken.mean("waiting")
-    samples, spread = taken.mean("samples"), taken.mean("in_use_variance")
-    several = samples > 1
-    spread = np.where(several, spread * samples / np.where(several, samples - 1, 1), np.nan)
     values = {
         "size": size,
         "in_use_mean": _first_known(rate, gauge_mean),
         "in_use_max": taken.highest("in_use", "in_use_max", "peak"),
-        "in_use_variance": _first_known(spread, variance),
-        "samples": _first_known(samples, np.where(number > 0, number, np.nan)),
+        "in_use_variance": _first_known(taken.mean("in_use_variance"), variance),
+        "samples": _first_known(taken.mean("samples"), number),
         "waiting_mean": wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
         "waiting_max": taken.highest("waiting", "waiting_max"),
         "usage_seconds": usage_seconds,
@@ -375,20 +390,18 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> list[PoolSp
         "uses": uses,
         "timeouts": taken.increases("timeouts"),
     }
-    fields, started = _fields(taken, values)
     usage_buckets, wait_buckets = taken.buckets("usage_buckets"), taken.buckets("wait_buckets")
-    if not fields:
-        return []
+    if not (fields := _fields(taken, values)):
+        return None
     instance, pool = key
-    return [
-        PoolSpan(
-            pool=pool or library, instance=instance, library=library, started=started,
-            period_seconds=taken.grid.seconds, usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
-        )
-    ]  # fmt: skip
+    return PoolSpan(
+        pool=pool or library, instance=instance, library=library,
+        usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
+    )  # fmt: skip
 
 
-def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
+def _server_span(taken: _Taken, instance: str) -> ServerSpan | None:
+    """Return the span of a server; None if no period of it is known."""
     limit = taken.highest("max_connections")
     known = limit[~np.isnan(limit)]
     values = {
@@ -399,15 +412,9 @@ def _server_span(taken: _Taken, instance: str) -> list[ServerSpan]:
         "aborted": taken.increases("aborted"),
         "statements": taken.increases("statements"),
     }
-    fields, started = _fields(taken, values)
-    if not fields:
-        return []
-    return [
-        ServerSpan(
-            started=started, period_seconds=taken.grid.seconds, instance=instance,
-            max_connections=int(known[-1]) if known.size else None, **fields,
-        )
-    ]  # fmt: skip
+    if not (fields := _fields(taken, values)):
+        return None
+    return ServerSpan(instance=instance, max_connections=int(known[-1]) if known.size else None, **fields)
 
 
 def _first_known(first: Vector, other: Vector) -> Vector:
@@ -415,22 +422,19 @@ def _first_known(first: Vector, other: Vector) -> Vector:
     return known
 
 
-def _fields(taken: _Taken, values: dict[str, Vector]) -> tuple[dict[str, Any], str]:
-    """Return the series of a record, without periods at both ends of which nothing is known, and their beginning."""
+def _fields(taken: _Taken, values: dict[str, Vector]) -> dict[str, Any]:
+    """Return the series and the times of a record, without periods at both ends of which nothing is known."""
     known = np.flatnonzero(~np.isnan(list(values.values())).all(axis=0))
     if not known.size:
-        return {}, ""
+        return {}
     first, until = known[0], known[-1] + 1
-    rows = {name: row[first:until].round(DECIMALS) for name, row in values.items()}
-    fields = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
+    parts = {name: row[first:until] for name, row in values.items()}
+    rows = {name: np.where(row > MOST_VALUE, np.nan, row).round(DECIMALS) for name, row in parts.items()}
+    series = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
     started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
-    return fields, datetime.fromtimestamp(started, UTC).isoformat()
+    moment = datetime.fromtimestamp(started, UTC).isoformat()
+    return {"started": moment, "period_seconds": taken.grid.seconds, **series}
 
 
 def _values(row: Vector) -> Values:
-    unknown = np.isnan(row)
-    if not unknown.any():
-        return tuple(row.tolist())
-    values = row.astype(object)
-    values[unknown] = None
-    return tuple(values.tolist())
+    return tuple(np.where(np.isnan(row), None, row).tolist())  # type: ignore[call-overload]

@@ -1,16 +1,16 @@
 """observe_server: what a server in production counts of each account's connections, read for a while."""
 
-import signal
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
+from itertools import islice
 from time import monotonic, sleep
 
 import pymysql
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.observe.observation import PoolSpan, ServerSpan
+from poolsize.observe.observation import Append
 from poolsize.observe.server_period import Counters, ServerPeriod
 from poolsize.observe.server_session import MOST_POOLS, Pool, ServerSession
 from poolsize.server.connection import NoAnswer, error_kind
@@ -18,10 +18,10 @@ from poolsize.server.connection import NoAnswer, error_kind
 PERIOD_SECONDS = 60
 RECONNECT_SECONDS = 30
 """The longest time without the server, after which an observation ends."""
+GONE_SECONDS = 600
+"""A pool without a connection for so long has vanished, as that of a process that was replaced."""
 LAST_SECONDS = 2
 """The longest time for the last reading, after Ctrl-C."""
-
-Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
 
 
 def observe_server(
@@ -41,7 +41,7 @@ def observe_server(
     session: ServerSession | None = (opened := ServerSession(url))
     started = monotonic()
     ends_at = started + seconds
-    pools: set[Pool] = set()
+    pools: dict[Pool, float] = {}
     before: Counters | None = None
     try:
         for line in opened.notes:
@@ -59,9 +59,8 @@ def observe_server(
                 with suppress(pymysql.MySQLError):
                     period.end()
             before = period.after
-            pools |= set(sorted(period.pools - pools)[: MOST_POOLS - len(pools)])
-            with _uninterrupted():
-                append(period.pool_spans(pools), period.server_span())
+            pools = _still_there(pools, period.pools, monotonic())
+            append(period.pool_spans(pools), period.server_span())
             if isinstance(ending, KeyboardInterrupt):
                 break
             if ending is not None:
@@ -74,14 +73,13 @@ def observe_server(
             session.close()
 
 
-@contextmanager
-def _uninterrupted() -> Iterator[None]:
-    """Let Ctrl-C wait until the block has ended: a line that is cut off would spoil the file."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def _still_there(pools: Mapping[Pool, float], seen: Iterable[Pool], now: float) -> dict[Pool, float]:
+    """Return the pools of before, and those that were seen in a period, without those that have vanished.
+
+    Pool -> when it was seen last. A pool that closed its connections counts for a while, with none in use.
+    """
+    there = {pool: at for pool, at in pools.items() if now - at < GONE_SECONDS} | dict.fromkeys(sorted(seen), now)
+    return dict(islice(there.items(), MOST_POOLS))
 
 
 def _reconnected(

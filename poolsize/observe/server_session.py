@@ -25,13 +25,8 @@ QUERIES = "poolsize.observe"
 NOT_CLIENTS = ("Daemon", "Binlog Dump", "Register", "Slave", "Replica", "Group Replication")
 """Beginnings of the commands of connections that belong to the server or to a replica."""
 OWN_ACCOUNTS = {
-    "event_scheduler",
-    "system user",
-    "unauthenticated user",
-    "rdsadmin",
-    "cloudsqladmin",
-    "azure_superuser",
-}
+    "event_scheduler", "system user", "unauthenticated user", "rdsadmin", "cloudsqladmin", "azure_superuser",
+}  # fmt: skip
 """Accounts of the server itself, and of the providers that run it."""
 WITHOUT_POOLS: Mapping[Platform, str] = {
     Platform.TIDB: "TiDB answers. Only the connections of this TiDB node are counted.",
@@ -103,8 +98,8 @@ class ServerSession:
     """A connection to the server, which reads only. The statements differ by what the account may read.
 
     sees_all: whether connections of all accounts are in a sample. sees_transactions: whether a sample has the open
-    transactions. counts_transactions: whether `times` has the
-    transactions' times. Every method but `close` raises pymysql.MySQLError where the connection is lost.
+    transactions. counts_transactions: whether `times` has the transactions' times.
+    Every method but `close` raises pymysql.MySQLError where the connection is lost.
     """
 
     def __init__(self, url: URL) -> None:

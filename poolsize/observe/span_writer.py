@@ -7,6 +7,7 @@ import socket
 from datetime import UTC, datetime
 from importlib.metadata import version
 from itertools import count
+from math import inf
 from multiprocessing import util as multiprocessing_util
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.observe.observation import Buckets, PoolSpan, Source
+from poolsize.observe.observation import PoolSpan, Source, filled_buckets
 from poolsize.observe.pool_events import BOUNDS_NS, Integers, Totals
 from poolsize.observe.store import ObservationWriter
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 PERIOD_SECONDS = 60
 SHORTEST_SECONDS = 1e-3
 """A shorter period has no rates that mean something."""
-BOUNDS_MS = tuple(float(bound) for bound in BOUNDS_NS / 1e6)
+BOUNDS_MS = (*(BOUNDS_NS / 1e6).tolist(), inf)
 
 _log = logging.getLogger("poolsize.observe")
 
@@ -119,8 +120,8 @@ def _span(metrics: "PoolMetrics", before: Totals, after: Totals, started: float)
         usage_seconds=((after.usages.nanoseconds - before.usages.nanoseconds) / 1e9,),
         wait_seconds=((after.waits.nanoseconds - before.waits.nanoseconds) / 1e9,),
         timeouts=(float(after.timeouts - before.timeouts),),
-        usage_buckets=_buckets(after.usages.counts - before.usages.counts),
-        wait_buckets=_buckets(after.waits.counts - before.waits.counts),
+        usage_buckets=filled_buckets(BOUNDS_MS, (after.usages.counts - before.usages.counts).tolist()),
+        wait_buckets=filled_buckets(BOUNDS_MS, (after.waits.counts - before.waits.counts).tolist()),
     )  # fmt: skip
 
 
@@ -133,12 +134,6 @@ def _independent_samples(counts: Integers, nanoseconds: int) -> float:
     usages = np.append(BOUNDS_NS, BOUNDS_NS[-1]).astype(float)
     squares = float(counts @ usages**2)
     return nanoseconds * float(counts @ usages) / squares if squares else 0.0
-
-
-def _buckets(counts: Integers) -> Buckets:
-    """Return the buckets that have counts, and the bound below each of them."""
-    places = [place for place in range(len(counts)) if counts[place] or (place + 1 < len(counts) and counts[place + 1])]
-    return tuple((BOUNDS_MS[place] if place < len(BOUNDS_MS) else None, float(counts[place])) for place in places)
 
 
 def _moment(seconds: float) -> str:

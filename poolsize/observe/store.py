@@ -17,7 +17,8 @@ from poolsize.runs.store import OWNER_ONLY
 
 FORMAT = 1
 """The version of the only format that is read."""
-MOST_SPANS = 200_000
+MOST_SPANS = 500_000
+"""Lines of an observation: 40 pools for a week."""
 
 _SOURCE, _POOL, _SERVER = TypeAdapter(Source), TypeAdapter(PoolSpan), TypeAdapter(ServerSpan)
 
@@ -34,6 +35,7 @@ class ObservationWriter:
         except OSError as error:
             raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
         self._file = os.fdopen(descriptor, "ab", buffering=0)
+        self._lines = 0
         self._append([{"observation_format": FORMAT, "source": _SOURCE.dump_python(source)}])
 
     def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
@@ -42,17 +44,22 @@ class ObservationWriter:
         self._append([*lines, *([] if server is None else [{"server": _without_empty(_SERVER.dump_python(server))}])])
 
     def _append(self, records: list[dict[str, Any]]) -> None:
+        lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
+        if why := next(filter(None, map(why_unreadable, lines)), ""):
+            raise WorkFailed(f"{self.path}: the observation can't be stored: {why}")
+        self._lines += len(lines)
+        text = memoryview(b"".join(lines))
         try:
-            for record in records:
-                text = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-                if why := why_unreadable(text):
-                    raise WorkFailed(f"{self.path}: the observation can't be stored: {why}")
-                if os.fstat(self._file.fileno()).st_size + len(text) > MOST_BYTES:
-                    raise WorkFailed(f"{self.path} is as long as an observation may be, and keeps its periods")
-                line = memoryview(text)
-                while line:
-                    line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
+            size = os.fstat(self._file.fileno()).st_size
+            if size + len(text) > MOST_BYTES or self._lines > MOST_SPANS:
+                raise WorkFailed(f"{self.path} is as long as an observation may be, and keeps its periods")
+            try:
+                while text:
+                    text = text[self._file.write(text) :]
+                os.fsync(self._file.fileno())
+            except BaseException:  # a signal, too: what follows a line that is cut off could not be read
+                self._file.truncate(size)
+                raise
         except OSError as error:
             raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
 

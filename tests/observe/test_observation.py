@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
 from poolsize.observe.store import ObservationWriter, is_observation, load_observation
 
@@ -48,6 +48,30 @@ def test_a_cut_off_last_line_is_left_out(tmp_path: Path) -> None:
         writer.append([span(0, uses=(1.0,)), span(1, uses=(1.0,))])
     path.write_bytes(path.read_bytes()[:-5])
     assert len(load_observation(path).spans) == 1
+
+
+def test_an_interrupted_line_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between two parts of a line, or before it is on the disk: what follows must be readable."""
+
+    def interrupted(_: int) -> None:
+        raise KeyboardInterrupt
+
+    with ObservationWriter(path := tmp_path / "a.jsonl", SOURCE) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                writer.append([span(0, uses=(1.0,))])
+        writer.append([span(1, uses=(2.0,))])
+    assert [each.uses for each in load_observation(path).spans] == [(2.0,)]
+
+
+def test_no_file_becomes_longer_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("poolsize.observe.store.MOST_SPANS", 3)
+    with ObservationWriter(path := tmp_path / "a.jsonl", SOURCE) as writer:
+        writer.append([span(0, uses=(1.0,)), span(1, uses=(1.0,))])
+        with pytest.raises(WorkFailed, match="keeps its periods"):
+            writer.append([span(2, uses=(1.0,)), span(3, uses=(1.0,))])
+    assert len(load_observation(path).spans) == 2
 
 
 @pytest.mark.parametrize(

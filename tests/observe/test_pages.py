@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import patch
 
 import pytest
@@ -77,6 +78,25 @@ def test_a_page_that_does_not_answer_costs_one_line(rogue: RoguePage) -> None:
     assert "did not answer" in kept.notes[1]
 
 
+def test_a_clock_that_is_set_loses_no_period(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NTP sets the clock forward by an hour after 2 s; the periods of 1 s go on."""
+    monkeypatch.setattr("poolsize.observe.pages.PERIOD_SECONDS", 1.0)
+    monkeypatch.setattr("poolsize.observe.pages.LATE_SECONDS", 0.2)
+    began = time.monotonic()
+    clocks = SimpleNamespace(time=lambda: time.time() + 3600 * (time.monotonic() > began + 2), monotonic=time.monotonic)
+    monkeypatch.setattr("poolsize.observe.pages.time", clocks)
+    with served(SimulatedPool(100, 0.02)) as url:
+        kept = observed(url, seconds=4.0)
+    assert sum(span.periods for span in kept.spans) in {4, 5}
+
+
+def test_pages_of_one_host_are_of_different_processes() -> None:
+    with served(SimulatedPool(100, 0.02)) as url:
+        kept = observed(url, f"{url}?worker=2", seconds=1.0)
+    assert len({span.instance for span in kept.spans}) == 2
+    assert "worker" not in str(kept.spans)  # a query may contain a token
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_breaks_the_observation(rogue: RoguePage, name: str) -> None:
@@ -132,6 +152,9 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
         (("--metrics", "page", "--metrics", "http://127.0.0.1:1"), "a file is one reading"),
         (("--metrics", "absent"), "'absent' is no file: begin a URL with http"),
         (("--metrics", "http://a@b/@c"), "the URL has an @ after the host"),
+        (("--metrics", "http://127.0.0.1:1", "--check", "0"), "give a pool size of 1 to"),
+        (("--metrics", "http://127.0.0.1:1", "--check", "absent"), "'absent' is no file"),
+        (("--metrics", "http://127.0.0.1:1", "--check", "page"), "page"),
         (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 s to 7 d"),
         (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 min 00 s to 400 d"),
         (("--prometheus", "http://u:p@127.0.0.1:1"), "--prometheus contains a password"),

@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 from poolsize.errors import BadInput
+from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
+from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
 from tests.conftest import ROOT, Command
@@ -46,6 +48,18 @@ def test_what_is_in_use_and_the_need_are_those_of_the_simulation(shown: str, per
     assert abs(answer.busiest.in_use_p99_9 - np.quantile(fine, 0.999)) <= 1
     assert abs(answer.need - 8) <= 1
     assert not answer.censored
+
+
+@pytest.mark.parametrize("every", [15.0, 30.0])
+def test_few_readings_of_random_arrivals_show_no_bursts(every: float) -> None:
+    """A day of scrapes, two or four in each period."""
+    readings, at = Readings(), np.arange(0, 24 * HOUR, every)
+    in_use = np.random.default_rng(1).poisson(8, len(at)).astype(float)
+    for sample in page_samples("hikaricp_connections_active 1"):
+        readings.add(sample, "a", STARTED.timestamp() + at, in_use)
+    (answer,) = pool_answers(observed(readings.take()[0]))
+    assert answer.busiest.bursts.times == 1
+    assert abs(answer.need - 12) <= 1
 
 
 @pytest.mark.parametrize("pool_size", [2, 4])
@@ -120,6 +134,16 @@ def test_without_usage_times_the_need_is_in_their_units() -> None:
 def test_connections_that_are_never_given_back_count() -> None:
     (answer,) = pool_answers(observed([plain(uses=600, usage_seconds=60, in_use_mean=4, samples=4)]))
     assert answer.busiest.mean == pytest.approx(4)
+
+
+@pytest.mark.parametrize(
+    "series", [{"in_use_mean": 1e9}, {"usage_seconds": 1e12, "uses": 1.0}, {"size": 1e12}, {"in_use_max": 1e9}]
+)
+def test_numbers_that_no_pool_has_are_not_known(series: dict[str, Any]) -> None:
+    """They took terabytes: the chances of 0, 1, 2, ... connections are computed up to them."""
+    sane: dict[str, Any] = {"in_use_mean": 3, "samples": 60, "in_use_variance": 3}
+    (answer,) = pool_answers(observed([plain(**sane), plain(instance="b", **(sane | series))]))
+    assert answer.need in {6, 9}  # with one process, or with one of two away
 
 
 def test_an_unused_pool_needs_a_connection() -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
 from poolsize.observe.observation import PoolSpan
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
@@ -51,8 +52,7 @@ def test_the_mean_in_use_is_the_rate_of_the_usage_time() -> None:
 def test_without_usage_times_the_mean_in_use_is_that_of_the_gauge() -> None:
     (span,) = spans_of({ACTIVE: [(0, 1), (20, 2), (40, 6), (60, 3)]})
     assert (span.in_use_mean, span.in_use_max, span.samples) == ((3, 3), (6, 3), (3, 1))
-    assert span.in_use_variance[0] == pytest.approx(7)
-    assert span.in_use_variance[1] is None
+    assert span.in_use_variance == pytest.approx((14 / 3, 0))
 
 
 def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
@@ -66,6 +66,13 @@ def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
 def test_a_restart_loses_only_what_nobody_read() -> None:
     (span,) = spans_of({USAGE: [(0, 500), (30, 530), (45, 5), (60, 20), (120, 80)]})
     assert span.usage_seconds == pytest.approx((30 + 5 + 15, 60))
+
+
+def test_several_processes_that_answer_by_turns_are_known_by_their_gauges() -> None:
+    """The workers of a web server without a common page: each reading is of another worker's counters."""
+    usage = [(t, (500.0 if t // 5 % 2 else 90.0) + t) for t in range(0, 121, 5)]
+    (span,) = spans_of({USAGE: usage, ACTIVE: every(5, 119, 2)})
+    assert (span.in_use_mean, span.usage_seconds) == ((2, 2), ())
 
 
 def test_missing_scrapes_spread_the_increase_over_the_gap() -> None:
@@ -91,6 +98,16 @@ def test_values_that_no_pool_has_are_left_out() -> None:
     values = [(0, 2), (10, np.nan), (20, -1), (30, np.inf), (35, 1e300), (40, 4)]
     (span,) = spans_of({ACTIVE: values, "hikaricp_connections_max": [(0, -1), (10, 2_147_483_647)]})
     assert (span.in_use_mean, span.size) == ((3,), ())
+
+
+def test_readings_of_far_moments_take_no_memory() -> None:
+    with pytest.raises(BadInput, match="periods of all series"):
+        spans_of({ACTIVE: [(0, 2), (5e9, 3)]})
+
+
+def test_computed_values_that_no_record_has_are_not_known() -> None:
+    (span,) = spans_of({ACTIVE: [(0, 1e12), (1, 0)]}, pool="a" * 20_000)
+    assert (span.in_use_max, span.in_use_variance) == ((1e12,), ())
 
 
 def test_a_second_series_of_the_same_labels_changes_nothing() -> None:
@@ -147,13 +164,13 @@ def test_periods_are_taken_once_as_they_end() -> None:
 
 def test_buckets_are_differences_between_bounds() -> None:
     readings = Readings()
-    for t, numbers in ((0, (5, 9, 9)), (30, (7, 15, 16))):
-        for bound, number in zip(("0.001", "0.01", "+Inf"), numbers, strict=True):
+    for t, numbers in ((0, (5, 5, 5, 9, 9)), (30, (7, 7, 7, 13, 14))):
+        for bound, number in zip(("0.001", "0.002", "0.005", "0.01", "+Inf"), numbers, strict=True):
             sample = metric("hikaricp_connections_usage_seconds_bucket", {"le": bound})
             readings.add(sample, "", np.array([START + t]), np.array([float(number)]))
         readings.add(metric(ACTIVE), "", np.array([START + t]), np.array([1.0]))
     (span,) = readings.take()[0]
-    assert span.usage_buckets == ((1, 2), (10, 4), (None, 1))
+    assert span.usage_buckets == ((1, 2), (5, 0), (10, 2), (None, 1))  # 5 ms is the lower bound of the third
 
 
 def test_the_server_has_a_span_of_its_own() -> None:

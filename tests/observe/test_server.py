@@ -20,9 +20,9 @@ from sqlalchemy import URL
 from poolsize.facts.inspection import Platform
 from poolsize.observe import server as observing
 from poolsize.observe.observation import PoolSpan, ServerSpan, Source
-from poolsize.observe.server import observe_server
+from poolsize.observe.server import GONE_SECONDS, _still_there, observe_server
 from poolsize.observe.server_period import _by_host, _share_outside
-from poolsize.observe.server_session import Level, ServerSession, Times
+from poolsize.observe.server_session import MOST_POOLS, Level, ServerSession, Times
 from poolsize.observe.store import ObservationWriter, load_observation
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
@@ -289,6 +289,15 @@ def test_a_statement_in_a_transaction_counts_once() -> None:
     assert _share_outside(sampled, 2, 1.5) == 0.5
     assert _share_outside([Level()], 2, 1.5) == 0.25
     assert _share_outside([Level()], 1, 1.5) == 0
+
+
+def test_a_pool_that_has_vanished_is_no_process_any_more() -> None:
+    old, new = ("shop", "10.0.0.1"), ("shop", "10.0.0.2")
+    pools = _still_there({}, {old}, 0.0)
+    pools = _still_there(pools, {new}, GONE_SECONDS - 1)
+    assert {*pools} == {old, new}
+    assert {*_still_there(pools, {new}, GONE_SECONDS)} == {new}
+    assert len(_still_there({}, {("shop", str(host)) for host in range(9_999)}, 0.0)) == MOST_POOLS
 
 
 def test_counters_that_were_reset_count_nothing() -> None:
