@@ -122,7 +122,10 @@ SERVER = {
     "statements": "mysql_global_status_questions",
 }
 """Quantity -> the name of mysqld_exporter."""
-PROCESS = {"process_started": "process_start_time_seconds", "process_uptime": "process_uptime_seconds"}
+PROCESS = {
+    "process_started": "process_start_time_seconds",
+    "process_uptime": "process_uptime_seconds mysql_global_status_uptime",  # the exporter's own start does not count
+}
 DRUID_FIELDS: dict[str, Quantity] = {
     "ActiveCount": "in_use",
     "ActivePeak": "peak",

@@ -15,7 +15,7 @@ import click
 from poolsize.bounds import shortened
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import Encryption, Form, encryption_options, form_options, is_typed, read_by
-from poolsize.errors import FOUND_WRONG, BadInput, Interrupted
+from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
 from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import count, minutes
 
@@ -137,7 +137,7 @@ def observe(
                 observation = _of_server(url or "", lasts, output)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
-    if output is not None and output.exists():
+    if output is not None:
         _note(f"stored in {output}")
     _answer(observation, check, form, output)
 
@@ -192,6 +192,8 @@ def _observed(
         finally:
             if output is not None and not storing.spans and not storing.server:
                 output.unlink(missing_ok=True)  # so that the same command can be given again
+    if not storing.spans and not storing.server:
+        raise WorkFailed("nothing was observed: observe for longer, or another source")
     return Observation(source, tuple(storing.spans), tuple(storing.server))
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
+from poolsize.observe.names import shown
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
-from poolsize.observe.text import shown
 from poolsize.units import milliseconds, number, per_second
 
 EXCEEDS = 1.05

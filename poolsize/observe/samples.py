@@ -376,10 +376,12 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     rate = usage_seconds / taken.grid.seconds
     is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
     rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
+    # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
+    is_counted = any(each.sums.values.shape[1] for each in taken.best("usage_seconds"))
     waiting = taken.mean("waiting")
     values = {
         "size": size,
-        "in_use_mean": _first_known(rate, gauge_mean),
+        "in_use_mean": rate if is_counted else gauge_mean,
         "in_use_max": taken.highest("in_use", "in_use_max", "peak"),
         "in_use_variance": _first_known(taken.mean("in_use_variance"), variance),
         "samples": _first_known(taken.mean("samples"), number),

@@ -124,7 +124,7 @@ class ServerSession:
         self._platform = platform_of(variables, self._connection.get_server_info())
         self._has_schema = variables.get("performance_schema") == "ON"
         self._instruments = dict(self._tried(query("instruments", QUERIES), 2) or ()) if self._has_schema else {}
-        self.counts_transactions = len(self._instruments) == 5 and all(self._instruments.values())
+        self.counts_transactions = len(self._instruments) == 6 and all(self._instruments.values())
         self._sample, self.sees_all, self.sees_transactions = self._chosen_sample()
         self._times = self._chosen_times()
         is_here = is_local(url) and variables.get("hostname") == gethostname()
@@ -147,7 +147,8 @@ class ServerSession:
 
     def _chosen_times(self) -> str | None:
         """Return the statement that reads the times of accounts, or None where nothing counts them."""
-        timed = all(self._instruments.get(name) for name in ("statement/sql/select", "thread_instrumentation"))
+        needed = "statement/sql/select", "thread_instrumentation", "events_statements_current"  # for those under way
+        timed = all(map(self._instruments.get, needed))
         names = ("account_times", "user_times") if timed else ("user_times",)
         return next((text for name in names if self._tried(text := query(name, QUERIES), 5)), None)
 
@@ -208,8 +209,8 @@ class ServerSession:
         if self._instruments:
             return (
                 "To count it: UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE "
-                "NAME = 'transaction', and UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = "
-                "'events_transactions_current'."
+                "NAME = 'transaction', and UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN "
+                "('events_transactions_current', 'events_statements_current')."
             )
         if self._has_schema:
             return f"To count it: {self._grant('SELECT ON performance_schema.*')}"
@@ -217,8 +218,9 @@ class ServerSession:
         settings = "performance_schema = ON"
         if self._flavor == "MariaDB":
             settings += (
-                ", performance_schema_instrument = 'transaction=ON' and "
-                "performance_schema_consumer_events_transactions_current = ON"
+                ", performance_schema_instrument = 'transaction=ON', "
+                "performance_schema_consumer_events_transactions_current = ON and "
+                "performance_schema_consumer_events_statements_current = ON"
             )
         restart = f"To count it, set {settings} {place}, and restart the server."
         if self._flavor == "MariaDB" and self._times is None:

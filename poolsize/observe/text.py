@@ -5,9 +5,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from poolsize.bounds import LONGEST_NAME_SHOWN, shortened
+from poolsize.observe.names import shown
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
+from poolsize.observe.server_text import accounts_table, server_lines, server_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.short import SAME, short_answer
@@ -31,8 +32,10 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         f"Nothing says how many connections of {shown(name)} are in use."
         for name in unknown_pools(observation, answers)
     ]
+    server = list(server_lines(observation))
     if not answers:
-        return "\n".join(map(paragraph, unknown or ["No pool was observed: observe for longer, or another source."]))
+        nothing = ["No pool was observed: observe for longer, or another source."]
+        return "\n".join(map(paragraph, [*server, *(unknown or nothing)]))
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
@@ -45,7 +48,10 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     if len(answers) > 1 or why:
         lines = [*lines, "", pools_table(shown_answers).as_text()]
     if why:
+        accounts = accounts_table(observation)
+        lines = [*lines, "", accounts.as_text()] if accounts.rows else lines
         evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (_in_use(each), *doubts(each))]
+        evidence += server
         lines = [*lines, "", bullets(evidence)]
     return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
 
@@ -61,11 +67,6 @@ def _next(stored: Path | None) -> list[str]:
     file = stored or Path("FILE")
     command = pasteable("poolsize", "recommend", "--observation", file, "--growth", "2x", "--cores", "CORES")
     return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
-
-
-def shown(name: str) -> str:
-    """Return the name of a pool on one line, without control characters."""
-    return shortened(" ".join(visible(name).split()), LONGEST_NAME_SHOWN) or "(no name)"
 
 
 def verdict(answer: PoolAnswer) -> str:
@@ -181,8 +182,9 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
 
 
 def observed_json(observation: Observation) -> str:
-    """Return the answers as a JSON object, the most used pool first."""
-    return pools_json(pool_answers(observation))
+    """Return the answers, the most used pool first, and the figures of each server as a JSON object."""
+    pools = [pool_values(answer) for answer in pool_answers(observation)]
+    return json_text({"pools": pools, "server": server_values(observation)})
 
 
 def pools_json(answers: Sequence[PoolAnswer]) -> str:

@@ -37,8 +37,6 @@ from poolsize.observe.store import load_observation
 from poolsize.server.private_server import PrivateServer
 
 if TYPE_CHECKING:
-    from array import array
-
     from sqlalchemy.engine.interfaces import DBAPIConnection
 
 POOL = "db_client_connection_pool_name"
@@ -499,7 +497,7 @@ def recorded(requests: list[tuple[int, int, int | None]], reads: list[int], limi
     """Return the totals at 60 ns. reads: moments at which they are read before; or, if late, numbers of appends."""
     now = 0
     events = PoolEvents(limit, lambda: now)
-    appends: list[tuple[int, array[int], int]] = []
+    appends: list[tuple[int, list[int], int]] = []
     for begun, wait, usage in requests:
         got = begun + wait
         appends.append((begun, events.begun, begun))

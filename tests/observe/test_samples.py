@@ -94,6 +94,27 @@ def test_a_period_that_readings_hardly_cover_is_not_known() -> None:
     assert span.started == "2023-11-14T22:15:00+00:00"
 
 
+@pytest.mark.parametrize("taken_each_minute", [False, True])
+def test_the_gauge_does_not_stand_in_where_the_counters_cover_little(taken_each_minute: bool) -> None:
+    """A process that starts late in a minute shows 2 readings of it: its mean there is not known."""
+    usage, uses = ([(at, slope * at) for at in range(45, 181, 15)] for slope in (0.45, 9))
+    readings, spans = Readings(), list[PoolSpan]()
+    for name, values in ((USAGE, usage), (USES, uses), (ACTIVE, [(at, 1.0) for at, _ in usage])):
+        readings.add(metric(name), "shop", START + np.array(values)[:, 0], np.array(values)[:, 1])
+    if taken_each_minute:
+        spans = [*readings.take(START + 60)[0], *readings.take(START + 120)[0]]
+    spans += readings.take()[0]
+    means = [mean for span in spans for mean in span.in_use_mean or (None,) * span.periods]
+    assert means[0] is None
+    assert means[1:3] == pytest.approx([0.45, 0.45])
+    assert spans[0].samples[0] == 1
+
+
+def test_the_gauge_stands_in_for_a_counter_that_was_read_once() -> None:
+    (span,) = spans_of({USAGE: [(30, 9)], ACTIVE: [(30, 2)]})
+    assert span.in_use_mean == (2,)
+
+
 def test_values_that_no_pool_has_are_left_out() -> None:
     values = [(0, 2), (10, np.nan), (20, -1), (30, np.inf), (35, 1e300), (40, 4)]
     (span,) = spans_of({ACTIVE: values, "hikaricp_connections_max": [(0, -1), (10, 2_147_483_647)]})

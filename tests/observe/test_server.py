@@ -42,6 +42,7 @@ COUNTING = {
     "performance_schema": "ON",
     "performance_schema_instrument": "transaction=ON",
     "performance_schema_consumer_events_transactions_current": "ON",
+    "performance_schema_consumer_events_statements_current": "ON",
 }
 """Options with which MariaDB counts as MySQL does."""
 

@@ -3,4 +3,6 @@ SELECT NAME, ENABLED = 'YES' AND TIMED = 'YES' FROM performance_schema.setup_ins
 WHERE NAME IN ('transaction', 'statement/sql/select')
 UNION ALL
 SELECT NAME, ENABLED = 'YES' FROM performance_schema.setup_consumers
-WHERE NAME IN ('global_instrumentation', 'thread_instrumentation', 'events_transactions_current')
+WHERE NAME IN (
+    'global_instrumentation', 'thread_instrumentation', 'events_transactions_current', 'events_statements_current'
+)

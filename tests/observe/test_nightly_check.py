@@ -1,0 +1,80 @@
+"""`observe --check` in a nightly job: the exit code by which the job's line mails or does not, and what it says."""
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import EXAMPLES, Command, in_ci
+
+PAGE = """
+process_uptime_seconds 1000
+hikaricp_active_connections{{pool="shop"}} 1
+hikaricp_max_connections{{pool="shop"}} {size}
+hikaricp_connection_usage_millis_sum{{pool="shop"}} {usage_ms}
+hikaricp_connection_usage_millis_count{{pool="shop"}} {uses}
+"""
+CASES = in_ci(
+    [
+        (0, "calm", "20"),
+        (0, "calm", "before.jsonl"),
+        (0, "calm", "run.jsonl"),
+        (1, "http://127.0.0.1:1/metrics", "20"),
+        (1, "http://127.0.0.1:1/metrics", "before.jsonl"),
+        (1, "calm", "incomplete.jsonl"),
+        (2, "calm", "0"),
+        (2, "calm", "absent.jsonl"),
+        (2, "calm", "calm"),
+        (2, "absent", "20"),
+        (3, "busy", "2"),
+        (3, "busy", "before.jsonl"),
+        (3, "busy", "run.jsonl"),
+    ],
+    (0, "calm", "before.jsonl"),
+    (1, "http://127.0.0.1:1/metrics", "20"),
+    (2, "calm", "absent.jsonl"),
+    (3, "busy", "run.jsonl"),
+)
+"""Exit code, page, and what it is compared with."""
+
+
+@pytest.fixture
+def night(poolsize_here: Command, tmp_path: Path) -> Path:
+    """A folder with the pages of a calm pool and of a busy one, an observation of the calm one, and two runs."""
+    (tmp_path / "calm").write_text(PAGE.format(size=4, usage_ms=50_000, uses=5_000))
+    (tmp_path / "busy").write_text(PAGE.format(size=90, usage_ms=40_000_000, uses=100_000))
+    run = EXAMPLES["oltp_read_write-mysql"].read_bytes()
+    (tmp_path / "run.jsonl").write_bytes(run)
+    (tmp_path / "incomplete.jsonl").write_bytes(b"".join(run.splitlines(keepends=True)[:2]))
+    assert poolsize_here("observe", "--metrics", "calm", "--output", "before.jsonl").returncode == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize(("code", "page", "reference"), CASES)
+def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str, reference: str) -> None:
+    program = shlex.quote(str(Path(sys.executable).with_name("poolsize")))
+    line = f"{program} observe --metrics {page} --check {reference} >/dev/null 2>&1 || echo mails $? >mail"
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(night)}  # what cron gives
+    environment |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    subprocess.run(["/bin/sh", "-c", line], cwd=night, env=environment, check=True, timeout=120)
+    mail = night / "mail"
+    assert (mail.read_text() if mail.exists() else "") == (f"mails {code}\n" if code else "")
+
+
+@pytest.mark.parametrize(("code", "page", "reference"), [getattr(case, "values", case) for case in CASES])
+@pytest.mark.usefixtures("night")
+def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, reference: str) -> None:
+    done = poolsize_here("observe", "--metrics", page, "--check", reference)
+    assert done.returncode == code, done.stderr
+    if code in {1, 2}:
+        assert done.stdout == ""
+        assert [line for line in done.stderr.splitlines() if line.startswith("poolsize: error: ")]
+        assert all(line.startswith("poolsize: ") for line in done.stderr.splitlines())
+    else:
+        lines = done.stdout.splitlines()
+        assert lines == [f"What is observed still fits {reference}."] if code == 0 else lines
+        assert all(line.endswith(".") for line in lines)
+    assert "Traceback" not in done.stderr
