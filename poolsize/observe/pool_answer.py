@@ -1,7 +1,7 @@
 """Observation -> PoolAnswer for each pool: what was in use, where demand was cut off, and the need."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
 from math import ceil, inf, sqrt
@@ -144,14 +144,22 @@ class PoolAnswer:
         return process_need(self.traffic().twice()).pool_size
 
     def need_range(self, growth: float = 1.0, max_wait_p99_ms: float | None = None) -> tuple[int, int]:
-        """Return the 95 % range of the need: by other days, or by other parts of the observation."""
-        highest = max(float(self.busiest.load.max()), LEAST_LOAD)
-        low, high = (each / highest for each in _resampled(self.busiest))
-        traffics = [
-            self.traffic(growth * times, max_wait_p99_ms=max_wait_p99_ms) for times in (min(low, 1.0), max(high, 1.0))
-        ]
-        needs = [process_need(traffic).pool_size for traffic in traffics]
-        return needs[0], needs[1]
+        """Return the 95 % range of the need: by other days or parts of the observation, and by what is not known."""
+        load, traffic = self.busiest, self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)
+        need = process_need(traffic).pool_size
+        highest = max(float(load.load.max()), LEAST_LOAD)
+        at_low, at_high = (replace(traffic, rate=traffic.rate * each / highest) for each in _resampled(load))
+        pairs = [(at_low, at_high)]
+        if load.variations[0] < load.variations[1]:
+            usages = [load.usage_of(each) for each in load.variations]
+            pairs.append((replace(traffic, usage=usages[0]), replace(traffic, usage=usages[1])))
+        bursts = [load.bursts_at(each) for each in (0.025, 0.975)]
+        if bursts[0] != bursts[1]:
+            changed = [replace(traffic, burst=each.times, busy_share=each.share) for each in bursts]
+            pairs.append((changed[0], changed[1]))
+        changes = np.array([[process_need(each).pool_size - need for each in pair] for pair in pairs])
+        below, above = np.linalg.norm(np.minimum(changes[:, 0], 0)), np.linalg.norm(np.maximum(changes[:, 1], 0))
+        return max(1, round(need - below)), round(need + above)
 
     def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
         """Yield what the observation says of the answer for the traffic."""
@@ -293,9 +301,8 @@ def _resampled(load: ProcessLoad) -> tuple[float, float]:
     days = ((load.at - load.at[0]) // DAY).astype(int)
     parts = days if days[-1] >= 2 else np.arange(len(load.at)) * BLOCKS // len(load.at)
     peaks = np.array([load.load[parts == part].max() for part in np.unique(parts)])
-    noise = float(load.noise[int(np.argmax(load.load))])
     random = np.random.default_rng(0)
     chosen = random.integers(0, len(peaks), (RESAMPLES, len(peaks)))
-    highest = peaks[chosen].max(axis=1) + random.normal(0.0, noise, RESAMPLES)
+    highest = peaks[chosen].max(axis=1) + random.normal(0.0, load.load_error, RESAMPLES)
     low, high = np.quantile(highest, [0.025, 0.975])
     return max(float(low), LEAST_LOAD), float(high)
