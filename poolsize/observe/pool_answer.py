@@ -76,13 +76,15 @@ class PoolAnswer:
     """The pools of one name, one in each process, of which the busiest decides.
 
     processes: of which at once were seen. busiest: the process with the highest load, of which every figure is unless
-    it says otherwise. together: connections in use of all processes on average; peak_together: in the busiest period.
-    share: of the busiest process in that, over an even share. size_together: connections that all processes may open.
+    it says otherwise. loads: of all processes. together: connections in use of all processes on average; peak_together:
+    in the busiest period. share: of the busiest process in that, over an even share. size_together: connections that
+    all processes may open.
     """
 
     name: str
     processes: int
     busiest: ProcessLoad
+    loads: tuple[ProcessLoad, ...]
     together: float
     peak_together: float
     share: float
@@ -220,7 +222,9 @@ def _answer(
     mean = float(together.mean()) if len(times) else busiest.mean
     censored = _censored(busiest, loads, saturated)
     growing = _growing(busiest, all_loads)
-    return PoolAnswer(name, processes, busiest, mean, all_in_use, share, size_together, censored, growing, cores)
+    return PoolAnswer(
+        name, processes, busiest, tuple(loads), mean, all_in_use, share, size_together, censored, growing, cores
+    )
 
 
 def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:

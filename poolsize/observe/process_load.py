@@ -226,19 +226,30 @@ class ProcessLoad:
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
         window, mean = self._window, float(self.in_use.mean())
-        smooth, (_, between) = _moving_mean(self.in_use, window), self._variances
-        spread = np.sqrt(self.noise**2 + (between * smooth**2 if self._has_short_bursts else 0.0))
+        smooth, spread = self._smooth_and_spread
         chance, variance = float((spread**2).mean()) / window, float(smooth.var())
         kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
         above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
         return np.asarray(mean + kept * (smooth - mean) + above)
 
     @property
+    def own_load(self) -> Vector:
+        """The same, where a period that differs from its neighbours by more than chance keeps what it has in use."""
+        smooth, spread = self._smooth_and_spread
+        off = self.in_use - smooth
+        return np.asarray(smooth + off * np.maximum(0.0, 1 - (SURE * spread) ** 2 / np.maximum(off**2, LEAST)))
+
+    @cached_property
+    def _smooth_and_spread(self) -> tuple[Vector, Vector]:
+        """The smoothed connections in use, and the standard deviations of a period's own by chance and short bursts."""
+        smooth = _moving_mean(self.in_use, self._window)
+        between = self._variances[1] if self._has_short_bursts else 0.0
+        return smooth, np.sqrt(self.noise**2 + between * smooth**2)
+
+    @property
     def load_error(self) -> float:
         """The standard deviation of the highest load by chance."""
-        highest = int(np.argmax(self.load))
-        between = self._variances[1] * float(self.load[highest]) ** 2 if self._has_short_bursts else 0.0
-        return sqrt((float(self.noise[highest]) ** 2 + between) / self._window)
+        return float(self._smooth_and_spread[1][int(np.argmax(self.load))]) / sqrt(self._window)
 
     @property
     def _has_short_bursts(self) -> bool:

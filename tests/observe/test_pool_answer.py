@@ -12,6 +12,7 @@ from poolsize.observe.drift import drift
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
+from poolsize.observe.replay import replayed
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
 from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
@@ -45,6 +46,20 @@ def test_what_is_in_use_and_the_need_are_those_of_the_simulation(shown: str, per
     assert abs(answer.busiest.in_use_p99_9 - np.quantile(fine, 0.999)) <= 1
     assert abs(answer.need - 8) <= 1
     assert not answer.censored
+
+
+def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
+    """Two quiet minutes, one that a pool of 4 can't serve, and the minutes in which it serves what is late."""
+    uses, size = np.array([600.0, 600, 6_000, 600, 600] + [0] * 35), 4
+    span = PoolSpan(
+        "shop", "a", "", STARTED.isoformat(), 60.0, uses=tuple(uses), usage_seconds=tuple(0.1 * uses)
+    )  # fmt: skip
+    (answer,) = pool_answers(observed([span]))
+    small, large = replayed(answer.loads, answer.traffic(), [size, 30])
+    assert small.wait_p99_ms == pytest.approx(1000 * 6_000 * 0.1 * 0.6 / 4, rel=0.3)
+    assert small.share_waiting > 0.7
+    assert 2 <= small.periods_above_limit <= 4
+    assert (large.wait_p99_ms, large.periods_above_limit, large.one_away) == (0, 0, None)
 
 
 @pytest.mark.parametrize("pool_size", [2, 4])
