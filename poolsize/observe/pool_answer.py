@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from math import ceil, inf, sqrt
+from math import ceil, inf, nan, sqrt
 from statistics import median
 
 import numpy as np
@@ -24,6 +24,8 @@ RARELY = 0.01
 """The share of the busy periods in which the pool may be at its maximum, or requests wait, by chance."""
 WAITS = 0.1
 """A mean wait time above this share of the usage time shows that requests wait."""
+SHORT = 0.05
+"""A mean wait time in busy periods up to this share of the usage time is that of a large enough pool."""
 MOSTLY = 0.5
 """A server that is saturated for this share of the periods is saturated."""
 MANY_RUNNING = 32
@@ -54,7 +56,9 @@ class Censored:
     """Signs that a pool cuts demand off, or that its server does.
 
     at_maximum, waiting: periods with all connections in use, and with waiting requests, of so many busy `periods`.
-    timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server.
+    timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server. wait:
+    mean wait time in these periods, in usage times; NaN where it is not known. is_ordinary: requests wait as rarely as
+    they do in a pool that is larger than the need.
     """
 
     periods: int
@@ -63,12 +67,14 @@ class Censored:
     timeouts: int = 0
     has_long_waits: bool = False
     saturated: float | None = None
+    wait: float = nan
+    is_ordinary: bool = False
 
     def __bool__(self) -> bool:
         """Return whether demand was cut off, by more than chance."""
         rare = RARELY * self.periods
-        cut_off = self.at_maximum > rare or self.waiting > rare or self.timeouts > 0 or self.has_long_waits
-        return cut_off or self.saturated is not None
+        is_full = not self.is_ordinary and max(self.at_maximum, self.waiting) > rare
+        return is_full or self.timeouts > 0 or self.has_long_waits or self.saturated is not None
 
 
 @dataclass(frozen=True)
@@ -222,9 +228,12 @@ def _answer(
     mean = float(together.mean()) if len(times) else busiest.mean
     censored = _censored(busiest, loads, saturated)
     growing = _growing(busiest, all_loads)
-    return PoolAnswer(
+    answer = PoolAnswer(
         name, processes, busiest, tuple(loads), mean, all_in_use, share, size_together, censored, growing, cores
     )
+    if censored and censored.wait <= SHORT and busiest.size is not None and answer.need < busiest.size:
+        return replace(answer, censored=replace(censored, is_ordinary=True))
+    return answer
 
 
 def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:
@@ -242,6 +251,7 @@ def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, 
 def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
     """Return the signs of cut-off demand, in the busy periods of any of the processes."""
     periods = at_maximum = waiting = 0
+    of_usage = []
     floor = BUSY * float(busiest.load.max())
     for load in loads:
         size, highest, waits = (load.series(name) for name in ("size", "in_use_max", "waiting_max"))
@@ -252,10 +262,13 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         periods += int(busy.sum())
         at_maximum += int(full.sum())
         waiting += int(waits_now.sum())
+        in_use, waited = load.in_use * load.seconds, load.series("wait_seconds")
+        waited = np.where(np.isfinite(waited), waited, mean_waits * load.seconds)
+        of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
     timeouts = sum(load.total("timeouts") for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
-    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated)
+    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, float(np.max(of_usage)))
 
 
 def saturated_threads(server: tuple[ServerSpan, ...]) -> float | None:

@@ -71,6 +71,14 @@ def test_a_pool_that_is_too_small_is_never_answered_without_at_least(pool_size: 
     assert verdict(answer).startswith("censored: in use at its maximum in ")
 
 
+@pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
+def test_a_pool_that_is_full_now_and_then_is_large_enough_where_waits_are_short(shown: str) -> None:
+    answer = answer_of(serve(replace(EXPONENTIAL, rate=40.0), 9, HOUR, 2), shown)
+    assert answer.censored.at_maximum > 1
+    assert not answer.censored
+    assert abs(answer.need - 7) <= 1
+
+
 def test_timeouts_count_as_demand() -> None:
     served = serve(replace(EXPONENTIAL, rate=60.0), 5, HOUR, 3, timeout_s=1.0)
     answer = answer_of(served)
