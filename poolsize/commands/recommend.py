@@ -296,8 +296,9 @@ def _answer_observation(
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
     from poolsize.observe.pool_answer import pool_named
+    from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
-    from poolsize.observe.text import observation_values, pools_json, pools_to_choose
+    from poolsize.observe.text import observation_values, pools_json, pools_to_choose, replay_table
 
     assert observed.path
     answers, limit_ms = pool_named(load_observation(observed.path), observed.pool), demand.max_wait_p99_ms
@@ -308,17 +309,22 @@ def _answer_observation(
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
     answer = for_traffic(current or of_pool.busiest.size, traffic)
     findings = (*of_pool.findings(growth, limit_ms), *answer.findings)
-    values = observation_values(of_pool, growth, limit_ms)
-    _answer_traffic(replace(answer, findings=findings), form, fleet, **values)
+    traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
+    replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
+    values = observation_values(of_pool, growth, limit_ms, replays)
+    table = replay_table(replays, of_pool, traffic.most_wait_ms) if form == "why" else ""
+    _answer_traffic(replace(answer, findings=findings), form, fleet, table, **values)
 
 
-def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions, **more: Any) -> None:
+def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions, table: str = "", **more: Any) -> None:
+    """Print the answer. table: to follow the text, unless empty. more: further keys of the JSON object."""
     from poolsize.present.text.traffic import traffic_in_short, traffic_json, traffic_text
 
     if form == "json":
         click.echo(traffic_json(answer, **fleet.values_of_class(), **more))
     else:
-        click.echo({"short": traffic_in_short, "why": traffic_text}[form](answer))
+        text = {"short": traffic_in_short, "why": traffic_text}[form](answer)
+        click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.need)
 
 

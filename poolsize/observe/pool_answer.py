@@ -1,10 +1,10 @@
 """Observation -> PoolAnswer for each pool: what was in use, where demand was cut off, and the need."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from math import ceil, inf, sqrt
+from math import ceil, inf, nan, sqrt
 from statistics import median
 
 import numpy as np
@@ -24,6 +24,8 @@ RARELY = 0.01
 """The share of the busy periods in which the pool may be at its maximum, or requests wait, by chance."""
 WAITS = 0.1
 """A mean wait time above this share of the usage time shows that requests wait."""
+SHORT = 0.05
+"""A mean wait time in busy periods up to this share of the usage time is that of a large enough pool."""
 MOSTLY = 0.5
 """A server that is saturated for this share of the periods is saturated."""
 MANY_RUNNING = 32
@@ -54,7 +56,9 @@ class Censored:
     """Signs that a pool cuts demand off, or that its server does.
 
     at_maximum, waiting: periods with all connections in use, and with waiting requests, of so many busy `periods`.
-    timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server.
+    timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server. wait:
+    mean wait time in these periods, in usage times; NaN where it is not known. is_ordinary: requests wait as rarely as
+    they do in a pool that is larger than the need.
     """
 
     periods: int
@@ -63,12 +67,14 @@ class Censored:
     timeouts: int = 0
     has_long_waits: bool = False
     saturated: float | None = None
+    wait: float = nan
+    is_ordinary: bool = False
 
     def __bool__(self) -> bool:
         """Return whether demand was cut off, by more than chance."""
         rare = RARELY * self.periods
-        cut_off = self.at_maximum > rare or self.waiting > rare or self.timeouts > 0 or self.has_long_waits
-        return cut_off or self.saturated is not None
+        is_full = not self.is_ordinary and max(self.at_maximum, self.waiting) > rare
+        return is_full or self.timeouts > 0 or self.has_long_waits or self.saturated is not None
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,15 @@ class PoolAnswer:
     """The pools of one name, one in each process, of which the busiest decides.
 
     processes: of which at once were seen. busiest: the process with the highest load, of which every figure is unless
-    it says otherwise. together: connections in use of all processes on average; peak_together: in the busiest period.
-    share: of the busiest process in that, over an even share. size_together: connections that all processes may open.
+    it says otherwise. loads: of all processes. together: connections in use of all processes on average; peak_together:
+    in the busiest period. share: of the busiest process in that, over an even share. size_together: connections that
+    all processes may open.
     """
 
     name: str
     processes: int
     busiest: ProcessLoad
+    loads: tuple[ProcessLoad, ...]
     together: float
     peak_together: float
     share: float
@@ -144,14 +152,22 @@ class PoolAnswer:
         return process_need(self.traffic().twice()).pool_size
 
     def need_range(self, growth: float = 1.0, max_wait_p99_ms: float | None = None) -> tuple[int, int]:
-        """Return the 95 % range of the need: by other days, or by other parts of the observation."""
-        highest = max(float(self.busiest.load.max()), LEAST_LOAD)
-        low, high = (each / highest for each in _resampled(self.busiest))
-        traffics = [
-            self.traffic(growth * times, max_wait_p99_ms=max_wait_p99_ms) for times in (min(low, 1.0), max(high, 1.0))
-        ]
-        needs = [process_need(traffic).pool_size for traffic in traffics]
-        return needs[0], needs[1]
+        """Return the 95 % range of the need: by other days or parts of the observation, and by what is not known."""
+        load, traffic = self.busiest, self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)
+        need = process_need(traffic).pool_size
+        highest = max(float(load.load.max()), LEAST_LOAD)
+        at_low, at_high = (replace(traffic, rate=traffic.rate * each / highest) for each in _resampled(load))
+        pairs = [(at_low, at_high)]
+        if load.variations[0] < load.variations[1]:
+            usages = [load.usage_of(each) for each in load.variations]
+            pairs.append((replace(traffic, usage=usages[0]), replace(traffic, usage=usages[1])))
+        bursts = [load.bursts_at(each) for each in (0.025, 0.975)]
+        if bursts[0] != bursts[1]:
+            changed = [replace(traffic, burst=each.times, busy_share=each.share) for each in bursts]
+            pairs.append((changed[0], changed[1]))
+        changes = np.array([[process_need(each).pool_size - need for each in pair] for pair in pairs])
+        below, above = np.linalg.norm(np.minimum(changes[:, 0], 0)), np.linalg.norm(np.maximum(changes[:, 1], 0))
+        return max(1, round(need - below)), round(need + above)
 
     def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
         """Yield what the observation says of the answer for the traffic."""
@@ -212,7 +228,12 @@ def _answer(
     mean = float(together.mean()) if len(times) else busiest.mean
     censored = _censored(busiest, loads, saturated)
     growing = _growing(busiest, all_loads)
-    return PoolAnswer(name, processes, busiest, mean, all_in_use, share, size_together, censored, growing, cores)
+    answer = PoolAnswer(
+        name, processes, busiest, tuple(loads), mean, all_in_use, share, size_together, censored, growing, cores
+    )
+    if censored and censored.wait <= SHORT and busiest.size is not None and answer.need < busiest.size:
+        return replace(answer, censored=replace(censored, is_ordinary=True))
+    return answer
 
 
 def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:
@@ -230,6 +251,7 @@ def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, 
 def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
     """Return the signs of cut-off demand, in the busy periods of any of the processes."""
     periods = at_maximum = waiting = 0
+    of_usage = []
     floor = BUSY * float(busiest.load.max())
     for load in loads:
         size, highest, waits = (load.series(name) for name in ("size", "in_use_max", "waiting_max"))
@@ -240,10 +262,13 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         periods += int(busy.sum())
         at_maximum += int(full.sum())
         waiting += int(waits_now.sum())
+        in_use, waited = load.in_use * load.seconds, load.series("wait_seconds")
+        waited = np.where(np.isfinite(waited), waited, mean_waits * load.seconds)
+        of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
     timeouts = sum(load.total("timeouts") for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
-    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated)
+    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, float(np.max(of_usage)))
 
 
 def saturated_threads(server: tuple[ServerSpan, ...]) -> float | None:
@@ -293,9 +318,8 @@ def _resampled(load: ProcessLoad) -> tuple[float, float]:
     days = ((load.at - load.at[0]) // DAY).astype(int)
     parts = days if days[-1] >= 2 else np.arange(len(load.at)) * BLOCKS // len(load.at)
     peaks = np.array([load.load[parts == part].max() for part in np.unique(parts)])
-    noise = float(load.noise[int(np.argmax(load.load))])
     random = np.random.default_rng(0)
     chosen = random.integers(0, len(peaks), (RESAMPLES, len(peaks)))
-    highest = peaks[chosen].max(axis=1) + random.normal(0.0, noise, RESAMPLES)
+    highest = peaks[chosen].max(axis=1) + random.normal(0.0, load.load_error, RESAMPLES)
     low, high = np.quantile(highest, [0.025, 0.975])
     return max(float(low), LEAST_LOAD), float(high)

@@ -33,14 +33,24 @@ AVERAGES_OUT = 0.2
 """Neighbouring periods' means have at most this correlation where bursts are shorter than a period."""
 SHORTEST, LONGEST = 0.3, 30.0
 """Bounds of the seconds for which bursts last."""
-SHARES = (BUSY_SHARE, 0.05, 0.1, 0.2, 0.35)
+SHARES = np.geomspace(BUSY_SHARE, 0.35, 15)
 """Shares of the time that busy times may take."""
 USUAL_SHARE = 0.2
 """That share where no highest samples show it."""
+ERRORS = np.linspace(-2.0, 2.0, 9)
+"""Standard errors by which the measured variance of the rate may be off."""
+BURST_LOADS = 20
+"""Different loads for which the highest samples are compared with bursts."""
+UNKNOWN_VARIATIONS = (0.0, 8.0)
+"""Range of the squared coefficient of variation of usage times of which nothing is known; the answer takes 1."""
+FEWEST_MEANS, MEANS_ERROR, MOST_BY_MEANS = 30, 8.0, 4.0
+"""Fewest mean usage times that show it, its error times the root of their number, and the highest that they show."""
 LONG = 0.25
 """Usage times above this share of a period end in other periods than those in which they are in use."""
 HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
+CHI_SQUARE_MEDIAN = 0.4549
+"""Median of the square of a normal variable, over its variance."""
 CHANCE = 0.01
 """A smaller probability is not chance."""
 LEAST = 1e-9
@@ -117,10 +127,35 @@ class ProcessLoad:
                 return 1000 * float(seconds[both].sum() / uses[both].sum())
         return None
 
-    @cached_property
+    @property
     def variation(self) -> float | None:
-        """The squared coefficient of variation of the usage times, by their histogram; None without."""
-        return variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        """The squared coefficient of variation of the usage times; None where nothing shows it."""
+        return self._variations[1] if self._variations else None
+
+    @property
+    def variations(self) -> tuple[float, float]:
+        """The 95 % range of that."""
+        return (self._variations[0], self._variations[2]) if self._variations else UNKNOWN_VARIATIONS
+
+    @cached_property
+    def _variations(self) -> tuple[float, float, float] | None:
+        """Low, likely and high: by the histogram, else by how the mean usage times of neighbouring periods differ."""
+        by_buckets = variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        if by_buckets is not None:
+            return by_buckets, by_buckets, by_buckets
+        uses, seconds = self.series("uses"), self.series("usage_seconds")
+        read = (uses > 0) & (seconds > 0)
+        uses, seconds = uses[read], seconds[read]
+        if len(uses) < FEWEST_MEANS:
+            return None
+        off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
+        variation = float(np.median(off**2 / (1 / uses[1:] + 1 / uses[:-1]))) / CHI_SQUARE_MEDIAN
+        error = 1 + MEANS_ERROR / sqrt(len(uses))
+        low, high = variation / error, variation * error
+        if high < 1:
+            return low, variation, high
+        likely = 1.0 if low < 1 else min(variation, MOST_BY_MEANS)  # exponential where nothing shows otherwise
+        return min(low, 1.0), likely, UNKNOWN_VARIATIONS[1]  # means may differ for other reasons than chance
 
     @property
     def _all_usage_ms(self) -> float | None:
@@ -129,12 +164,13 @@ class ProcessLoad:
 
     @property
     def usage(self) -> UsageTimes:
-        """The usage times: exponential ones where no histogram is known, with a mean of 1 ms where no mean is."""
-        mean_ms = self.usage_ms or 1.0
-        if self.variation is None:
-            return UsageTimes(mean_ms)
-        usage = UsageTimes(mean_ms, self.variation)
-        return (log_normal(mean_ms, 0.99, usage.p99_ms) or usage) if self.variation > 1 else usage
+        """The usage times: exponential ones where nothing shows their variation, of 1 ms where no mean is known."""
+        return self.usage_of(1.0 if self.variation is None else self.variation)
+
+    def usage_of(self, variation: float) -> UsageTimes:
+        """Return usage times of this variation, with the observed mean."""
+        usage = UsageTimes(self.usage_ms or 1.0, variation)
+        return (log_normal(usage.mean_ms, 0.99, usage.p99_ms) or usage) if variation > 1 else usage
 
     @property
     def wait_ms(self) -> float | None:
@@ -150,6 +186,7 @@ class ProcessLoad:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
         samples, spread = self.series("samples"), self.series("in_use_variance")
+        spread = np.where(samples >= 2, spread * samples / np.maximum(samples - 1, 1), spread)  # of few samples
         spread = np.where(np.isfinite(spread), np.maximum(spread, smooth), smooth)
         return np.where(samples >= 1, np.sqrt(spread / np.maximum(samples, 1)), 0.0)
 
@@ -201,12 +238,30 @@ class ProcessLoad:
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
         window, mean = self._window, float(self.in_use.mean())
-        smooth, (_, between) = _moving_mean(self.in_use, window), self._variances
-        spread = np.sqrt(self.noise**2 + (between * smooth**2 if self._has_short_bursts else 0.0))
+        smooth, spread = self._smooth_and_spread
         chance, variance = float((spread**2).mean()) / window, float(smooth.var())
         kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
         above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
         return np.asarray(mean + kept * (smooth - mean) + above)
+
+    @property
+    def own_load(self) -> Vector:
+        """The same, where a period that differs from its neighbours by more than chance keeps what it has in use."""
+        smooth, spread = self._smooth_and_spread
+        off = self.in_use - smooth
+        return np.asarray(smooth + off * np.maximum(0.0, 1 - (SURE * spread) ** 2 / np.maximum(off**2, LEAST)))
+
+    @cached_property
+    def _smooth_and_spread(self) -> tuple[Vector, Vector]:
+        """The smoothed connections in use, and the standard deviations of a period's own by chance and short bursts."""
+        smooth = _moving_mean(self.in_use, self._window)
+        between = self._variances[1] if self._has_short_bursts else 0.0
+        return smooth, np.sqrt(self.noise**2 + between * smooth**2)
+
+    @property
+    def load_error(self) -> float:
+        """The standard deviation of the highest load by chance."""
+        return float(self._smooth_and_spread[1][int(np.argmax(self.load))]) / sqrt(self._window)
 
     @property
     def _has_short_bursts(self) -> bool:
@@ -218,30 +273,58 @@ class ProcessLoad:
 
     @cached_property
     def bursts(self) -> Bursts:
-        """Busy times within periods, by how samples vary and by the highest samples."""
+        """Busy times within periods, by how samples vary and by the highest samples: the likeliest in their middle."""
+        return self.bursts_at(0.5)
+
+    def bursts_at(self, probability: float) -> Bursts:
+        """Return the likely bursts at this quantile of the connections in use that they make."""
+        tried, weights = self._likely_bursts
+        return tried[int(np.searchsorted(np.cumsum(weights), probability * (1 - 1e-9)))]
+
+    @cached_property
+    def _likely_bursts(self) -> tuple[list[Bursts], Vector]:
+        """Bursts by the p99 of the connections in use that they make, ascending, and their probabilities."""
         within, between = self._variances
         if within == 0:
-            return Bursts()
+            return [Bursts()], np.ones(1)
         if not self._has_short_bursts:
             between = 0.0
         lasting = _lasting(between / (within + between), float(np.median(self.seconds)))
         variance = (within + between) * (1 + (self.usage_ms or 0.0) / 1000 / lasting)  # usages average bursts out, too
-        tried = [
-            Bursts(1 + sqrt(variance * (1 - share) / share), share, lasting / (1 - share))
-            for share in SHARES
-            if variance < (1 - share) / share
-        ]
-        loads, highest, samples = self._highest_samples
-        busy = loads >= BUSY * self.load.max()
-        if not tried or not busy.any():
-            return min(tried, key=lambda each: abs(each.share - USUAL_SHARE)) if tried else Bursts()
-        likely = [self._likelihood(each, loads[busy], highest[busy], samples[busy]) for each in tried]
-        return tried[int(np.argmax(likely))]
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1) & (self.load >= BUSY * self.load.max())
+        number = min(float(np.nansum(samples[read])), float(self.seconds[read].sum()) / lasting / 2)
+        tried, likely = [], []
+        for share in SHARES.tolist():
+            chance = 2 * (1 + 1 / (variance * float(self.load.max()))) ** 2
+            error = sqrt((1 / (share * (1 - share)) - 4 + chance) / max(number, 1.0))
+            for errors in ERRORS.tolist() if read.any() else [0.0]:
+                square = variance * exp(errors * error)
+                if square < (1 - share) / share:
+                    bursts = Bursts(1 + sqrt(square * (1 - share) / share), share, lasting / (1 - share))
+                    tried.append(bursts)
+                    likely.append(self._likelihood(bursts, read, highest, samples) - errors**2 / 2)
+        if not tried:
+            return [Bursts()], np.ones(1)
+        if not read.any():
+            return [min(tried, key=lambda each: abs(each.share - USUAL_SHARE))], np.ones(1)
+        weights = np.exp(np.array(likely) - max(likely))
+        order = np.argsort([self._p99_in_use(each) for each in tried])
+        return [tried[place] for place in order], weights[order] / weights.sum()
 
-    def _likelihood(self, bursts: Bursts, loads: Vector, highest: Vector, samples: Vector) -> float:
-        """Return the logarithm of the probability of the highest samples."""
-        at_most = in_use_at_most(loads, bursts, self.size, int(highest.max()))
-        rows, places = np.arange(len(loads)), highest.astype(int)
+    def _p99_in_use(self, bursts: Bursts) -> float:
+        """Return the p99 of the connections in use at the highest load, between whole numbers, too."""
+        load = float(self.load.max())
+        most = bursts.times * load + 8 * sqrt(bursts.times * load) + 8
+        at_most = in_use_at_most(np.array([load]), bursts, None, int(most))[0]
+        return float(np.interp(0.99, at_most, np.arange(len(at_most))))
+
+    def _likelihood(self, bursts: Bursts, read: Vector, highest: Vector, samples: Vector) -> float:
+        """Return the logarithm of the probability of the highest samples of these periods."""
+        loads, places, samples = self.load[read], highest[read].astype(int), samples[read]
+        levels = np.linspace(float(loads.min()), float(loads.max()), BURST_LOADS)
+        rows = np.rint((loads - levels[0]) / max(levels[-1] - levels[0], LEAST) * (BURST_LOADS - 1)).astype(int)
+        at_most = in_use_at_most(levels, bursts, self.size, int(places.max()))
         upper = at_most[rows, places] ** samples
         lower = np.where(places > 0, at_most[rows, np.maximum(places - 1, 0)] ** samples, 0.0)
         return float(np.log(np.maximum(upper - lower, 1e-12)).sum())

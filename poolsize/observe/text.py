@@ -8,12 +8,13 @@ from typing import Any
 from poolsize.observe.names import shown
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
+from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import accounts_table, server_lines, server_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.short import SAME, short_answer
 from poolsize.terminal import pasteable, visible
-from poolsize.units import count, milliseconds, number
+from poolsize.units import count, milliseconds, number, percent
 
 MOST_ROWS = 20
 """Pools in the short text's table."""
@@ -198,11 +199,31 @@ def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
     return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
 
 
-def observation_values(answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None) -> dict[str, Any]:
-    """Return what `recommend --json` adds for an observation: the range of the need, the growth, and the pool."""
+def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: float) -> str:
+    """Return the waits at other pool sizes over the whole observed time. limit_ms: of the p99 wait time."""
+    periods = sum(len(load.at) for load in answer.loads)
+    columns = ["pool size", "waiting", "wait p99", "wait p99.9", f"{_period(answer)}s above {milliseconds(limit_ms)}"]
+    rows = []
+    for each in replays:
+        waits = (milliseconds(each.wait_p99_ms), milliseconds(each.wait_p99_9_ms))
+        away = [milliseconds(each.one_away.wait_p99_ms)] if each.one_away else []
+        share = "<0.01 %" if 0 < each.share_waiting < 1e-4 else percent(each.share_waiting)
+        rows.append([f"{each.pool_size:,}", share, *waits, f"{each.periods_above_limit:,}", *away])
+    of_all = f" ({count(periods, _period(answer))} of {count(answer.processes, 'process', 'processes')})"
+    columns += ["one away p99"] if len(rows[0]) > len(columns) else []
+    return Table(columns, rows).below(f"Over the {lasting(answer.seconds)} that were observed{of_all}")
+
+
+def observation_values(
+    answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None, replays: Sequence[Replayed]
+) -> dict[str, Any]:
+    """Return what `recommend --json` adds for an observation: the need's range, the growth, the replay and the pool."""
     values = pool_values(answer)
     needs = answer.need_range(growth, max_wait_p99_ms)
-    return {"range": needs, "growth": growth, "censored": values["censored"], "observation": values}
+    replay = [each.values for each in replays]
+    return {
+        "range": needs, "growth": growth, "censored": values["censored"], "replay": replay, "observation": values
+    }  # fmt: skip
 
 
 def pool_values(answer: PoolAnswer) -> dict[str, Any]:
