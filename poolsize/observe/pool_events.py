@@ -57,10 +57,11 @@ class Level:
 
     def follow(self, levels: Integers, seconds: Integers) -> None:
         """Add levels, each of which lasts so many ns; the last is the present value."""
-        self.area += float(levels @ seconds)
-        self.square_area += float((levels.astype(float) ** 2) @ seconds)
+        areas = levels * seconds
+        self.area += float(areas.sum())
+        self.square_area += float((areas * levels.astype(float)).sum())
         self.now = int(levels[-1])
-        self.period_highest = max(self.period_highest, int(levels[seconds > 0].max(initial=0)), self.now)
+        self.period_highest = max(self.period_highest, int((levels * (seconds > 0)).max(initial=0)), self.now)
         self.highest = max(self.highest, self.period_highest)
 
     def start_period(self) -> None:
@@ -96,7 +97,7 @@ class PoolEvents:
     when requests ended that got none of their own; timeouts: a value for each that timed out. waits, usages, created:
     how long it took to get, to use and to open a connection. held: connection record -> start of its usage.
 
-    Lists of integers: an append to an array costs 5 times as much, and tuples are work for the garbage collector.
+    Lists of integers: an append to an array costs several times as much, and tuples are work for the garbage collector.
     """
 
     def __init__(self, limit: int | None, clock: Callable[[], int] = perf_counter_ns) -> None:
@@ -186,6 +187,8 @@ def _path(level: int, ups: Integers, downs: Integers, since: int, now: int) -> t
     """
     times = np.concatenate((ups, downs))
     order = times.argsort(kind="stable")
-    steps = np.repeat(np.array([1, -1], dtype=np.int64), (len(ups), len(downs)))[order]
-    edges = np.concatenate(([since], np.maximum(times[order], since), [now]))
-    return np.concatenate(([level], level + steps.cumsum())), np.diff(edges)
+    levels, edges = np.empty(len(times) + 1, np.int64), np.empty(len(times) + 2, np.int64)
+    levels[0], levels[1:] = level, np.where(order < len(ups), 1, -1)
+    edges[0], edges[-1] = since, now
+    np.maximum(times[order], since, out=edges[1:-1])
+    return levels.cumsum(), edges[1:] - edges[:-1]
