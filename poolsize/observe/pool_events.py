@@ -97,7 +97,7 @@ class PoolEvents:
     when requests ended that got none of their own; timeouts: a value for each that timed out. waits, usages, created:
     how long it took to get, to use and to open a connection. held: connection record -> start of its usage.
 
-    Lists of integers: an append to an array costs 5 times as much, and tuples are work for the garbage collector.
+    Lists of integers: an append to an array costs several times as much, and tuples are work for the garbage collector.
     """
 
     def __init__(self, limit: int | None, clock: Callable[[], int] = perf_counter_ns) -> None:
