@@ -278,7 +278,7 @@ def _observed_traffic(
         raise BadInput("the observation has no usage times: add --usage-time, the mean time that a request needs")
     if usage_ms is not None and load.usage_ms is not None:
         raise _contained("--usage-time")
-    if load.variation is not None and (demand.usage_p95_ms or demand.usage_p99_ms):
+    if load.pool.usage_buckets and (demand.usage_p95_ms or demand.usage_p99_ms):
         raise _contained("--usage-p95 and --usage-p99")
     usage = demand.varied(load.usage if usage_ms is None else UsageTimes(usage_ms))
     typed = fleet if fleet.of_instances else replace(fleet, instances=answer.processes)

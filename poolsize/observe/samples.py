@@ -337,6 +337,11 @@ class _Taken:
             _total(highest, self.unknown),
         )  # fmt: skip
 
+    def is_counted(self, quantity: Quantity) -> bool:
+        """Return whether a counter of one process has the quantity, in some periods at least."""
+        counters = [each for each in self.best(quantity) if isinstance(each, _Counter)]
+        return any(each.sums.values.shape[1] and not each.is_mixed for each in counters)
+
     def mean(self, quantity: Quantity) -> Vector:
         return self.statistics(quantity)[1]
 
@@ -377,7 +382,7 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
     rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
     # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
-    is_counted = any(each.sums.values.shape[1] for each in taken.best("usage_seconds"))
+    is_counted = taken.is_counted("usage_seconds")
     waiting = taken.mean("waiting")
     values = {
         "size": size,
