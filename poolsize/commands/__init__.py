@@ -40,7 +40,7 @@ GROUPS = {
         "predict": "Predict throughput and latency with other cores, round trips or users.",
         "scenario": "Repeat a published experiment on this machine.",
         "import": "Convert the files of other load tools to a recording or a run.",
-        "notebook": "Open a notebook on one run or several.",
+        "notebook": "Open a notebook on a run, on several runs, or on an observation.",
     },
 }
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from poolsize.answer.traffic_findings import HoldsWhile
@@ -37,6 +38,7 @@ def observation_markdown(observation: Observation, path: str) -> str:
 def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: str) -> dict[str, Any]:
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
+    option = SOURCES.get(source.kind, "--metrics")
     started = datetime.fromtimestamp(float(first.busiest.at[0]), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "title": f"{_size(first)}: {shown(first.name)}",
@@ -44,7 +46,7 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
         "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
         "table": pools_table(answers),
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
-        "check": f"poolsize observe {SOURCES.get(source.kind, '--metrics')} URL --check {visible(pasteable(path))}",
+        "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", Path(path))),
     }
 
 
@@ -60,7 +62,7 @@ def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
         "" if answer.censored else f"95 % range {sizes_text(answer.need_range())}",
         "" if load.size is None else f"the pool size is {load.size:,} today",
     )
-    its, command = verdict(answer), pasteable("poolsize", "recommend", "--observation", path, *of_pool)
+    its, command = verdict(answer), pasteable("poolsize", "recommend", "--observation", Path(path), *of_pool)
     return {
         "name": shown(answer.name),
         "size": _size(answer),
