@@ -34,13 +34,13 @@ GROUPS = {
         "fleet": "Divide the database's connections among services, instances and processes.",
         "analyze": "Show the figures of a run by pool size, and plot them.",
         "compare": "Compare runs, and show which differences are significant.",
-        "report": "Write a run's answer, reasons and plots as one page.",
+        "report": "Write the answer, reasons and plots of a run or an observation as one page.",
     },
     "Advanced": {
         "predict": "Predict throughput and latency with other cores, round trips or users.",
         "scenario": "Repeat a published experiment on this machine.",
         "import": "Convert the files of other load tools to a recording or a run.",
-        "notebook": "Open a notebook on one run or several.",
+        "notebook": "Open a notebook on a run, on several runs, or on an observation.",
     },
 }
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""

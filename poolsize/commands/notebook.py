@@ -1,4 +1,4 @@
-"""`poolsize notebook`: a copy of the notebook for one run, or of the notebook for several, opened in JupyterLab."""
+"""`poolsize notebook`: a copy of the notebook for a run, for several, or for an observation, opened in JupyterLab."""
 
 import os
 import re
@@ -20,8 +20,8 @@ from poolsize.sweep.opening import free_path
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 """Modules that this command and the notebooks import from the extra `notebook`."""
 
-RUN_LINE = re.compile(r"^(RUNS?) = .*$", re.MULTILINE)
-"""The line of a notebook's parameters cell that names its run or its runs."""
+RUN_LINE = re.compile(r"^(RUNS?|OBSERVATION) = .*$", re.MULTILINE)
+"""The line of a notebook's parameters cell that names its run, its runs or its observation."""
 EXAMPLE_LINES = re.compile(r"^(?:from poolsize.shipped .*\n+|EXAMPLES = .*\n)", re.MULTILINE)
 """Lines of the parameters cell that find the examples, which a notebook of other runs does not need."""
 NAMED_RUNS = 3
@@ -32,12 +32,13 @@ NAMED_RUNS = 3
     cls=GroupedCommand,
     examples={
         "A notebook on your run": "poolsize notebook run.jsonl",
+        "A notebook on what was observed in production": "poolsize notebook observation.jsonl",
         "A notebook that compares two runs": "poolsize notebook before.jsonl after.jsonl",
     },
 )
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
 def notebook(runs: tuple[str, ...]) -> None:
-    """Open a notebook that analyses one run or compares several runs. Without RUN, it shows an example.
+    """Open a notebook that analyses a run or an observation, or compares runs. Without RUN, it shows an example.
 
     The notebook is a new file in the current folder: poolsize-RUN.ipynb, or for several runs
     poolsize-compare-RUN-RUN.ipynb. You can edit it. Its first code cell names the runs. An older notebook of that name
@@ -48,17 +49,14 @@ def notebook(runs: tuple[str, ...]) -> None:
         raise BadInput(
             f"notebooks need {', '.join(missing)}: install them with pip install '.[notebook]' in poolsize's folder"
         )
-    if len(runs) == 1:
-        complete_run(runs[0])  # raises the errors of runs that the notebook can't show
-    elif runs:
-        compare_files(runs)
+    shows = _checked(runs)
     names = [name.replace("/", "-") for name in run_names(runs)] if runs else ["analysis"]
     if len(runs) > 1:
         more = [f"{len(names) - NAMED_RUNS}-more"] if len(names) > NAMED_RUNS else []
         names = ["compare", *names[:NAMED_RUNS], *more]
     copy = free_path(Path("-".join(["poolsize", *names])), ".ipynb")
     try:
-        _copy(shipped(f"notebooks/{'compare' if len(runs) > 1 else 'analysis'}.ipynb"), copy, runs)
+        _copy(shipped(f"notebooks/{shows}.ipynb"), copy, runs)
     except OSError as error:
         way_out = "change to a folder in which you may write"
         raise BadInput(f"{copy} can't be written here ({error.strerror}): {way_out}") from None
@@ -66,6 +64,22 @@ def notebook(runs: tuple[str, ...]) -> None:
     as_root = ["--allow-root"] if os.geteuid() == 0 else []
     words = [sys.executable, "-P", "-m", "jupyter", "lab", str(copy), *as_root]
     os.execv(sys.executable, words)  # noqa: S606 (no shell)
+
+
+def _checked(runs: Sequence[str]) -> str:
+    """Return the name of the notebook that shows these files. Raises the errors of files that it can't show."""
+    from poolsize.observe.pool_answer import pool_named
+    from poolsize.observe.store import is_observation, load_observation
+
+    if len(runs) > 1:
+        compare_files(runs)
+        return "compare"
+    if runs and is_observation(runs[0]):
+        pool_named(load_observation(runs[0]), None)
+        return "production"
+    if runs:
+        complete_run(runs[0])
+    return "analysis"
 
 
 def _copy(source: Path, target: Path, runs: Sequence[str]) -> None:

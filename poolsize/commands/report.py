@@ -1,4 +1,4 @@
-"""`poolsize report`: a run's answer, reasons, plots and facts as one file."""
+"""`poolsize report`: the answer, reasons, plots and facts of a run or of an observation as one file."""
 
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from poolsize.errors import BadInput
     cls=GroupedCommand,
     examples={
         "A page to send to others": "poolsize report run.jsonl --output run.html",
+        "What was observed in production": "poolsize report observation.jsonl --output observation.html",
     },
 )
 @click.argument("run")
@@ -28,17 +29,29 @@ from poolsize.errors import BadInput
 )
 @limit_options
 def report(run: str, output: Path, current: int | None, limits: LatencyLimits | None) -> None:
-    """Write RUN's answer, reasons, plots and facts as one file that loads no other files.
+    """Write the answer, reasons, plots and facts of RUN as one file that loads no other files.
 
-    The .html page fits phones, desktops and paper. For a PDF, print the page from a browser.
+    RUN is a run, or an observation, which `poolsize observe` makes. The .html page fits phones, desktops and paper. For
+    a PDF, print the page from a browser.
     """
     expected = "a file that ends in .html or .md (for a PDF, print the page from a browser)"
     require_writable("--output", output, (".html", ".md"), expected)
-    analysis = complete_run(run)
-    answer = recommend(analysis, limits, current)
-    from poolsize.present.report import report_html, report_markdown
+    is_page = output.suffix == ".html"
+    from poolsize.observe.store import is_observation, load_observation
 
-    text = report_html(analysis, answer, current) if output.suffix == ".html" else report_markdown(analysis, answer)
+    if is_observation(run):
+        if current is not None or limits is not None:
+            raise BadInput("--current, --max-p95 and --max-p99 are for a run: leave them out")
+        from poolsize.observe.report import observation_html, observation_markdown
+
+        observation = load_observation(run)
+        text = observation_html(observation, run) if is_page else observation_markdown(observation, run)
+    else:
+        analysis = complete_run(run)
+        answer = recommend(analysis, limits, current)
+        from poolsize.present.report import report_html, report_markdown
+
+        text = report_html(analysis, answer, current) if is_page else report_markdown(analysis, answer)
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:

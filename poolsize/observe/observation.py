@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import chain, groupby, pairwise
 from typing import Annotated, Literal, Self
@@ -16,6 +16,8 @@ from poolsize.errors import BadInput
 from poolsize.record import Amount, Moment, Name, Series, record
 
 MOST_BUCKETS = 2_000
+LAST = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
+"""Seconds since the epoch at which no period ends; the dates of all others can be shown."""
 Period = Annotated[float, Field(ge=10**-3, le=10**9)]
 """Seconds; the one period of a page that was read once is as long as its process runs."""
 Values = Series[Amount | None]
@@ -81,10 +83,12 @@ class PoolSpan:
     wait_buckets: Buckets = ()
 
     def __post_init__(self) -> None:
-        """Refuse series of different lengths, and buckets that do not ascend."""
+        """Refuse series of different lengths, buckets that do not ascend, and periods of far centuries."""
         lengths = {len(values) for name in POOL_SERIES if (values := getattr(self, name))}
         if len(lengths) != 1:
             raise BadInput(f"`pool` {self.pool!r}: its series have {sorted(lengths) or 'no'} values: give as many each")
+        if datetime.fromisoformat(self.started).timestamp() + self.period_seconds * self.periods > LAST:
+            raise BadInput(f"`period_seconds` {self.period_seconds:g}: its periods end after the year 2999")
         for name in ("usage_buckets", "wait_buckets"):
             bounds = [np.inf if bound is None else bound for bound, _ in getattr(self, name)]
             if bounds and any(bound >= following for bound, following in pairwise(bounds)):

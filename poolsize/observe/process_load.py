@@ -292,7 +292,7 @@ class ProcessLoad:
         lasting = _lasting(between / (within + between), float(np.median(self.seconds)))
         variance = (within + between) * (1 + (self.usage_ms or 0.0) / 1000 / lasting)  # usages average bursts out, too
         highest, samples = self.series("in_use_max"), self.series("samples")
-        read = np.isfinite(highest) & (samples >= 1) & (self.load >= BUSY * self.load.max())
+        read = (highest <= LARGEST_POOL) & (samples >= 1) & (self.load >= BUSY * self.load.max())
         number = min(float(np.nansum(samples[read])), float(self.seconds[read].sum()) / lasting / 2)
         tried, likely = [], []
         for share in SHARES.tolist():
@@ -330,15 +330,19 @@ class ProcessLoad:
         return float(np.log(np.maximum(upper - lower, 1e-12)).sum())
 
     @cached_property
-    def in_use_p99_9(self) -> int:
-        """The connections in use that are not exceeded for 99.9 % of the time, of all periods together."""
-        size = self.size
+    def at_most(self) -> Vector:
+        """The shares of the time in which at most 0, 1, ... connections are in use, in all periods together."""
         counts, bounds = np.histogram(self.load, LOADS, weights=self.seconds)
         middles = (bounds[1:] + bounds[:-1]) / 2
         some = counts > 0
         highest = self.bursts.times * float(self.load.max())
-        most = int(highest + 8 * sqrt(highest) + 8) if size is None else size
-        at_most = (counts[some] / counts.sum()) @ in_use_at_most(middles[some], self.bursts, size, most)
+        most = min(int(highest + 8 * sqrt(highest) + 8), self.size or LARGEST_POOL, LARGEST_POOL)
+        return np.asarray((counts[some] / counts.sum()) @ in_use_at_most(middles[some], self.bursts, self.size, most))
+
+    @cached_property
+    def in_use_p99_9(self) -> int:
+        """The connections in use that are not exceeded for 99.9 % of the time, of all periods together."""
+        size, at_most, most = self.size, self.at_most, len(self.at_most) - 1
         computed = int(np.argmax(at_most >= OFTEN)) if (at_most >= OFTEN).any() else most
         evidence = max(computed, self._evidence)
         return evidence if size is None else min(evidence, max(size, self._evidence))
@@ -372,10 +376,11 @@ def process_load(pool: ObservedPool) -> ProcessLoad | None:
     timeouts = np.nan_to_num(pool["timeouts"])  # a request that gave up would have used a connection, too
     with np.errstate(divide="ignore", invalid="ignore"):
         offered = np.where(pool["uses"] > 0, (pool["uses"] + timeouts) / pool["uses"], 1.0)
+    in_use = np.where(in_use * offered <= LARGEST_POOL / 2, in_use * offered, np.nan)  # nobody has more
     known = np.isfinite(in_use)
     if not known.any():
         return None
-    return ProcessLoad(pool, pool.at[known], pool.seconds[known], (in_use * offered)[known], is_counted, known)
+    return ProcessLoad(pool, pool.at[known], pool.seconds[known], in_use[known], is_counted, known)
 
 
 def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:

@@ -42,7 +42,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
     if len(answers) == 1 and not why:
         answer, its = answers[0], verdict(answers[0])
-        labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", _in_use(answer))]
+        labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer))]
         labelled.append(("Caution", next(doubts(answer), "")))
         return short_answer(f"{shown(answer.name)}: {_size_text(answer)}.", labelled, [*_next(stored), SAME])
     lines = [*map(paragraph, parts), *map(paragraph, more), *map(paragraph, unknown)]
@@ -51,7 +51,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     if why:
         accounts = accounts_table(observation)
         lines = [*lines, "", accounts.as_text()] if accounts.rows else lines
-        evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (_in_use(each), *doubts(each))]
+        evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (in_use_text(each), *doubts(each))]
         evidence += server
         lines = [*lines, "", bullets(evidence)]
     return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
@@ -120,7 +120,13 @@ def lasting(seconds: float) -> str:
     return count(round(seconds), "second")
 
 
-def _in_use(answer: PoolAnswer) -> str:
+def need_text(answer: PoolAnswer) -> str:
+    """Return the need as a number, or as a lower bound."""
+    return f"{'at least ' if answer.censored else ''}{answer.need:,}"
+
+
+def in_use_text(answer: PoolAnswer) -> str:
+    """Return how many connections are in use, in a sentence."""
     load = answer.busiest
     of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
     at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
@@ -175,7 +181,7 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
                 UNKNOWN if size is None else f"{size:,}",
                 UNKNOWN if usage_ms is None else milliseconds(usage_ms),
                 UNKNOWN if wait_ms is None else milliseconds(wait_ms),
-                f"{'at least ' if answer.censored else ''}{answer.need:,}",
+                need_text(answer),
             )
         )
     names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", "need")

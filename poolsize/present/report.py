@@ -65,30 +65,33 @@ def report_html(analysis: Analysis, answer: Recommendation, current: int | None 
     current: the user's pool size today, to mark in the throughput plot; None for no mark.
     """
     contents = _contents(analysis, answer) | {"pictures": [*_pictures(analysis, answer, current)]}
-    return _templates().get_template("report.html.j2").render(report=contents)
+    return rendered("report.html.j2", contents)
 
 
 def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
     """Return the report as Markdown, with the curve in letters instead of plots."""
-    contents = _contents(analysis, answer)
-    # Markdown would pass an HTML tag on to a browser
-    templates = _templates(lambda value: TAG.sub("&lt;", value) if isinstance(value, str) else value)
-    return templates.get_template("report.md.j2").render(report=contents)
+    return rendered("report.md.j2", _contents(analysis, answer))
 
 
-def _templates(finalize: Callable[[object], object] | None = None) -> jinja2.Environment:
-    """Return the templates. finalize: changes each value that a template prints."""
+def rendered(template: str, contents: dict[str, Any]) -> str:
+    """Return a template, HTML or Markdown, with the contents of a report."""
+    is_markdown = template.endswith(".md.j2")
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("poolsize.present"),
-        autoescape=jinja2.select_autoescape(("html.j2",)),
-        finalize=finalize,
+        autoescape=not is_markdown,  # noqa: S701 (Markdown has no HTML)
+        finalize=_without_markup if is_markdown else None,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
         undefined=jinja2.StrictUndefined,
     )
     templates.filters |= {"unbroken": _unbroken, "sentence": _sentence}
-    return templates
+    return templates.get_template(template).render(report=contents)
+
+
+def _without_markup(value: object) -> object:
+    """Return a text without HTML tags and images, which Markdown would pass on to a browser."""
+    return TAG.sub("&lt;", value).replace("![", r"!\[") if isinstance(value, str) else value
 
 
 def _unbroken(text: str) -> Markup:
@@ -183,26 +186,26 @@ def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -
             "Percentiles of the total time. With too few connections users wait for a connection; with too many, "
             "transactions wait inside the database."
         )
-        yield _picture(titles.LATENCY, caption, alt_text.of_latency, plot_latency, analysis, answer)
+        yield picture(titles.LATENCY, caption, alt_text.of_latency, plot_latency, analysis, answer)
     if analysis.knows_usage:
         caption = "A larger pool moves time from the queue of the pool (wait) into the database (usage)."
         title = titles.of_wait_and_usage(analysis, answer)
-        yield _picture(title, caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis, answer)
+        yield picture(title, caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis, answer)
     if analysis.knows_percentiles:
         caption = (
             "The slower half of the transactions. 90 %, 99 % and 99.9 % have equal distances on the axis, so that the "
             "slowest transactions are visible."
         )
         title = "The slowest transactions"
-        yield _picture(title, caption, alt_text.of_distribution, plot_distribution, analysis, answer)
+        yield picture(title, caption, alt_text.of_distribution, plot_distribution, analysis, answer)
     if any(step.workers for step in analysis.steps):
         caption = "Where the bars reach the number of cores, more connections can't help."
         if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
             caption = "The server's own CPU time is not known."
         title = titles.of_processors(answer)
-        yield _picture(title, caption, alt_text.of_processors, plot_processors, analysis, answer)
+        yield picture(title, caption, alt_text.of_processors, plot_processors, analysis, answer)
     caption = "In a steady state, the line of a step is level."
-    yield _picture("Every second", caption, alt_text.of_seconds, plot_seconds, analysis.run)
+    yield picture("Every second", caption, alt_text.of_seconds, plot_seconds, analysis.run)
 
 
 def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int | None) -> Picture:
@@ -223,10 +226,10 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
             share = percent(1 - plateau.tolerance)
             caption = f"The answer is the smallest pool size that probably reaches {share} of capacity. {caption}"
     title = titles.of_throughput(analysis, answer)
-    return _picture(title, caption, alt_text.of_throughput, plot_throughput, analysis, answer, current)
+    return picture(title, caption, alt_text.of_throughput, plot_throughput, analysis, answer, current)
 
 
-def _picture(title: str, caption: str, alt: Callable[..., str], plot: Callable[..., Any], *subject: Any) -> Picture:
+def picture(title: str, caption: str, alt: Callable[..., str], plot: Callable[..., Any], *subject: Any) -> Picture:
     """Return a picture. subject: what alt puts into words, and plot draws on its axes."""
     svg = b64encode(svg_text(lambda ax: plot(ax, *subject), WIDTH, HEIGHT).encode()).decode()
     return Picture(title, caption, alt(*subject), f"data:image/svg+xml;base64,{svg}")

@@ -14,6 +14,7 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.from_run import recommend
 from poolsize.answer.recommendation import Recommendation
+from poolsize.observe.report import observation_html
 from poolsize.present.report import UNDER_CHECKS, report_html
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
@@ -23,6 +24,7 @@ from poolsize.runs.store import load_run
 from poolsize.shipped import shipped
 from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT, a_run, a_step, in_ci
+from tests.observe.production import Shown, observed, span_of, two_hours
 
 SCREENSHOTS = ROOT / "build/screenshots"
 PHONE, DESK, PAPER = {"width": 390, "height": 844}, {"width": 1280, "height": 900}, {"width": 680, "height": 1000}
@@ -76,10 +78,9 @@ def answered(name: str) -> tuple[Recommendation, str]:
     return answer, report_html(analysis, answer, 40)
 
 
-def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
+def opened(browser: Browser, path: Path, text: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
     """The report's page; the messages of its console; the addresses that it requests besides its own."""
-    path = tmp_path / f"{name}.html"
-    path.write_text(answered(name)[1], encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     page = browser.new_page(viewport=size)  # type: ignore[arg-type]  # its width and height
     console: list[str] = []
     asked: list[str] = []
@@ -93,12 +94,36 @@ def opened(browser: Browser, tmp_path: Path, name: str, size: dict[str, int]) ->
 @pytest.mark.long
 @pytest.mark.parametrize("name", in_ci(RUNS, *SHOWN, "no-size"))
 def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Path, name: str) -> None:
-    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-    for where, size in (("phone", PHONE), ("desk", DESK), ("paper", PAPER)):
-        page, console, asked = opened(browser, tmp_path, name, size)
+    for page, where in whole_pages(browser, tmp_path, name, answered(name)[1]):
         if where == "phone":
             page.screenshot(path=SCREENSHOTS / f"{name}-first-screen.png")
             assert_first_screen(page, answered(name)[0])
+
+
+@pytest.mark.long
+def test_that_of_an_observation_is_whole_too(browser: Browser, tmp_path: Path) -> None:
+    """With a pool that is too small, strangers' names that a phone has no room for, and pools without usage times."""
+    pools: tuple[tuple[str, int, Shown], ...] = (
+        ("<img src=x onerror=alert(1)>$x^2$", 4, "buckets"), ("shop-" * 15, 20, "counters"), ("w" * 80, 20, "gauges"),
+    )  # fmt: skip
+    spans = [
+        span_of(two_hours(size), shown, name=name, instance=instance)
+        for name, size, shown in pools
+        for instance in "ab"
+    ]
+    text = observation_html(observed(spans), "observation.jsonl")
+    for page, where in whole_pages(browser, tmp_path, "observation", text):
+        size = page.locator(".size").first.bounding_box()
+        assert size
+        assert size["y"] + size["height"] <= PHONE["height"] / 2, where
+
+
+def whole_pages(browser: Browser, tmp_path: Path, name: str, text: str) -> Iterator[tuple[Page, str]]:
+    """Yield a report's page on a phone, a desk and paper: nothing of it is cut off, or loaded from elsewhere."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    for where, size in (("phone", PHONE), ("desk", DESK), ("paper", PAPER)):
+        page, console, asked = opened(browser, tmp_path / f"{name}.html", text, size)
+        yield page, where
         if where == "paper":
             page.emulate_media(media="print")
             page.pdf(path=SCREENSHOTS / f"{name}.pdf", format="A4")

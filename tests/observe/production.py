@@ -6,6 +6,7 @@ Shares no code with poolsize.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from math import log, pi, sqrt
 from typing import Any, Literal
 
@@ -111,6 +112,12 @@ def serve(workload: Workload, pool_size: int, seconds: float, seed: int, timeout
     served = waits < timeout_s
     gone = (arrivals + waits)[~served]
     return Served(seconds, pool_size, arrivals[served], (arrivals + waits)[served], usages[served], gone)
+
+
+@cache
+def two_hours(pool_size: int) -> Served:
+    """Return the requests of a workload with a day's shape in two hours, which about 9 connections serve."""
+    return serve(Workload(30.0, 0.1, "log-normal", 3.0, day=0.6), pool_size, 7_200.0, 1, timeout_s=1.0)
 
 
 def true_need(workload: Workload, seconds: float, seed: int, limit_s: float | None = None) -> int:

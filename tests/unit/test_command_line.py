@@ -13,6 +13,7 @@ from poolsize.errors import BadInput
 from poolsize.runs.store import RunWriter
 from poolsize.server import private_server
 from poolsize.server.connection import connect, database_url
+from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, a_run
 from tests.golden import assert_golden
 
@@ -241,6 +242,18 @@ def test_the_notebook_of_several_runs_compares_them(
     assert copy.name in words
     assert parameters(copy) == {"RUNS": runs, "ACROSS": None}
     assert "image/png" not in copy.read_text()
+
+
+@pytest.mark.long
+def test_the_notebook_of_an_observation_names_it(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = opened(monkeypatch)
+    observation = str(shipped("data/examples/observation.jsonl"))
+    assert poolsize_here("notebook", observation).returncode == 0
+    copy = tmp_path / "poolsize-observation.ipynb"
+    assert copy.name in words
+    assert parameters(copy) == {"OBSERVATION": observation, "POOL": None, "GROWTH": 1.0}
 
 
 @pytest.mark.parametrize("missing", [("jupyterlab", "ipywidgets", "nbformat", "pandas"), ("pandas",)], ids=" ".join)

@@ -9,6 +9,7 @@ import pytest
 
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.commands import COMMANDS, GROUPS, START, cli
+from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command
 
 CONTEXT = click.Context(cli, info_name="poolsize")
@@ -54,6 +55,7 @@ def test_the_help_of_a_command_ends_with_one_to_three_examples(poolsize_here: Co
 def test_a_command_that_the_help_shows_works(poolsize_here: Command, tmp_path: Path, line: str) -> None:
     for name, run in {"run": "search-mariadb", "before": "scan-mariadb", "after": "scan-mysql"}.items():
         shutil.copy(EXAMPLES[run], tmp_path / f"{name}.jsonl")
+    shutil.copy(shipped("data/examples/observation.jsonl"), tmp_path)
     program, name, *words = shlex.split(line.partition(" < ")[0])
     assert program == "poolsize"
     command_of(name).make_context(name, [*words], CONTEXT)  # parses them

@@ -20,6 +20,8 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.warnings import SizeUnconfirmed
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_compared, plot_differences
+from poolsize.observe.plots import plot_in_use, plot_shares, plot_times
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.predict.plots import plot_prediction
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots
@@ -30,6 +32,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.sweep.replay import recorded_run
 from tests.conftest import a_run, a_step, example
 from tests.golden import GOLDEN, PIXELS, assert_golden_image
+from tests.observe.production import observed, span_of, two_hours
 
 PAIR = ("oltp_read_write-mariadb", "oltp_read_write-mariadb-thread-pool")
 
@@ -57,6 +60,12 @@ def comparison() -> Comparison:
     return compare({name: example(name) for name in PAIR})
 
 
+@cache
+def observed_pool() -> PoolAnswer:
+    (answer,) = pool_answers(observed([span_of(two_hours(20), "buckets")]))
+    return answer
+
+
 PLOTS: dict[str, Callable[[Axes], Axes]] = {
     "throughput": lambda ax: plots.plot_throughput(ax, run(), answer_of(run), 40),
     "throughput-of-a-search": lambda ax: plots.plot_throughput(ax, searched(), answer_of(searched)),
@@ -71,6 +80,9 @@ PLOTS: dict[str, Callable[[Axes], Axes]] = {
     "compared": lambda ax: plot_compared(ax, comparison()),
     "differences": lambda ax: plot_differences(ax, comparison()),
     "published": lambda ax: plots.plot_published(ax, ["druid_insert_mysql57", "druid_insert_mysql9"]),
+    "observed-in-use": lambda ax: plot_in_use(ax, observed_pool()),
+    "observed-times": lambda ax: plot_times(ax, observed_pool()),
+    "observed-shares": lambda ax: plot_shares(ax, observed_pool()),
     "survey": lambda ax: plots.plot_survey(ax, "select_one"),
 }
 
@@ -99,12 +111,12 @@ def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     assert ax.get_xlabel() in {
         "pool size (connections), log scale", "pool size (connections)", "percentile", "threads, log scale",
         "connections or users, log scale",
-        "seconds of load; above each step its pool size",
+        "seconds of load; above each step its pool size", "time (UTC)", "connections in use",
     }  # fmt: skip
     assert ax.get_ylabel() in {
         "throughput (transactions/s)", "transactions in a second", "total time (ms), log scale", "mean (ms)",
         "elapsed (ms), log scale", "cores busy", "threads running, log scale", "share of the highest throughput",
-        "throughput against the first run",
+        "throughput against the first run", "connections in use", "share of the time",
     }  # fmt: skip
 
 

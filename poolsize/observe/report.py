@@ -1,0 +1,107 @@
+"""The report of an observation: the answer of each pool with its plots, and a table of all pools; HTML or Markdown."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from poolsize.answer.traffic_findings import HoldsWhile
+from poolsize.observe.names import shown
+from poolsize.observe.observation import Observation
+from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
+from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
+from poolsize.observe.text import doubts, in_use_text, lasting, need_text, pools_table, verdict
+from poolsize.present.report import Picture, picture, rendered
+from poolsize.present.text.sentences.findings import sentence
+from poolsize.terminal import pasteable, visible
+from poolsize.units import count, number, sizes_text
+
+MOST_SECTIONS = 8
+"""Pools with plots, the most used first; the table has all pools."""
+SOURCES = {"server": "--url", "prometheus": "--prometheus"}
+"""Kind of source -> the option of `poolsize observe` that names it; that of all others is --metrics."""
+
+
+def observation_html(observation: Observation, path: str) -> str:
+    """Return the report as an HTML page. path: of the observation. Raises BadInput where no pool has an answer."""
+    answers = pool_named(observation, None)
+    contents = _contents(observation, answers, path)
+    for pool, answer in zip(contents["pools"], answers, strict=False):
+        pool["pictures"] = [*_pictures(answer)]
+    return rendered("observation.html.j2", contents)
+
+
+def observation_markdown(observation: Observation, path: str) -> str:
+    """Return the report as Markdown, without plots. The rest as in observation_html."""
+    return rendered("observation.md.j2", _contents(observation, pool_named(observation, None), path))
+
+
+def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: str) -> dict[str, Any]:
+    """Return the contents of the page, in their order."""
+    source, first, several = observation.source, answers[0], len(answers) > 1
+    option = SOURCES.get(source.kind, "--metrics")
+    started = datetime.fromtimestamp(float(first.busiest.at[0]), UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return {
+        "title": f"{_size(first)}: {shown(first.name)}",
+        "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
+        "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
+        "table": pools_table(answers),
+        "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
+        "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", Path(path))),
+    }
+
+
+def _size(answer: PoolAnswer) -> str:
+    return f"{need_text(answer)} {'connection' if answer.need == 1 else 'connections'}"
+
+
+def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
+    """Return what the report has of a pool. several: whether the observation has more pools."""
+    load, of_pool = answer.busiest, ["--pool", answer.name] if several else []
+    known = (
+        f"in each of {answer.processes:,} processes" if answer.processes > 1 else "",
+        "" if answer.censored else f"95 % range {sizes_text(answer.need_range())}",
+        "" if load.size is None else f"the pool size is {load.size:,} today",
+    )
+    its, command = verdict(answer), pasteable("poolsize", "recommend", "--observation", Path(path), *of_pool)
+    return {
+        "name": shown(answer.name),
+        "size": _size(answer),
+        "range": "; ".join(filter(None, known)),
+        "verdict": f"{its[0].upper()}{its[1:]}.",
+        "in_use": in_use_text(answer),
+        "doubts": [*doubts(answer)],
+        "conditions": [*_conditions(answer)],
+        "command": " ".join(visible(command).split()),
+    }
+
+
+def _conditions(answer: PoolAnswer) -> Iterator[str]:
+    """Yield the conditions under which the answer stays valid; none for a lower bound."""
+    if answer.censored:
+        return
+    if answer.rate and answer.busiest.usage_ms:
+        yield sentence(HoldsWhile(answer.rate, answer.busiest.usage_ms))
+    else:
+        yield f"The answer holds while on average at most {number(answer.peak_together)} connections are in use."
+    if answer.processes > 1:
+        yield f"It also holds while 1 of {count(answer.processes, 'process', 'processes')} is away."
+
+
+def _pictures(answer: PoolAnswer) -> Iterator[Picture]:
+    """Yield the plots for which the observation has the data: a single reading has no course of time."""
+    load = answer.busiest
+    if len(load.at) > 1:
+        caption = "Where the mean or the highest sample reaches the pool size, further requests wait."
+        if answer.processes > 1:
+            caption = f"The process that uses the most connections. {caption}"
+        yield picture("Connections in use", caption, alt_in_use, plot_in_use, answer)
+        if load.usage_ms is not None:
+            title = "The usage time rises with the connections in use" if answer.growing else "Wait time and usage time"
+            caption = "A usage time that rises at busy times shows that requests wait in the database."
+            yield picture(title, caption, alt_times, plot_times, answer)
+    caption = "Computed from the mean of each period"
+    caption += f", with bursts of {load.bursts.times:.2g} times the mean rate." if load.bursts.times > 1 else "."
+    if answer.need < load.in_use_p99_9:
+        caption += " The need is below p99.9: with more in use than that, requests wait, but not for long."
+    yield picture(f"99.9 % of the time, at most {load.in_use_p99_9:,} in use", caption, alt_shares, plot_shares, answer)
