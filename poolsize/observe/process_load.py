@@ -320,7 +320,9 @@ class ProcessLoad:
         return float(np.interp(0.99, at_most, np.arange(len(at_most))))
 
     def _likelihood(self, bursts: Bursts, read: Vector, highest: Vector, samples: Vector) -> float:
-        """Return the logarithm of the probability of the highest samples of these periods."""
+        """Return the logarithm of the probability of the highest samples of these periods; 0 without any."""
+        if not read.any():
+            return 0.0
         loads, places, samples = self.load[read], highest[read].astype(int), samples[read]
         levels = np.linspace(float(loads.min()), float(loads.max()), BURST_LOADS)
         rows = np.rint((loads - levels[0]) / max(levels[-1] - levels[0], LEAST) * (BURST_LOADS - 1)).astype(int)
