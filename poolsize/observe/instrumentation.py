@@ -34,7 +34,9 @@ def instrument(
 
     Each process of a forked application records for itself, from zero. observation: a file to which each process
     appends what it counted, each minute and at exit; the first process writes the file, another process a file with its
-    process id in the name, such as shop-4711.jsonl. name: of the pool; by default "host:port/database".
+    process id in the name, such as shop-4711.jsonl. Python runs nothing at exit where SIGTERM ends a process, as it
+    ends uvicorn: `metrics.writer.close()` in the application's shutdown keeps the last minute. name: of the pool; by
+    default "host:port/database".
     Raises BadInput for an engine that is already instrumented, and for a folder that can't be written.
     """
     sync_engine = engine if isinstance(engine, Engine) else engine.sync_engine

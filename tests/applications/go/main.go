@@ -1,5 +1,6 @@
 // The task service: net/http and database/sql. Its argument is the port; DSN and POOL_SIZE configure the pool.
-// HASHES is the work of each request beside the database, in SHA-256 hashes of 4 KiB.
+// HASHES is the work of each request beside the database, in SHA-256 hashes of 4 KiB. USES is a file to which each
+// request for the newest tasks appends when it asked for its connection and when it gave it back, in Unix seconds.
 package main
 
 import (
@@ -8,10 +9,12 @@ import (
 	"database/sql"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"log"
 	"net/http"
 	"os"
 	"strconv"
+	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/prometheus/client_golang/prometheus"
@@ -25,6 +28,7 @@ func main() {
 		log.Fatal(err)
 	}
 	hashes, _ := strconv.Atoi(os.Getenv("HASHES"))
+	uses, _ := os.OpenFile(os.Getenv("USES"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	database, err := sql.Open("mysql", os.Getenv("DSN"))
 	if err != nil {
 		log.Fatal(err)
@@ -48,7 +52,9 @@ func main() {
 	})
 	http.HandleFunc("GET /tasks", func(answer http.ResponseWriter, _ *http.Request) {
 		work(hashes)
+		asked := time.Now()
 		tasks, err := newest(database)
+		fmt.Fprintf(uses, "%.6f %.6f\n", unix(asked), unix(time.Now()))
 		if err != nil {
 			http.Error(answer, err.Error(), http.StatusInternalServerError)
 			return
@@ -64,6 +70,10 @@ func work(hashes int) {
 		digest := sha256.Sum256(block)
 		copy(block, digest[:])
 	}
+}
+
+func unix(moment time.Time) float64 {
+	return float64(moment.UnixMicro()) / 1e6
 }
 
 func newest(database *sql.DB) ([]string, error) {

@@ -1,5 +1,8 @@
 // The task service: Node's http and mysql2. Its argument is the port; SHOP_DATABASE and POOL_SIZE configure the pool.
+// USES is a file to which each request for the newest tasks appends when it asked for its connection and when it gave it
+// back, in Unix seconds.
 import { randomBytes } from 'node:crypto'
+import { createWriteStream } from 'node:fs'
 import { createServer } from 'node:http'
 import mysql from 'mysql2/promise'
 
@@ -10,6 +13,9 @@ const pool = mysql.createPool({
   queueLimit: 0,
 })
 
+const uses = process.env.USES && createWriteStream(process.env.USES)
+const now = () => (performance.timeOrigin + performance.now()) / 1000
+
 const routes = {
   'GET /health': async () => (await pool.query('SELECT 1'))[0],
   'POST /tasks': async () => {
@@ -17,7 +23,12 @@ const routes = {
     await pool.query('INSERT INTO tasks (task_id) VALUES (?)', [task])
     return task
   },
-  'GET /tasks': async () => (await pool.query('SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10'))[0],
+  'GET /tasks': async () => {
+    const asked = now()
+    const [tasks] = await pool.query('SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10')
+    uses?.write(`${asked} ${now()}\n`)
+    return tasks
+  },
 }
 
 createServer(async (request, answer) => {

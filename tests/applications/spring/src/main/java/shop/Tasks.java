@@ -1,9 +1,16 @@
 package shop;
 
 import com.alibaba.druid.pool.DruidDataSource;
+import java.io.IOException;
+import java.io.Writer;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.UUID;
 import javax.sql.DataSource;
@@ -21,7 +28,8 @@ import org.springframework.web.bind.annotation.RestController;
 
 /**
  * The task service: with Spring Boot's HikariCP, or with Druid where DRUID_MAX_ACTIVE is set. HASHES is the work of each
- * request beside the database, in SHA-256 hashes of 4 KiB.
+ * request beside the database, in SHA-256 hashes of 4 KiB. USES is a file to which each request for the newest tasks
+ * appends when it asked for its connection and when it gave it back, in Unix seconds.
  */
 @SpringBootApplication
 @RestController
@@ -29,11 +37,15 @@ public class Tasks {
   private final JdbcTemplate database;
   private final DataSource pool;
   private final int hashes;
+  private final Writer uses;
 
-  public Tasks(JdbcTemplate database, DataSource pool, @Value("${hashes:0}") int hashes) {
+  public Tasks(
+      JdbcTemplate database, DataSource pool, @Value("${hashes:0}") int hashes, @Value("${uses:}") String uses)
+      throws IOException {
     this.database = database;
     this.pool = pool;
     this.hashes = hashes;
+    this.uses = uses.isEmpty() ? Writer.nullWriter() : Files.newBufferedWriter(Path.of(uses));
   }
 
   public static void main(String[] arguments) {
@@ -49,9 +61,20 @@ public class Tasks {
   }
 
   @GetMapping("/tasks")
-  public List<String> newest() throws NoSuchAlgorithmException {
+  public List<String> newest() throws NoSuchAlgorithmException, IOException {
     work();
-    return database.queryForList("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10", String.class);
+    double asked = now();
+    List<String> tasks =
+        database.queryForList("SELECT task_id FROM tasks ORDER BY id DESC LIMIT 10", String.class);
+    synchronized (uses) {
+      uses.write(String.format(Locale.ROOT, "%.6f %.6f%n", asked, now()));
+      uses.flush();
+    }
+    return tasks;
+  }
+
+  private static double now() {
+    return Duration.between(Instant.EPOCH, Instant.now()).toNanos() / 1e9;
   }
 
   private void work() throws NoSuchAlgorithmException {
