@@ -113,10 +113,7 @@ def observe(
         url = None  # of the environment
     if sum((bool(metrics), prometheus is not None, url is not None)) != 1:
         raise BadInput("give exactly one source: --metrics URL, --prometheus URL, or --url URL")
-    if prometheus is None and range_seconds is not None:
-        raise BadInput("--range is for --prometheus: give --for, the time for which to read")
-    if prometheus is not None and for_seconds is not None:
-        raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
+    _check_times(for_seconds, range_seconds, has_range=prometheus is not None)
     _require_files(*metrics, *filter(None, [prometheus]))
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
@@ -127,6 +124,7 @@ def observe(
 
         check_reference(check)
     url = encryption.of(url)
+    is_whole = True
     try:
         with terminable():
             if metrics:
@@ -134,12 +132,22 @@ def observe(
             elif prometheus is not None:
                 observation = _of_prometheus(prometheus, reaches_back, output)
             else:
-                observation = _of_server(url or "", lasts, output)
+                observation, is_whole = _of_server(url or "", lasts, output)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
     if output is not None:
         _note(f"stored in {output}")
     _answer(observation, check, form, output)
+    if not is_whole:
+        raise WorkFailed("the server went away; the answer is of the time before")
+
+
+def _check_times(for_seconds: float | None, range_seconds: float | None, *, has_range: bool) -> None:
+    """Raise BadInput for an option of the other kind of source."""
+    if not has_range and range_seconds is not None:
+        raise BadInput("--range is for --prometheus: give --for, the time for which to read")
+    if has_range and for_seconds is not None:
+        raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
 
 
 def _require_files(*sources: str) -> None:
@@ -247,7 +255,8 @@ def _of_prometheus(prometheus: str, seconds: float, output: Path | None) -> "Obs
     )
 
 
-def _of_server(url: str, seconds: float, output: Path | None) -> "Observation":
+def _of_server(url: str, seconds: float, output: Path | None) -> "tuple[Observation, bool]":
+    """Return the observation, and whether the server was there until its end."""
     from poolsize.observe.server import observe_server
     from poolsize.server.connection import database_url
 
@@ -255,7 +264,9 @@ def _of_server(url: str, seconds: float, output: Path | None) -> "Observation":
     _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
     name = f"{address.host or 'localhost'}:{address.port or 3306}"
     read = partial(observe_server, address, seconds, note=_note, progress=_by_minute(seconds))
-    return _observed("server", name, output, lambda storing: read(storing.append))
+    stayed: list[bool] = []
+    observation = _observed("server", name, output, lambda storing: stayed.append(read(storing.append)))
+    return observation, all(stayed)
 
 
 def _by_minute(seconds: float) -> Callable[[float], None]:

@@ -70,15 +70,16 @@ def _of_reference(answers: Sequence[PoolAnswer], reference: str) -> Iterator[str
 
 
 def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer]) -> Iterator[str]:
-    """Yield which needs are above those of the observation before."""
-    needs = {answer.name: answer.need for answer in before}
+    """Yield which needs are above the 95 % ranges of those of the observation before."""
+    of_before = {answer.name: answer for answer in before}
     for answer in answers:
-        need = needs.get(answer.name)
-        if need is None:
+        then = of_before.get(answer.name)
+        if then is None:
             yield f"{shown(answer.name)}: the stored observation does not have this pool."
-        elif answer.need > need:
+        elif answer.need > (high := then.need_range()[1]):
             at_least = "at least " if answer.censored else ""
-            yield f"{shown(answer.name)}: the need was {need:,}, and is {at_least}{answer.need:,}."
+            was = f"{then.need:,}" if high == then.need else f"{then.need:,} (at most {high:,})"
+            yield f"{shown(answer.name)}: the need was {was}, and is {at_least}{answer.need:,}."
 
 
 def _beyond_run(answers: Sequence[PoolAnswer], path: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby
-from math import ceil, inf, nan, sqrt
+from math import ceil, inf, isfinite, nan, sqrt
 from statistics import median
 
 import numpy as np
@@ -29,7 +29,7 @@ SHORT = 0.05
 MOSTLY = 0.5
 """A server that is saturated for this share of the periods is saturated."""
 MANY_RUNNING = 32
-"""Running threads with which a server counts as saturated whose cores are not known."""
+"""Running threads with which a server counts as saturated whose cores are not known, or not busy: by then they wait."""
 FULL_CORES = 0.9
 """Share of its cores that a saturated server uses."""
 LONGER = 1.2
@@ -273,20 +273,29 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
 
 def saturated_threads(server: tuple[ServerSpan, ...]) -> float | None:
     """Return the threads that run on a server on average, where it is saturated for most of the time; else None."""
-    saturated, running = [], []
-    for span in server:
-        threads = np.array(span.running_mean or span.running_max, dtype=float)
-        busy = np.array(span.busy_cores, dtype=float)
-        running += [value for value in threads.tolist() if value == value]  # noqa: PLR0124 (NaN is not itself)
-        if span.cores is None:
-            saturated += (threads[np.isfinite(threads)] >= MANY_RUNNING).tolist()
-        elif np.isfinite(threads).any():
-            saturated += (threads[np.isfinite(threads)] >= span.cores).tolist()
-        else:
-            saturated += (busy[np.isfinite(busy)] >= FULL_CORES * span.cores).tolist()
+    saturated = [period for span in server for period in _saturated_periods(span)]
     if not saturated or sum(saturated) < MOSTLY * len(saturated):
         return None
+    running = [threads for span in server for threads in _running(span).tolist() if isfinite(threads)]
     return float(np.mean(running)) if running else inf
+
+
+def _running(span: ServerSpan) -> Vector:
+    return np.array(span.running_mean or span.running_max or [None] * len(span.busy_cores), dtype=float)
+
+
+def _saturated_periods(span: ServerSpan) -> list[bool]:
+    """Return whether the server is saturated in each period that shows it.
+
+    A thread that sleeps in a statement runs, too: where the busy cores are known, they decide, or very many threads.
+    """
+    threads = _running(span)
+    busy = np.array(span.busy_cores or [None] * len(threads), dtype=float)
+    cores, most = span.cores or inf, max(MANY_RUNNING, span.cores or 0)
+    enough = most if span.cores is None else np.where(np.isfinite(busy), most, cores)
+    is_known = np.isfinite(threads) | (np.isfinite(busy) & isfinite(cores))
+    saturated: list[bool] = ((threads >= enough) | (busy >= FULL_CORES * cores))[is_known].tolist()
+    return saturated
 
 
 def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | None:

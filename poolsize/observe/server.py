@@ -30,8 +30,10 @@ def observe_server(
     append: Append,
     note: Callable[[str], None],
     progress: Callable[[float], None] = lambda _: None,
-) -> None:
+) -> bool:
     """Read what the server counts for so many seconds, at most a query a second; Ctrl-C ends it sooner.
+
+    Return whether the server was there until the end.
 
     append: stores a period of a minute, when it ends; the last may be shorter. note: shows a line of what could not be
     read, and of how to. progress: hears the seconds that have passed, about once a second.
@@ -71,6 +73,7 @@ def observe_server(
     finally:
         if session is not None:
             session.close()
+    return session is not None
 
 
 def _still_there(pools: Mapping[Pool, float], seen: Iterable[Pool], now: float) -> dict[Pool, float]:

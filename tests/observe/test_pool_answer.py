@@ -119,6 +119,13 @@ def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | No
     assert verdict(answer).startswith("saturated: 65 threads run on the server") == is_saturated
 
 
+@pytest.mark.parametrize(("running", "busy", "is_saturated"), [(2.4, 0.02, False), (1.2, 1.9, True), (65.0, 0.1, True)])
+def test_threads_that_sleep_do_not_saturate_a_server(running: float, busy: float, is_saturated: bool) -> None:
+    """On two cores: statements that sleep; statements that compute; statements that wait for locks."""
+    server = replace(server_of(running, 2, 3), busy_cores=(busy,) * 3)
+    assert (saturated_threads((server,)) is not None) == is_saturated
+
+
 def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s() -> None:
     rates = 30 + 25 * np.sin(np.arange(240) / 20)
     usages = 0.1 * (1 + rates / 50)

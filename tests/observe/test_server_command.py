@@ -122,6 +122,7 @@ def test_a_server_that_stops_ends_the_command_with_its_answer(tmp_path: Path, fl
             wait_for_samples(tmp_path, "stopped")
             os.kill(server.pid, signal.SIGTERM)
             ran = ended(process, tmp_path, "stopped")
-    assert ran.code == 0, ran.err
+    assert ran.code == 1, ran.err
     assert "the connection was lost" in ran.err
+    assert "the server went away; the answer is of the time before" in ran.err
     assert [pool["name"] for pool in json.loads(ran.out)["pools"]] == ["app"]
