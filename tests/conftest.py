@@ -134,14 +134,15 @@ ENDINGS = {"SIGTERM": signal.SIGTERM, "Ctrl-C twice": signal.SIGINT}
 def end_at_once(command: "subprocess.Popen[str]", ending: str) -> tuple[str, str]:
     """End a command by one of ENDINGS, and return its output and its errors.
 
-    Raises subprocess.TimeoutExpired where it takes more than 10 s after SIGTERM, or 5 s after the second Ctrl-C.
+    Raises subprocess.TimeoutExpired where it takes more than 10 s after SIGTERM, or 15 s after the second Ctrl-C: by
+    then, a sweep has waited 4 s for a frozen process.
     """
     command.send_signal(ENDINGS[ending])
     if ending == "SIGTERM":
         return command.communicate(timeout=10)
     time.sleep(0.5)
     command.send_signal(ENDINGS[ending])
-    return command.communicate(timeout=5)
+    return command.communicate(timeout=15)
 
 
 EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl")) if path.stem != "observation"}

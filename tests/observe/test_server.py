@@ -76,8 +76,8 @@ def observed(url: URL, seconds: float) -> Seen:
 def account(server: PrivateServer, name: str, grants: tuple[str, ...]) -> URL:
     """The URL of an account with these privileges, on a server that has a table."""
     with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
-        cursor.execute("CREATE DATABASE IF NOT EXISTS shop")
-        cursor.execute("CREATE TABLE IF NOT EXISTS shop.stock (id INT PRIMARY KEY) ENGINE = InnoDB")
+        cursor.execute("CREATE DATABASE IF NOT EXISTS store")
+        cursor.execute("CREATE TABLE IF NOT EXISTS store.stock (id INT PRIMARY KEY) ENGINE = InnoDB")
         cursor.execute(f"CREATE USER IF NOT EXISTS '{name}'@'127.0.0.1' IDENTIFIED BY 'secret'")
         for grant in grants:
             cursor.execute(f"GRANT {grant} TO '{name}'@'127.0.0.1'")
@@ -97,7 +97,7 @@ def three_connections(url: URL) -> Iterator[URL]:
     running.start()
     cursor = connections[1].cursor()
     cursor.execute("BEGIN")
-    cursor.execute("SELECT * FROM shop.stock")
+    cursor.execute("SELECT * FROM store.stock")
     time.sleep(1)
     try:
         yield url
@@ -121,7 +121,9 @@ def known_load(
             while not ending.wait(pause_seconds):
                 begun = time.time()
                 cursor.execute("BEGIN")
-                cursor.execute("SELECT SLEEP(%s) FROM (SELECT COUNT(*) FROM shop.stock) AS rows_", (usage_seconds / 2,))
+                cursor.execute(
+                    "SELECT SLEEP(%s) FROM (SELECT COUNT(*) FROM store.stock) AS rows_", (usage_seconds / 2,)
+                )
                 time.sleep(usage_seconds / 2)
                 cursor.execute("COMMIT")
                 used.append((begun, time.time()))
@@ -147,7 +149,7 @@ def is_mysql(server: PrivateServer) -> bool:
 def seen_by(server: PrivateServer) -> Mapping[str, Seen]:
     """Privileges -> what an account with these observed of the same three connections."""
     urls = [account(server, name, grants) for name, grants in PRIVILEGES.items()]
-    with three_connections(account(server, "app", ("ALL ON shop.*",))) as url, ThreadPoolExecutor() as threads:
+    with three_connections(account(server, "app", ("ALL ON store.*",))) as url, ThreadPoolExecutor() as threads:
         return dict(zip([*PRIVILEGES, "app"], threads.map(observed, [*urls, url], repeat(3)), strict=True))
 
 
@@ -219,7 +221,7 @@ def assert_true(url: URL, observer: URL, seconds: float) -> None:
 def test_counters_give_the_mean_in_use(counts: str) -> None:
     with administered_server(mysqld(counts), COUNTING if counts == "mariadb" else {}, 50) as server:
         observer = account(server, "schema", PRIVILEGES["schema"])
-        assert_true(account(server, "app", ("ALL ON shop.*",)), observer, 8)
+        assert_true(account(server, "app", ("ALL ON store.*",)), observer, 8)
 
 
 @on_servers
@@ -228,7 +230,7 @@ def test_counters_give_the_mean_in_use(counts: str) -> None:
 def test_userstat_and_samples_give_the_mean_in_use() -> None:
     with administered_server(None, {"userstat": "ON"}, 50) as server:
         observer = account(server, "process", PRIVILEGES["process"])
-        assert_true(account(server, "app", ("ALL ON shop.*",)), observer, 120)
+        assert_true(account(server, "app", ("ALL ON store.*",)), observer, 120)
 
 
 @on_servers

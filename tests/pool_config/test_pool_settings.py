@@ -273,7 +273,9 @@ def test_the_reason_for_another_size_is_the_true_one(poolsize_here: Command, wor
 def test_a_doubt_about_the_measured_size_is_printed(poolsize_here: Command, tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "a.properties").write_text("maximumPoolSize=8\nminimumIdle=8\njdbcUrl=jdbc:mysql://db/\n")
     of_generator = poolsize_here(*words, "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
-    assert of_generator.stderr.startswith("poolsize: the pool size is in doubt [generator-limited]: A worker")
+    assert of_generator.stderr.startswith(
+        "poolsize: the pool size is in doubt [generator-limited]: The load generator was"
+    )
     assert ("verdict" in of_generator.stdout) == ("--for" in words)
     assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr
 

@@ -232,6 +232,7 @@ FLAGS_MAY_STAND_IN = (
     "predict/",
     "experiments/",
     "explanation/",
+    "observe/",
     "pool_config/",
     "present/",
     "service_under_test/command.py",

@@ -170,7 +170,7 @@ def test_a_busy_generator_is_said_and_hides_no_other_doubt() -> None:
     rising = recommend(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 700}, cpu=0.95)))
     assert (rising.pool_size, rising.verdict, rising.range_open) == (8, "generator-limited", "high")
     text = " ".join(recommendation_text(rising).split())
-    assert "A worker of the load generator was saturated" in text
+    assert "a worker was saturated or late" in text
     assert "Throughput still rises at 8, the largest measured size" in text
 
 

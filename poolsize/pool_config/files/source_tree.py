@@ -18,7 +18,7 @@ LONGEST_TEXT = 1_000
 """Bytes of a node that are looked at. A bound, as nodes in nodes may have the length of the file each."""
 DEEPEST = 20
 """Expressions in expressions, and names that name each other, go no deeper."""
-MOST_VALUES = 10_000
+MOST_VALUES = 100_000
 """Values of a file that are looked at; real files need some hundred. Names that name each other need ever more."""
 LARGEST = 10**15
 """Larger numbers are not settings of a pool."""
