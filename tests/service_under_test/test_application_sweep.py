@@ -228,7 +228,7 @@ def test_worker_threads_below_the_pool_size_are_named(service: TaskService, tmp_
     file = service.file(tmp_path, THREADS="8")
     done = poolsize("sweep", "--application", str(file), *TRULY, "--pool-sizes=2,32", "--users=64")
     assert_swept(done)
-    text = " ".join(done.stdout.split())
+    text = " ".join(poolsize("recommend", "--run", "a.jsonl", "--why").stdout.split())
     assert "the service's worker threads, or its CPU, keep it from using more" in text
 
 
