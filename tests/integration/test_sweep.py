@@ -112,12 +112,12 @@ def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     assert last.rate == pytest.approx(0.7 * answer["throughput"])
     (verified,) = analyze(run).verified
     assert (price["at_rate"]["measured"], price["at_rate"]["total_ms"]["p95"]) == (True, verified.total.p95)
-    assert f"{milliseconds(verified.total.p95)} " in poolsize("recommend", "--run", "a.jsonl").stdout
+    assert f"{milliseconds(verified.total.p95)} " in poolsize("recommend", "--run", "a.jsonl", "--why").stdout
 
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if f'"rate":{last.rate}' not in line.replace(" ", "")))
     assert load_run(path).steps == tuple(searched)
-    without = poolsize("recommend", "--run", "a.jsonl")
+    without = poolsize("recommend", "--run", "a.jsonl", "--why")
     assert without.returncode == 0
     assert "computed, not measured" in " ".join(without.stdout.split())
     resumed = poolsize("sweep", "--resume", "a.jsonl", "--workload", "serial.py", url=server.url)
