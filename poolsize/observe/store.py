@@ -15,7 +15,7 @@ from poolsize.runs.line_file import LineWriter, naming_line, record_of, require_
 FORMAT = 1
 """The version of the only format that is read."""
 MOST_SPANS = 500_000
-"""Lines of an observation: 40 pools for a week."""
+"""Lines of an observation; a file of the longest size has fewer if each is a minute of a pool: 35 pools for a week."""
 
 _SOURCE, _POOL, _SERVER = TypeAdapter(Source), TypeAdapter(PoolSpan), TypeAdapter(ServerSpan)
 
