@@ -6,11 +6,12 @@ suffixes to the names, and the exporter of JMX adds the names of beans.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from itertools import accumulate
 from math import inf
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -26,6 +27,7 @@ peak, connected_peak: the most since the process started, or since somebody rese
 samples, waiting_max and running_max: made from a gauge by Prometheus. The sums, uses, timeouts, refused, aborted and
 statements count since the process started.
 """
+QUANTITIES: frozenset[Quantity] = frozenset(get_args(Quantity))
 POOLS: dict[str, dict[str, str]] = {
     "HikariCP": {
         "in_use": "hikaricp_connections_active hikaricp_active_connections",
@@ -154,6 +156,10 @@ POOL_LABELS = (
 OTHER_SYSTEMS = {"redis", "mongodb", "memcached", "cassandra", "elasticsearch"}
 MOST_SAMPLES = 10_000
 """A page with more samples of pools is not read."""
+MOST_NAMES = 4_096
+"""Names of metrics whose meaning is kept: those of a page are the same at each reading."""
+LINE_NAME = re.compile(r"\w+(?!\S)", re.ASCII)
+"""The name in a line of a Prometheus page, of which the labels are cut off."""
 LONGEST_LINE = 2_000
 """Longer lines of a Prometheus page are not read: the time to parse labels grows with the square of their length."""
 
@@ -211,6 +217,8 @@ def _unit(name: str) -> float:
 
 
 METRICS = tuple(_metrics())
+DRUID_METRICS = {field: Metric(field, "Druid", counted, 0, _unit(field)) for field, counted in DRUID_FIELDS.items()}
+DRUID_HOLD_METRIC = Metric(DRUID_HOLD_TIMES, "Druid", "usage_buckets", 0)
 BEAN = re.compile(r"^(?:\w+_)?(?:pool_)?(?:datasource|connectionpool|pooleddatasource)$")
 """Part of a name that is the kind of a bean, and not the pool's own name."""
 
@@ -229,13 +237,7 @@ def _patterns() -> tuple[tuple[re.Pattern[str], Metric], ...]:
     return tuple((re.compile(metric.name), metric) for metric in METRICS if "(" in metric.name)
 
 
-@cache
-def known_line() -> re.Pattern[str]:
-    """Return the pattern of the beginning of a page's line that has a known metric."""
-    names = "|".join(metric.name.replace("?P<bean>", "?:") for metric in METRICS)
-    return re.compile(rf"(?:{names})(?=[{{ \t])", re.IGNORECASE)
-
-
+@lru_cache(MOST_NAMES)
 def metrics_named(name: str) -> tuple[Metric, ...]:
     """Return the metrics of this name, of which a sample's labels select; empty for an unknown name."""
     plain = name.lower().replace(".", "_")
@@ -292,21 +294,22 @@ def _times(value: float, unit: float) -> float:
         return inf
 
 
-def page_samples(text: str) -> list[Sample]:
+def page_samples(text: str, quantities: Collection[Quantity] = QUANTITIES) -> list[Sample]:
     """Return the samples of a metrics page that poolsize knows; empty for another page, and for one too long.
 
-    text: a Prometheus page, or Druid's JSON.
+    text: a Prometheus page, or Druid's JSON. quantities: those that the caller needs; other samples may be left out.
     """
     try:
         return list(_of_druid(json.loads(text)))
     except (ValueError, RecursionError):
-        return _of_prometheus(text)
+        return _of_prometheus(text, quantities)
 
 
-def _of_prometheus(text: str) -> list[Sample]:
-    known = known_line()
+def _of_prometheus(text: str, quantities: Collection[Quantity]) -> list[Sample]:
     lines = [line.strip() for line in text.split("\n") if len(line) <= LONGEST_LINE]
-    lines = [line for line in lines if known.match(line)]
+    heads = [line.partition("{")[0] for line in lines]
+    known = {head for head in set(heads) if _counts(head, quantities)}
+    lines = [line for line, head in zip(lines, heads, strict=True) if head in known]
     if len(lines) > MOST_SAMPLES:
         return []
     try:
@@ -318,19 +321,22 @@ def _of_prometheus(text: str) -> list[Sample]:
     return [sample for sample in made if sample is not None]
 
 
+def _counts(head: str, quantities: Collection[Quantity]) -> bool:
+    """Return whether a metric may have one of these quantities. head: of its line, up to the labels."""
+    name = LINE_NAME.match(head)
+    return name is not None and any(metric.quantity in quantities for metric in metrics_named(name[0]))
+
+
 def _of_druid(content: Any) -> Iterator[Sample]:
     pools = content.get("Content") if isinstance(content, dict) else None
     if not isinstance(pools, list) or not all(isinstance(pool, dict) for pool in pools):
         return
     for number, pool in enumerate(pools[:MOST_SAMPLES]):
         labels = {"name": name if isinstance(name := pool.get("Name"), str) and name else f"druid-{number + 1}"}
-        for field, quantity in DRUID_FIELDS.items():
-            unit = _unit(field)
+        for field, metric in DRUID_METRICS.items():
             if type(value := pool.get(field)) in {int, float}:
-                yield Sample(Metric(field, "Druid", quantity, 0, unit), field, labels, _times(value, unit))
+                yield Sample(metric, field, labels, _times(value, metric.unit))
         hold_times = pool.get(DRUID_HOLD_TIMES)
         if isinstance(hold_times, list) and all(type(value) is int for value in hold_times):
-            metric, total = Metric(DRUID_HOLD_TIMES, "Druid", "usage_buckets", 0), 0
-            for bound, value in zip(DRUID_BOUNDS_MS, hold_times, strict=False):
-                total += value
-                yield Sample(metric, DRUID_HOLD_TIMES, labels, _times(total, 1.0), bound)
+            for bound, total in zip(DRUID_BOUNDS_MS, accumulate(hold_times), strict=False):
+                yield Sample(DRUID_HOLD_METRIC, DRUID_HOLD_TIMES, labels, _times(total, 1.0), bound)

@@ -1,73 +1,44 @@
 """Observation <-> file: JSON Lines, with a header and one line for some periods of a pool or of the server."""
 
-import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from poolsize.bounds import shown
-from poolsize.errors import BadInput, WorkFailed
+from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
-from poolsize.runs.line_file import MOST_BYTES, naming_line, record_of, run_lines, why_unreadable
-from poolsize.runs.store import OWNER_ONLY
+from poolsize.runs.line_file import LineWriter, naming_line, record_of, require_format, run_lines
 
 FORMAT = 1
 """The version of the only format that is read."""
 MOST_SPANS = 500_000
-"""Lines of an observation: 40 pools for a week."""
+"""Lines of an observation; a file of the longest size has fewer if each is a minute of a pool: 35 pools for a week."""
 
 _SOURCE, _POOL, _SERVER = TypeAdapter(Source), TypeAdapter(PoolSpan), TypeAdapter(ServerSpan)
 
 
-class ObservationWriter:
-    """Appends periods to an observation's file. A context manager that closes the file."""
+class ObservationWriter(LineWriter):
+    """Appends periods to an observation's file."""
+
+    KIND = "observation"
+    TOO_LONG = "is as long as an observation may be, and keeps its periods"
 
     def __init__(self, path: Path, source: Source) -> None:
-        """Make the file and its header. Raises BadInput for a file that exists or can't be written."""
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_EXCL, OWNER_ONLY)
-        except OSError as error:
-            raise BadInput(f"{path} can't be written ({error.strerror}): name another `output`") from None
-        self._file = os.fdopen(descriptor, "ab", buffering=0)
-        self._lines = 0
-        self._append([{"observation_format": FORMAT, "source": _SOURCE.dump_python(source)}])
+        """Make the file and its header. Raises as LineWriter does."""
+        super().__init__(path, {"observation_format": FORMAT, "source": _SOURCE.dump_python(source)})
+        self._spans = 0
 
     def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
         """Append periods, and wait until they are on the disk. Raises WorkFailed where they can't be stored."""
         lines = [{"pool": _without_empty(_POOL.dump_python(span))} for span in spans]
-        self._append([*lines, *([] if server is None else [{"server": _without_empty(_SERVER.dump_python(server))}])])
-
-    def _append(self, records: list[dict[str, Any]]) -> None:
-        lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
-        if why := next(filter(None, map(why_unreadable, lines)), ""):
-            raise WorkFailed(f"{self.path}: the observation can't be stored: {why}")
-        self._lines += len(lines)
-        text = memoryview(b"".join(lines))
-        try:
-            size = os.fstat(self._file.fileno()).st_size
-            if size + len(text) > MOST_BYTES or self._lines > MOST_SPANS:
-                raise WorkFailed(f"{self.path} is as long as an observation may be, and keeps its periods")
-            try:
-                while text:
-                    text = text[self._file.write(text) :]
-                os.fsync(self._file.fileno())
-            except BaseException:  # a signal, too: what follows a line that is cut off could not be read
-                self._file.truncate(size)
-                raise
-        except OSError as error:
-            raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+        lines += [] if server is None else [{"server": _without_empty(_SERVER.dump_python(server))}]
+        self._spans += len(lines)
+        if self._spans > MOST_SPANS:
+            raise self._too_long()
+        self._write(*lines)
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
@@ -85,10 +56,7 @@ def load_observation(path: str | os.PathLike[str]) -> Observation:
     if "observation_format" not in header:
         way_out = "it is a run, which --run names" if "format" in header else "make one with `poolsize observe`"
         raise BadInput(f"{path} is not an observation: {way_out}")
-    if (its := header["observation_format"]) != FORMAT:
-        newer = isinstance(its, int) and its > FORMAT
-        way_out = "pip install --upgrade poolsize" if newer else "observe again"
-        raise BadInput(f"{path} has format {shown(its)}, and this poolsize reads format {FORMAT} only: {way_out}")
+    require_format(path, header["observation_format"], FORMAT, "observe again")
     with naming_line(path, first):
         source = _SOURCE.validate_python(header.get("source"))
     spans: list[PoolSpan] = []

@@ -1,16 +1,17 @@
-"""The lines of a run's file: read within limits, and damage named with its line."""
+"""The lines of a run's or an observation's file: written whole, read within limits, damage named with its line."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from pydantic import ValidationError
 
-from poolsize.bounds import within
-from poolsize.errors import BadInput, did_you_mean
+from poolsize.bounds import shown, within
+from poolsize.errors import BadInput, WorkFailed, did_you_mean
 from poolsize.files import opened
 from poolsize.record import wrong_field
 
@@ -20,8 +21,100 @@ MOST_BYTES = 2**27
 """The longest file of a run: 5,000 steps of two minutes, of about 125 bytes a second, each with 10 KB of histograms."""
 MOST_PARTS = 100_000
 """The most objects, lists and fields on a line; a step's long lists hold only numbers."""
+OWNER_ONLY = 0o600
+"""The files name servers, accounts and settings."""
 ESCAPE, REPLACEMENT = b"\\", "\ufffd"
 """A control character in ASCII JSON begins with a backslash; what stands in its place."""
+
+
+class LineWriter:
+    """Appends records to a file. A context manager that closes the file.
+
+    KIND: what the file is. TOO_LONG: the end of the error for a file that would be longer than is read.
+    """
+
+    KIND: ClassVar[str]
+    TOO_LONG: ClassVar[str]
+
+    def __init__(self, path: Path, header: Mapping[str, Any] | None) -> None:
+        """Make the file and its first line; without a header, open a file and remove a last line that is cut off.
+
+        Where the header can't be stored, nothing is left of the file. Raises BadInput for a file that can't be written,
+        and for a new file that exists already; WorkFailed where the disk does not take the header.
+        """
+        self.path = path
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if header is None else os.O_EXCL)
+        try:
+            if header is None:
+                _cut_torn_line(path)
+            else:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab", buffering=0)
+        except OSError as error:
+            way_out = "make the file writable" if header is None else "name another `output`"
+            raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
+        if header is not None:
+            self._begin(header)
+
+    def _begin(self, header: Mapping[str, Any]) -> None:
+        try:
+            self._write(header)
+        except BaseException:
+            self._file.close()
+            self.path.unlink(missing_ok=True)
+            raise
+        _sync_folder(self.path.parent)
+
+    def _write(self, *records: Mapping[str, Any]) -> None:
+        """Append records, and wait until they are on the disk: all of them, or none.
+
+        Raises WorkFailed where the disk does not take them, and for a line or a file that would be too long to be read.
+        """
+        lines = [json.dumps(record, separators=(",", ":")).encode() + b"\n" for record in records]
+        if why := next(filter(None, map(why_unreadable, lines)), ""):
+            raise WorkFailed(f"{self.path}: the {self.KIND} can't be stored: {why}")
+        text = memoryview(b"".join(lines))
+        try:
+            size = os.fstat(self._file.fileno()).st_size
+            if size + len(text) > MOST_BYTES:
+                raise self._too_long()
+            try:
+                while text:
+                    text = text[self._file.write(text) :]
+                os.fsync(self._file.fileno())
+            except BaseException:  # a signal, too: what follows a line that is cut off could not be read
+                self._file.truncate(size)
+                raise
+        except OSError as error:
+            raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
+
+    def _too_long(self) -> WorkFailed:
+        return WorkFailed(f"{self.path} {self.TOO_LONG}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _sync_folder(folder: Path) -> None:
+    """Write a folder to the disk: only then is the name of a new file in it on the disk.
+
+    Some file systems can't sync a folder, and some folders can be written but not read; the file is good all the same.
+    """
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _cut_torn_line(path: Path) -> None:
+    for line in run_lines(path):
+        if line.is_torn:
+            os.truncate(path, line.offset)
 
 
 @dataclass(frozen=True)
@@ -79,6 +172,13 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     if not isinstance(record, dict):
         raise BadInput(f"{path}: line {line.number} is not a JSON object: the file is not poolsize's, or is damaged")
     return record
+
+
+def require_format(path: Path, its: object, known: int, again: str) -> None:
+    """Raise BadInput for another format than the known one. again: how to make the file anew."""
+    if its != known:
+        way_out = "pip install --upgrade poolsize" if isinstance(its, int) and its > known else again
+        raise BadInput(f"{path} has format {shown(its)}, and this poolsize reads format {known} only: {way_out}")
 
 
 def why_unreadable(text: bytes) -> str:

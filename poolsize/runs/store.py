@@ -1,27 +1,22 @@
 """Run <-> file: JSON Lines, one file a run, with a header and one line a step; a line is on disk when its step ends."""
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from pydantic import TypeAdapter
 
-from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.runs.line_file import MOST_BYTES, RunLine, naming_line, record_of, run_lines, why_unreadable
+from poolsize.runs.line_file import LineWriter, RunLine, naming_line, record_of, require_format, run_lines
 from poolsize.runs.plan import MOST_STEPS, SearchEnd, SweepPlan
 from poolsize.runs.run import Calibration, Run, Setting, Step
 from poolsize.terminal import pasteable
 
 FORMAT = 8
 """The version of the only format that is read. The formats before it were never released."""
-OWNER_ONLY = 0o600
-"""The files name servers, accounts and settings."""
 
 _SETTING = TypeAdapter(Setting)
 _PLAN = TypeAdapter(SweepPlan)
@@ -30,104 +25,39 @@ _CALIBRATION = TypeAdapter(Calibration)
 _ENDED = TypeAdapter(SearchEnd)
 
 
-class RunWriter:
-    """Appends records to a run's file. A context manager that closes the file."""
+class RunWriter(LineWriter):
+    """Appends records to a run's file."""
+
+    KIND = "run"
+    TOO_LONG = "is as long as a run may be, and keeps its steps: start another run"
 
     def __init__(self, path: Path, setting: Setting, *, resume: bool = False) -> None:
-        """Make the file and its header, or open that of the run to resume (`resume`).
+        """Make the file and its header, or open that of the run to resume (`resume`). Raises as LineWriter does.
 
         A plan other than the run began with extends the run. It is written before the next record: until then, a
-        finished run stays finished. Opening a file removes a last line that is cut off. Where the disk does not take
-        the header, nothing is left of the file. Raises BadInput for a file that can't be written, and for a new file
-        that exists already; WorkFailed where the disk does not take the header.
+        finished run stays finished.
         """
-        self.path = path
-        try:
-            if resume:
-                _cut_torn_line(path)
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if resume else os.O_EXCL)
-            self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab", buffering=0)
-        except OSError as error:
-            way_out = "make the file writable" if resume else "name another `output`"
-            raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
-        self._extension: SweepPlan | None = None
-        if not resume:
-            self._begin(setting)
-        elif setting.plan != load_setting(path).plan:
-            self._extension = setting.plan
-
-    def _begin(self, setting: Setting) -> None:
-        try:
-            self._append({"format": FORMAT, "setting": _SETTING.dump_python(setting)})
-        except WorkFailed:
-            self._file.close()
-            self.path.unlink(missing_ok=True)
-            raise
-        _sync_folder(self.path.parent)
+        super().__init__(path, None if resume else {"format": FORMAT, "setting": _SETTING.dump_python(setting)})
+        self._extension = setting.plan if resume and setting.plan != load_setting(path).plan else None
 
     def append(self, step: Step) -> None:
         """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored."""
         self._append_extension()
-        self._append({"step": _STEP.dump_python(step)})
+        self._write({"step": _STEP.dump_python(step)})
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self._append({"calibration": _CALIBRATION.dump_python(calibration)})
+        self._write({"calibration": _CALIBRATION.dump_python(calibration)})
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
         self._append_extension()
-        self._append({"ended": reason})
+        self._write({"ended": reason})
 
     def _append_extension(self) -> None:
         if self._extension is not None:
-            self._append({"plan": _PLAN.dump_python(self._extension)})
+            self._write({"plan": _PLAN.dump_python(self._extension)})
             self._extension = None
-
-    def _append(self, record: Mapping[str, Any]) -> None:
-        """Append a record, and wait until it is on the disk.
-
-        Raises WorkFailed where the disk does not take it, and for a line or a file that would be too long to be read.
-        """
-        try:
-            text = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-            if why := why_unreadable(text):
-                raise WorkFailed(f"{self.path}: the run can't be stored: {why}")
-            line = memoryview(text)
-            if os.fstat(self._file.fileno()).st_size + len(line) > MOST_BYTES:
-                raise WorkFailed(f"{self.path} is as long as a run may be, and keeps its steps: start another run")
-            while line:
-                line = line[self._file.write(line) :]
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise WorkFailed(f"{self.path} can't be written: {error.strerror}") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Write a folder to the disk: only then is the name of a new file in it on the disk.
-
-    Some file systems can't sync a folder, and some folders can be written but not read; the file is good all the same.
-    """
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _cut_torn_line(path: Path) -> None:
-    for line in run_lines(path):
-        if line.is_torn:
-            os.truncate(path, line.offset)
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
@@ -183,10 +113,7 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
     header = record_of(path, first)
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
-    if (its := header["format"]) != FORMAT:
-        newer = isinstance(its, int) and its > FORMAT
-        way_out = "pip install --upgrade poolsize" if newer else "measure again"
-        raise BadInput(f"{path} has format {shown(its)}, and this poolsize reads format {FORMAT} only: {way_out}")
+    require_format(path, header["format"], FORMAT, "measure again")
     with naming_line(path, first):
         return Run(_SETTING.validate_python(header.get("setting")), ())
 

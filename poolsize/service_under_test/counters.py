@@ -37,7 +37,7 @@ def pool_metrics(text: str) -> tuple[dict[str, float], str | None]:
     counter with a value that no pool can have is left out; beside the counters, the first such value is returned as
     "NAME is VALUE", or None.
     """
-    samples = page_samples(text)
+    samples = page_samples(text, COUNTERS.values())
     counters: dict[str, float] = {}
     unusable = None
     for counter, quantity in COUNTERS.items():
@@ -45,7 +45,7 @@ def pool_metrics(text: str) -> tuple[dict[str, float], str | None]:
         if not counted:
             continue
         best = min(counted, key=lambda sample: sample.metric.rank).metric
-        values = {sample.pool: sample.value for sample in counted if sample.metric == best}
+        values = {sample.pool: sample.value for sample in counted if sample.metric is best}
         bad = next((value for value in (*values.values(), sum(values.values())) if not is_counter(value)), None)
         if bad is not None:
             unusable = unusable or f"{best.name} is {shown(bad)}"

@@ -1,6 +1,5 @@
 """Each library's metrics page: what it counts, in which unit, and what on it is no pool of a database."""
 
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import numpy as np
 import pytest
 
 from poolsize.facts.pool_metrics import METRICS, metrics_named, page_samples
-from poolsize.observe.observation import PoolSpan, ServerSpan
 from poolsize.observe.pages import observe_page_file
 from poolsize.observe.samples import Readings
 from tests.observe.metrics_pages import PAGES
+from tests.observe.test_pages import Kept
 
 
 @pytest.mark.parametrize("library", PAGES)
@@ -53,15 +52,11 @@ def test_names_with_dots_are_known_too() -> None:
 
 
 def test_a_page_in_a_file_counts_since_the_process_started(tmp_path: Path) -> None:
-    spans: list[PoolSpan] = []
-
-    def append(new: Iterable[PoolSpan], _: ServerSpan | None = None) -> None:
-        spans.extend(new)
-
+    kept = Kept()
     path = tmp_path / "page"
     path.write_text(PAGES["HikariCP by Micrometer"][0] + "process_uptime_seconds 100000\n")
-    assert observe_page_file(path, append) == 100_000
-    (span,) = spans
+    assert observe_page_file(path, kept.append) == 100_000
+    (span,) = kept.spans
     assert (span.period_seconds, span.uses, span.in_use_max, span.size) == (100_000, (38,), (3,), (8,))
     assert span.in_use_mean == pytest.approx((0.177 / 100_000,), abs=1e-6)
     assert span.usage_buckets == ((10, 30), (None, 8))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -47,6 +48,7 @@ def test_only_its_owner_may_read_a_run(tmp_path: Path) -> None:
 HEADER_ON_A_FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
+from unittest.mock import Mock
 from poolsize.errors import WorkFailed
 from poolsize.runs.store import RunWriter
 from tests.conftest import a_setting
@@ -89,6 +91,20 @@ def test_a_value_that_nobody_measured_is_named_with_its_line(
     path.write_bytes(header + steps[0].replace(old, new, 1) + b"".join(steps[1:]))
     with pytest.raises(BadInput, match=f"line 2: .*{re.escape(named)}"):
         load_run(path)
+
+
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_step_that_is_not_stored_whole_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
+    path = tmp_path / "a.jsonl"
+    with RunWriter(path, RUN.setting) as writer:
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", Mock(side_effect=failure))
+            with pytest.raises((KeyboardInterrupt, WorkFailed)):
+                writer.append(RUN.steps[0])
+        writer.append(RUN.steps[1])
+    assert load_run(path).steps == RUN.steps[1:2]
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
