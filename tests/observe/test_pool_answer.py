@@ -18,7 +18,8 @@ from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
 from tests.conftest import ROOT, Command
-from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
+from tests.observe.production import STARTED, observed, plain, server_of, span_of
+from tests.observe.workload import Served, Workload, serve
 
 HOUR = 3_600.0
 EXPONENTIAL = Workload(50.0, 0.1)
@@ -33,11 +34,6 @@ def stored(path: Path, observation: Observation) -> str:
     with ObservationWriter(path, observation.source) as writer:
         writer.append(observation.spans)
     return str(path)
-
-
-def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float) -> PoolSpan:
-    values: dict[str, Any] = {key: (float(value),) * periods for key, value in series.items()}
-    return PoolSpan(name, instance, "HikariCP", STARTED.isoformat(), 60.0, **values)
 
 
 @pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
