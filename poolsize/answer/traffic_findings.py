@@ -47,7 +47,7 @@ class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
 
 
 class Observed(Reason, code="traffic_observed"):
-    """What the traffic was observed to be. range: 95 % range of the need. growth: rate over the observed one.
+    """The traffic is that of an observation. range: 95 % range of the need. growth: factor on the observed rate.
 
     in_use_max: the most in use in any reading of a process. size: of its pool. None where they are not known.
     """
@@ -67,7 +67,7 @@ class UsageGrows(Caution, code="traffic_usage_grows"):
 
 
 class BurstsUnseen(Caution, code="traffic_bursts_unseen"):
-    """Bursts between two readings of an observation are not seen."""
+    """The observation does not show bursts between two readings."""
 
 
 class HoldsWhile(Reason, code="traffic_holds"):

@@ -34,7 +34,7 @@ GROUPS = {
         "fleet": "Divide the database's connections among services, instances and processes.",
         "analyze": "Show the figures of a run by pool size, and plot them.",
         "compare": "Compare runs, and show which differences are significant.",
-        "report": "Write the answer, reasons and plots of a run or an observation as one page.",
+        "report": "Write the answer, reasons and plots of a run or an observation to a file.",
     },
     "Advanced": {
         "predict": "Predict throughput and latency with other cores, round trips or users.",

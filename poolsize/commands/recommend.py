@@ -149,7 +149,7 @@ GROUPS = {
     "--growth",
     metavar="FACTOR",
     callback=read_by(times),
-    help="Future rate over the observed one, e.g. 2x.  [default: 1x]",
+    help="Multiply the observed rate by this factor, e.g. 2x.  [default: 1x]",
 )
 @limit_options
 @fleet_options
@@ -340,8 +340,8 @@ def _for_traffic(
 ) -> "TrafficAnswer":
     """Return the answer for the traffic of an application, beside what the database can use: by the run or the formula.
 
-    observed: the traffic of an observation, in place of a typed one. Raises BadInput, and WorkFailed for a run without
-    a pool size.
+    observed: the traffic of an observation, in place of typed traffic. Raises BadInput, and WorkFailed for a run
+    without a pool size.
     """
     from poolsize.answer.from_traffic import recommend_for
 

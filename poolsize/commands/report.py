@@ -1,4 +1,4 @@
-"""`poolsize report`: the answer, reasons, plots and facts of a run or of an observation as one file."""
+"""`poolsize report`: the answer, reasons, plots and facts of a run or of an observation, in a file."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ from poolsize.errors import BadInput
 )
 @limit_options
 def report(run: str, output: Path, current: int | None, limits: LatencyLimits | None) -> None:
-    """Write the answer, reasons, plots and facts of RUN as one file that loads no other files.
+    """Write the answer, reasons, plots and facts of RUN to a file that loads no other files.
 
     RUN is a run, or an observation, which `poolsize observe` makes. The .html page fits phones, desktops and paper. For
     a PDF, print the page from a browser.

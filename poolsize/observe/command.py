@@ -20,6 +20,7 @@ from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import count, minutes
 
 if TYPE_CHECKING:  # numpy and pydantic stay out of --help
+    from poolsize.observe.drift import Reference
     from poolsize.observe.observation import Observation, PoolSpan, ServerSpan
     from poolsize.observe.store import ObservationWriter
 
@@ -119,10 +120,11 @@ def observe(
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
     from poolsize.command_line.signals import terminable
 
+    reference = None
     if check is not None:
-        from poolsize.observe.drift import check_reference
+        from poolsize.observe.drift import read_reference
 
-        check_reference(check)
+        reference = read_reference(check)
     url = encryption.of(url)
     is_whole = True
     try:
@@ -137,7 +139,7 @@ def observe(
         raise Interrupted("interrupted", *error.args) from None
     if output is not None:
         _note(f"stored in {output}")
-    _answer(observation, check, form, output)
+    _answer(observation, reference, form, output)
     if not is_whole:
         raise WorkFailed("the server went away; the answer is of the time before")
 
@@ -286,22 +288,22 @@ def _note(line: str) -> None:
     click.echo(f"poolsize: {line}", err=True)
 
 
-def _answer(observation: "Observation", check: str | None, form: Form, stored: Path | None) -> None:
-    """Print the answer, or with a check what no longer fits; then the exit code is 3."""
+def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: Path | None) -> None:
+    """Print the answer, or with a reference what no longer fits; then the exit code is 3."""
     from poolsize.observe.drift import drift
     from poolsize.observe.text import observed_json, observed_text
     from poolsize.present.text.json_text import json_text
 
     if observation.server and not observation.spans:
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
-    lines = () if check is None else drift(observation, check)
+    lines = drift(observation, reference) if reference else ()
     if form == "json":
         text = observed_json(observation)
-        click.echo(text if check is None else json_text({**json.loads(text), "drift": lines}))
+        click.echo(json_text({**json.loads(text), "drift": lines}) if reference else text)
     else:
-        if check is None or form == "why":
+        if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))
-        if check is not None:
-            click.echo("\n".join(lines) if lines else f"What is observed still fits {check}.")
+        if reference:
+            click.echo("\n".join(lines) if lines else f"What is observed still fits {reference.name}.")
     if lines:
         sys.exit(FOUND_WRONG)

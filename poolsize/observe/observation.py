@@ -1,9 +1,9 @@
 """Observation: what the pools of an application, and the database under them, did in production, period by period."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import chain, groupby, pairwise
 from typing import Annotated, Literal, Self
 
@@ -13,7 +13,7 @@ from pydantic import Field
 from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.record import Amount, Moment, Name, Series, record
+from poolsize.record import Amount, Cores, Count, Moment, Name, Series, record
 
 MOST_BUCKETS = 2_000
 LAST = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
@@ -41,8 +41,44 @@ class Source:
     started: Moment
 
 
+class Span:
+    """Consecutive periods. A series is a field with a value for each period.
+
+    started: of the first period. period_seconds: length of each period. instance: that names the span among several.
+    """
+
+    started: Moment
+    period_seconds: Period
+    instance: Name
+
+    def __post_init__(self) -> None:
+        """Refuse series of different lengths, and periods of far centuries."""
+        lengths = set(self._lengths())
+        if len(lengths) != 1:
+            raise BadInput(
+                f"`instance` {self.instance!r}: its series have {sorted(lengths) or 'no'} values: give as many each"
+            )
+        if datetime.fromisoformat(self.started).timestamp() + self.period_seconds * self.periods > LAST:
+            raise BadInput(f"`period_seconds` {self.period_seconds:g}: its periods end after the year 2999")
+
+    @property
+    def periods(self) -> int:
+        """Number of periods."""
+        return next(self._lengths())
+
+    def _lengths(self) -> Iterator[int]:
+        names = series_of(type(self))  # type: ignore[arg-type]  # a class is hashable
+        return (len(values) for name in names if (values := getattr(self, name)))
+
+
+@cache
+def series_of(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields that have a value for each period."""
+    return tuple(field.name for field in fields(kind) if field.type == Values)
+
+
 @record
-class PoolSpan:
+class PoolSpan(Span):
     """Consecutive periods of the pool of one process, or of an account on a server.
 
     pool: its name, or the account's. instance: of the process, or the client's host; "" where nothing names it.
@@ -83,31 +119,20 @@ class PoolSpan:
     wait_buckets: Buckets = ()
 
     def __post_init__(self) -> None:
-        """Refuse series of different lengths, buckets that do not ascend, and periods of far centuries."""
-        lengths = {len(values) for name in POOL_SERIES if (values := getattr(self, name))}
-        if len(lengths) != 1:
-            raise BadInput(f"`pool` {self.pool!r}: its series have {sorted(lengths) or 'no'} values: give as many each")
-        if datetime.fromisoformat(self.started).timestamp() + self.period_seconds * self.periods > LAST:
-            raise BadInput(f"`period_seconds` {self.period_seconds:g}: its periods end after the year 2999")
+        """Refuse also buckets that do not ascend."""
+        super().__post_init__()
         for name in ("usage_buckets", "wait_buckets"):
             bounds = [np.inf if bound is None else bound for bound, _ in getattr(self, name)]
             if bounds and any(bound >= following for bound, following in pairwise(bounds)):
                 raise BadInput(f"`{name}` of `pool` {self.pool!r}: give bounds that ascend")
 
-    @property
-    def periods(self) -> int:
-        """Number of periods."""
-        return next(len(values) for name in POOL_SERIES if (values := getattr(self, name)))
 
-
-POOL_SERIES = tuple(field.name for field in fields(PoolSpan) if field.type == Values)
-"""Names of the fields that have a value for each period."""
 CONNECTIONS = ("size", "in_use_mean", "in_use_max")
 """Those of which no value is above the largest pool."""
 
 
 @record
-class ServerSpan:
+class ServerSpan(Span):
     """Consecutive periods of the database's server; the fields of series as in PoolSpan.
 
     running_mean, running_max: threads that execute a statement. connected_max: connections. refused, aborted:
@@ -125,8 +150,8 @@ class ServerSpan:
     aborted: Values = ()
     statements: Values = ()
     busy_cores: Values = ()
-    cores: int | None = None
-    max_connections: int | None = None
+    cores: Cores | None = None
+    max_connections: Count | None = None
     instance: Name = ""
 
 
@@ -157,7 +182,7 @@ class ObservedPool:
         spans = sorted(spans, key=lambda span: datetime.fromisoformat(span.started))
         starts = [datetime.fromisoformat(span.started).timestamp() for span in spans]
         at = [start + span.period_seconds * np.arange(span.periods) for start, span in zip(starts, spans, strict=True)]
-        values = {name: _values(name, spans) for name in POOL_SERIES}
+        values = {name: _values(name, spans) for name in series_of(PoolSpan)}
         seconds = np.repeat([span.period_seconds for span in spans], [span.periods for span in spans])
         first = spans[0]
         return cls(

@@ -47,13 +47,13 @@ def observe_pages(
     note: shows a line about a page that does not answer. progress: hears the seconds that have passed. Raises BadInput
     where the only page has no pool, and WorkFailed where no page answers with pools.
     """
+    started = stored = time.monotonic()  # before the first reading, which would else have a period before the first
     stop, answers = threading.Event(), queue.Queue[_Answer](2 * len(pages))
     for number, address in enumerate(pages):
         arguments = (number, address, stop, answers, interval_seconds)
         threading.Thread(target=_read, args=arguments, daemon=True).start()
     observed = _Observed(pages, note)
     period = min(PERIOD_SECONDS, seconds)
-    started = stored = time.monotonic()
     clock = time.time() - started  # a clock that is set meanwhile changes no rate, and no period
     readings = Readings(period, clock + started)
     try:

@@ -21,7 +21,7 @@ GAP = 2
 FAR = 2.5
 """A size that is this many times above all else leaves no room for the rest: the legend alone has it."""
 RARE = 1e-4
-"""Smaller shares of the time can't be seen."""
+"""Smaller shares of the time are invisible."""
 
 
 def plot_in_use(ax: Axes, answer: PoolAnswer) -> Axes:
@@ -59,11 +59,11 @@ def plot_times(ax: Axes, answer: PoolAnswer) -> Axes:
 def plot_shares(ax: Axes, answer: PoolAnswer) -> Axes:
     """Draw the share of the time at each number of connections in use, with its p99.9, the size and the need."""
     shares, often = _shares(answer), answer.busiest.in_use_p99_9
-    seen = max(int(np.flatnonzero(shares > RARE)[-1]), often, answer.need)
-    shares = shares[: seen + 1]
+    highest = max(int(np.flatnonzero(shares > RARE)[-1]), often, answer.need)
+    shares = shares[: highest + 1]
     ax.stairs(shares, np.arange(len(shares) + 1) - 0.5, fill=True, color=SERVER, label="share of the time")
     ax.axvline(often, color=THROUGHPUT, linestyle=":", label=f"p99.9: {often:,}")
-    _mark(ax, answer, seen, is_level=False)
+    _mark(ax, answer, highest, is_level=False)
     ax.set_ylim(bottom=0)
     ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

@@ -37,7 +37,7 @@ LONGER = 1.2
 SURE = 4
 """Standard errors beyond which such a growth counts."""
 FEWEST, EQUAL = 10, 1e-6
-"""Periods from which such a growth may be seen, and the spread of their connections in use that is none."""
+"""Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
@@ -79,10 +79,10 @@ class Censored:
 
 @dataclass(frozen=True)
 class PoolAnswer:
-    """The pools of one name, one in each process, of which the busiest decides.
+    """The pools of one name, in one or more processes, of which the busiest decides.
 
-    processes: of which at once were seen. busiest: the process with the highest load, of which every figure is unless
-    it says otherwise. loads: of all processes. together: connections in use of all processes on average; peak_together:
+    processes: observed at once. busiest: the process with the highest load, of which every figure is unless it says
+    otherwise. loads: of all processes. together: connections in use of all processes on average; peak_together:
     in the busiest period. share: of the busiest process in that, over an even share. size_together: connections that
     all processes may open.
     """
@@ -124,8 +124,8 @@ class PoolAnswer:
     ) -> Traffic:
         """Return the traffic of the busiest period.
 
-        growth: rate over the observed one. service: the processes, where they are not those that were seen. usage: the
-        usage times where they are not known. The waits are limited as in Traffic.
+        growth: factor on the observed rate. service: the processes, where they are not the observed processes. usage:
+        the usage times where they are not known. The waits are limited as in Traffic.
         """
         bursts, service = self.busiest.bursts, service or Service("application", self.processes)
         usage = usage or self.busiest.usage

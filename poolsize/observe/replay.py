@@ -78,7 +78,7 @@ def replayed(loads: Sequence[ProcessLoad], traffic: Traffic, pool_sizes: Sequenc
 
 @dataclass(frozen=True)
 class _Periods:
-    """The periods of all processes. traffic: of the busiest one in its busiest period. limit_ms: of the p99 wait."""
+    """The periods of all processes. traffic: of the busiest process at its peak. limit_ms: of the p99 wait."""
 
     loads: Sequence[ProcessLoad]
     traffic: ProcessTraffic

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from poolsize.answer.traffic_findings import BurstsUnseen, UsageGrows
 from poolsize.observe.names import shown
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
@@ -12,6 +13,7 @@ from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import accounts_table, server_lines, server_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.short import SAME, short_answer
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, number, percent
@@ -20,7 +22,7 @@ MOST_ROWS = 20
 """Pools in the short text's table."""
 DAY, HOUR, MINUTE = 86_400, 3_600, 60
 WHOLE = 0.9
-"""Share of a day from which an observation counts as one of a day."""
+"""Share of a day that an observation needs at least, to have the day's busiest time."""
 
 
 def observed_text(observation: Observation, *, why: bool = False, stored: Path | None = None) -> str:
@@ -80,13 +82,13 @@ def verdict(answer: PoolAnswer) -> str:
         return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
     most = load.highest if load.highest is not None else load.in_use_p99_9
     of_size = f" of {size:,}" if size is not None else ""
-    seen = "never more than" if load.highest is not None else "hardly ever more than"
+    never = "never more than" if load.highest is not None else "hardly ever more than"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
     keeps = f"{answer.need:,} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
-    in_use = f"{seen} {most:,}{of_size} connections in use in {lasting(answer.seconds)}"
+    in_use = f"{never} {most:,}{of_size} connections in use in {lasting(answer.seconds)}"
     return f"{in_use}. {keeps}{limit}{away}, {at_twice}"
 
 
@@ -143,11 +145,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
     if answer.censored:
         yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
     if answer.growing:
-        low, high = milliseconds(answer.growing.low_ms), milliseconds(answer.growing.high_ms)
-        yield (
-            f"The usage time rises from {low} to {high} with the connections in use: requests wait in the database. "
-            "A larger pool does not help there."
-        )
+        yield sentence(UsageGrows(answer.growing.low_ms, answer.growing.high_ms))
     if answer.seconds < WHOLE * DAY:
         yield (
             f"{lasting(answer.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
@@ -156,14 +154,14 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
     if not load.usage_ms:
         yield "Usage times are not known: give --usage-time to `poolsize recommend --observation`."
     elif load.variation is None:
-        yield "How usage times vary is not known: exponential ones are assumed. A histogram of them would show it."
+        yield "Usage times are assumed to be exponentially distributed: no histogram shows how they vary."
     if load.bursts.times > 1:
         yield (
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "
             f"{100 * load.bursts.share:.0f} % of the time. The need counts them."
         )
     elif load.is_blind:
-        yield "Bursts between two readings are not seen: only means of periods, or few readings, are known."
+        yield sentence(BurstsUnseen())
 
 
 def pools_table(answers: Sequence[PoolAnswer]) -> Table:

@@ -6,21 +6,13 @@ They arrive at their times, however long the services take.
 
 import asyncio
 import sys
-from math import pi
 from urllib.parse import urlsplit
 
 import numpy as np
 
+from tests.observe.workload import Workload
+
 TIMEOUT_SECONDS = 60
-
-
-def arrivals(rate: float, day: float, seconds: float, seed: int) -> list[float]:
-    """Return the times of Poisson arrivals."""
-    random = np.random.default_rng(seed)
-    highest = rate * (1 + day)
-    times = np.cumsum(random.exponential(1 / highest, int(highest * seconds * 1.2 + 100)))
-    rates = rate * (1 - day * np.cos(2 * pi * times / seconds))
-    return [float(time) for time in times[(random.random(len(times)) * highest < rates) & (times < seconds)]]
 
 
 async def request(url: str) -> None:
@@ -36,7 +28,9 @@ async def request(url: str) -> None:
 
 async def send(rate: float, day: float, seconds: float, urls: list[str]) -> None:
     """Send all requests."""
-    plan = sorted((at, url) for seed, url in enumerate(urls) for at in arrivals(rate, day, seconds, seed))
+    workload = Workload(rate, usage_s=0.0, day=day, day_s=seconds)  # the services decide how long they use
+    arrivals = (workload.arrivals(seconds, np.random.default_rng(seed)).tolist() for seed, _ in enumerate(urls))
+    plan = sorted((at, url) for url, times in zip(urls, arrivals, strict=True) for at in times)
     clock = asyncio.get_running_loop().time
     begin = clock()
     async with asyncio.TaskGroup() as group:

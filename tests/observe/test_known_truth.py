@@ -11,7 +11,8 @@ import pytest
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.replay import replayed
 from poolsize.observe.text import verdict
-from tests.observe.production import Served, Shown, Workload, observed, serve, server_of, span_of, true_need
+from tests.observe.production import Shown, observed, server_of, span_of, true_need
+from tests.observe.workload import Served, Workload, serve
 from tests.pool_simulation import waits_in_order
 
 SECONDS, TRIED_SECONDS = 7_200.0, 5_000.0

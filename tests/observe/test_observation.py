@@ -80,6 +80,12 @@ def test_no_file_becomes_longer_than_is_read(tmp_path: Path, monkeypatch: pytest
         ('{"pool": {}}', "pool is {}"),
         ('{"pool": {"pool": "a", "instance": "", "library": "", "started": "2026", "period_seconds": 1}}', "started"),
         (json.dumps({"pool": vars(span(0, uses=(1.0,))) | {"size": [1, 2]}}), "series have [1, 2] values"),
+        (
+            json.dumps(
+                {"server": {"started": SOURCE.started, "period_seconds": 60, "running_mean": [1, 2], "busy_cores": [1]}}
+            ),
+            "series have [1, 2] values",
+        ),
         ("[]", "is not a JSON object"),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import page_samples
-from poolsize.observe.drift import drift
+from poolsize.observe.drift import drift, read_reference
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
@@ -18,7 +18,8 @@ from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_json, observed_text, verdict
 from tests.conftest import ROOT, Command
-from tests.observe.production import STARTED, Served, Workload, observed, serve, server_of, span_of
+from tests.observe.production import STARTED, observed, plain, server_of, span_of
+from tests.observe.workload import Served, Workload, serve
 
 HOUR = 3_600.0
 EXPONENTIAL = Workload(50.0, 0.1)
@@ -33,11 +34,6 @@ def stored(path: Path, observation: Observation) -> str:
     with ObservationWriter(path, observation.source) as writer:
         writer.append(observation.spans)
     return str(path)
-
-
-def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float) -> PoolSpan:
-    values: dict[str, Any] = {key: (float(value),) * periods for key, value in series.items()}
-    return PoolSpan(name, instance, "HikariCP", STARTED.isoformat(), 60.0, **values)
 
 
 @pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
@@ -209,16 +205,16 @@ def test_a_pool_without_limit_has_poisson_use_and_a_full_one_uses_all() -> None:
 def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
     calm = observed([plain(uses=600, usage_seconds=60, size=4)])
     busy = observed([plain(uses=3_000, usage_seconds=300, size=4), plain("other", uses=1, usage_seconds=0.1)])
-    assert drift(calm, "4") == ()
-    assert drift(busy, "4") == ("shop: the need is at least 7, above the pool size of 4.",)
-    before = stored(tmp_path / "before.jsonl", calm)
+    assert drift(calm, read_reference("4")) == ()
+    assert drift(busy, read_reference("4")) == ("shop: the need is at least 7, above the pool size of 4.",)
+    before = read_reference(stored(tmp_path / "before.jsonl", calm))
     assert drift(calm, before) == ()
     assert len(drift(busy, before)) == 3
-    run = drift(busy, "data/examples/oltp_read_write-mysql.jsonl")
+    run = drift(busy, read_reference("data/examples/oltp_read_write-mysql.jsonl"))
     assert any("shop: the need" in line for line in run)
     for reference in ("0", "9" * 5_000, str(tmp_path / "none"), ""):
         with pytest.raises(BadInput, match="check"):
-            drift(calm, reference)
+            read_reference(reference)
 
 
 def test_json_has_the_keys_of_the_design() -> None:

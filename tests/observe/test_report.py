@@ -14,14 +14,9 @@ from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.report import observation_html, observation_markdown
 from poolsize.observe.store import ObservationWriter
 from tests.conftest import Command
-from tests.observe.production import STARTED, observed, span_of, two_hours
+from tests.observe.production import STARTED, observed, plain, span_of, two_hours
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n```\n![x](http://example.org/x.png)$x^2$"
-
-
-def plain(periods: int = 60, **values: float) -> PoolSpan:
-    series = {name: (value,) * periods for name, value in values.items()}
-    return PoolSpan("shop", "a", "HikariCP", STARTED.isoformat(), 60.0, **series)  # type: ignore[arg-type]
 
 
 def answer_of(*spans: PoolSpan) -> PoolAnswer:
@@ -74,8 +69,8 @@ def test_names_of_strangers_are_harmless() -> None:
 
 
 def test_many_periods_are_averaged_and_a_gap_breaks_the_line() -> None:
-    later = replace(plain(2_000, in_use_mean=6.0), started=STARTED.replace(day=9).isoformat())
-    ax = plot_in_use(Figure().subplots(), answer_of(plain(2_000, in_use_mean=4.0), later))
+    later = replace(plain(periods=2_000, in_use_mean=6.0), started=STARTED.replace(day=9).isoformat())
+    ax = plot_in_use(Figure().subplots(), answer_of(plain(periods=2_000, in_use_mean=4.0), later))
     (line,) = [line for line in ax.lines if line.get_label() == "mean"]
     values = np.asarray(line.get_ydata(), float)
     assert len(values) <= MOST_POINTS + 1
@@ -96,7 +91,7 @@ def test_what_is_not_known_is_not_drawn() -> None:
     answer = answer_of(plain(in_use_mean=4.0))
     assert not plot_times(Figure().subplots(), answer).collections
     assert observation_html(observed([plain(in_use_mean=4.0)]), "a").count("<img ") == 2
-    assert observation_html(observed([plain(1, in_use_mean=4.0)]), "a").count("<img ") == 1
+    assert observation_html(observed([plain(periods=1, in_use_mean=4.0)]), "a").count("<img ") == 1
 
 
 def test_far_values_cost_neither_memory_nor_a_traceback() -> None:

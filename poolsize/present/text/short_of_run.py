@@ -28,7 +28,7 @@ LIMITED = {
 }
 """Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
 ALIKE = 0.02
-"""Throughputs that differ by a smaller share are not told apart."""
+"""Throughputs that differ by a smaller share count as equal."""
 ALL = 0.995
 """From this share on, the percentage would be 100 % or more."""
 

@@ -147,8 +147,8 @@ register_templates(
         of.Observed: _observed,
         of.UsageGrows: "The usage time rises from {low_ms:ms} to {high_ms:ms} with the connections in use: requests "
         "wait in the database. A larger pool does not help there.",
-        of.BurstsUnseen: "Bursts between two readings are not seen: the observation has only means of periods, or few "
-        "readings.",
+        of.BurstsUnseen: "The observation does not show bursts between two readings: it has only means of periods, or "
+        "few readings.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
         "{usage_ms:ms}.",
         of.KeepsWait: _keeps_wait,
