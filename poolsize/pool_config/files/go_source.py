@@ -129,7 +129,7 @@ class GoTree(SourceTree):
         """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
-        self.count_value()
+        self.count_value(depth)
         if MYSQL_DSN.search(self.text(node)):
             return True
         if node.type == "call_expression":
@@ -199,11 +199,17 @@ def go_pools(text: str) -> list[FilePool]:
 
 def _with_limits(tree: GoTree) -> list[FilePool]:
     pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
+    databases: dict[tuple[int, str], bool | None] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or name not in LIMITS or tree.database(receiver) is False or tree.is_for_others(call):
+        if receiver is None or name not in LIMITS:
             continue
         function = tree.function(call)
+        key = function, tree.text(receiver)  # it may have as many calls as the file has lines
+        if key not in databases:
+            databases[key] = tree.database(receiver)
+        if databases[key] is False or tree.is_for_others(call):
+            continue
         of_name = pools.setdefault(_name(tree, receiver), [])
         if not of_name or (name in of_name[-1][1] and of_name[-1][0] != function):
             of_name.append((function, tree.constants_of(GO, call)))
