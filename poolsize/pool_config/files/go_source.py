@@ -6,7 +6,7 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import DATABASE, names_mysql
+from poolsize.pool_config.files.databases import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
 from poolsize.pool_config.libraries.other_languages import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
@@ -41,9 +41,6 @@ DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
 PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
 """Whose functions of OPENING open a database."""
-
-MYSQL_DSN = re.compile(r"@(?:tcp|unix)\(")
-"""What only the data source names of go-sql-driver/mysql have, for a driver that a variable names."""
 
 
 class GoTree(SourceTree):
@@ -130,7 +127,7 @@ class GoTree(SourceTree):
         if node is None or depth > 5:
             return None
         self.count_value(depth)
-        if MYSQL_DSN.search(self.text(node)):
+        if re.search(GO_DSN, self.text(node)):  # whatever names the driver
             return True
         if node.type == "call_expression":
             return self._opened_with(node, depth)

@@ -148,8 +148,7 @@ def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
     named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES) & texts.keys()]
     if False in named or texts.get("port", "").strip() in OTHER_PORTS:
         return False
-    is_dsn = any("@tcp(" in texts[name] for name in ADDRESSES & texts.keys())
-    return True in named or is_dsn or any("mysql" in part or "maria" in part for part in _parts(prefix))
+    return True in named or any("mysql" in part or "maria" in part for part in _parts(prefix))
 
 
 def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], Library]]:
