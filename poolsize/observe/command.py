@@ -64,7 +64,7 @@ LONGEST_SOURCE = 1_000
     "--url",
     metavar="URL",
     envvar="POOLSIZE_URL",
-    help="Database server to ask, read-only, at most one query a second. POOLSIZE_URL sets it too.",
+    help="Database server to ask, read-only, about one query a second. POOLSIZE_URL sets it too.",
 )
 @click.option(
     "--for",

@@ -25,6 +25,7 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     (".env", "MYSQL_HOST=db\nMYSQL_CONNECTION_LIMIT=30\n", [("its size", 30)]),
     ("compose.yml", f"{SERVICE}      MYSQL_HOST: db\n      DB_POOL_SIZE: ${{SIZE:-14}}\n", [("its size", 14)]),
     ("compose.yml", f"{SERVICE}      DATABASE_URL: mysql://u:secret@db/d?connection_limit=6\n", [("Prisma", 6)]),
+    (".env", "A_URL=jdbc:postgresql://db/d\nB_URL=mysql://u:secret@db/d?connection_limit=6\n", [("Prisma", 6)]),
     # the library or the driver shows elsewhere
     ("a.py", "import aiomysql.sa as s\nasync def f():\n    e = await s.create_engine(user='u', maxsize=8)",
      [("aiomysql", 8)]),

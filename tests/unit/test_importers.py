@@ -297,6 +297,12 @@ def test_benchbases_seconds_have_the_terminals_of_the_summary_beside_them(tmp_pa
         assert recording.by_size[8].latency_ms == (9.5, 9.5)
 
 
+def test_the_rate_of_benchbase_may_have_a_longer_name(tmp_path: Path) -> None:
+    (tmp_path / "tpcc.summary.json").write_text(TERMINALS.format(size=8, rate=900))
+    (tmp_path / "tpcc.results.csv").write_text("Time (seconds),Throughput (requests/second) good\n0,800\n5,806\n10,1\n")
+    assert means(read_logs([tmp_path / "tpcc.results.csv"])) == {8: 803}
+
+
 def test_a_run_of_benchbase_shorter_than_a_window_has_the_mean_of_its_summary(tmp_path: Path) -> None:
     (tmp_path / "tpcc.summary.json").write_text(TERMINALS.format(size=8, rate=900))
     (tmp_path / "tpcc.results.csv").write_text("Time (seconds),Throughput (requests/second)\n0,540\n")

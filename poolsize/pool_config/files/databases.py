@@ -11,8 +11,11 @@ NAMES = {
     "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
 }  # fmt: skip
 """Settings that name a database, without hyphens, underscores and capitals."""
+GO_DSN = r"@(?:tcp|unix)\("
+"""What only the data source names of go-sql-driver/mysql have."""
 DATABASE = re.compile(
-    r"(?P<mysql>mysql|mariadb|tidb)|postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
+    rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN})|"
+    r"postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
     r"clickhouse|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
     r"(?:\b|\.)(?:h2|db2|dm|pgsql|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,

@@ -37,11 +37,12 @@ OF_A_SOURCE = {
 def environment_pools(variables: Sequence[Entry], within: str = "", workload: str = "") -> list[PoolOrCount]:
     """Return the pools and process counts in the environment of a process. Each variable's path is its name.
 
-    Further settings may stand in the files of the application. within: as in FilePool. workload: as
-    in Count. An environment with the URL or the driver of other databases only has no pools.
+    within: as in FilePool. workload: as in Count. Further settings may stand in the files of the application. If only
+    other databases have a URL or a driver, only MySQL's URLs have a pool.
     """
     contents: list[PoolOrCount] = [
-        *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload)
+        *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload),
+        *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
     ]
     if has_only_others(variables):
         return contents
@@ -51,7 +52,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
         contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
-    return [*contents, *(replace(each, within=within, workload=workload) for each in url_pools(variables))]
+    return contents
 
 
 def _names_mysql(variable: Entry) -> bool:

@@ -6,7 +6,7 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import DATABASE, names_mysql
+from poolsize.pool_config.files.databases import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
 from poolsize.pool_config.libraries.other_languages import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
@@ -41,9 +41,6 @@ DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
 PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
 """Whose functions of OPENING open a database."""
-
-MYSQL_DSN = re.compile(r"@(?:tcp|unix)\(")
-"""What only the data source names of go-sql-driver/mysql have, for a driver that a variable names."""
 
 
 class GoTree(SourceTree):
@@ -129,8 +126,8 @@ class GoTree(SourceTree):
         """Return whether a variable may be opened with a driver for MySQL; None where the file does not show it."""
         if node is None or depth > 5:
             return None
-        self.count_value()
-        if MYSQL_DSN.search(self.text(node)):
+        self.count_value(depth)
+        if re.search(GO_DSN, self.text(node)):  # whatever names the driver
             return True
         if node.type == "call_expression":
             return self._opened_with(node, depth)
@@ -199,11 +196,17 @@ def go_pools(text: str) -> list[FilePool]:
 
 def _with_limits(tree: GoTree) -> list[FilePool]:
     pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
+    databases: dict[tuple[int, str], bool | None] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or name not in LIMITS or tree.database(receiver) is False or tree.is_for_others(call):
+        if receiver is None or name not in LIMITS:
             continue
         function = tree.function(call)
+        key = function, tree.text(receiver)  # it may have as many calls as the file has lines
+        if key not in databases:
+            databases[key] = tree.database(receiver)
+        if databases[key] is False or tree.is_for_others(call):
+            continue
         of_name = pools.setdefault(_name(tree, receiver), [])
         if not of_name or (name in of_name[-1][1] and of_name[-1][0] != function):
             of_name.append((function, tree.constants_of(GO, call)))

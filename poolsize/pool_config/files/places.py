@@ -1,12 +1,12 @@
 """The place of settings in a file -> the library that they configure."""
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from poolsize.pool_config.files.databases import is_mysql, names_mysql
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.own_code import OWN_CODE, OWN_GO, OWN_PYTHON, OWN_SIZE
+from poolsize.pool_config.libraries.own_code import OWN, OWN_CODE, OWN_SIZE
 from poolsize.pool_config.pool import Library, normalized
 
 Groups = dict[tuple[str, ...], list[Entry]]
@@ -40,14 +40,6 @@ CLASSES = {
 }  # fmt: skip
 """The beginning of a class's name -> the library that has it."""
 CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
-SIZES = {"maxactive", "maxtotal", "maxpoolsize"}
-"""Settings that show a pool of a project's own code."""
-OWN_SIZES = (
-    ({"maxopenconns", "maxopenconn", "maxopenconnections", "maxopen", "maxconns"}, OWN_GO),
-    ({"maxoverflow"}, OWN_PYTHON),
-    ({"poolsize", "maxconnections", "connectionlimit", "poolmax", "poolmaxsize"}, OWN_SIZE),
-)
-"""Settings that show a pool of MySQL in other languages, and what they tell of it."""
 ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
 """Settings that a client has, and a server has not."""
 KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
@@ -135,12 +127,17 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     ends = tuple(OF_DATABASES)
     of_database = not prefix or any(part.startswith(ends) or part.endswith(ends) for part in _parts(prefix))
     is_database = of_database or any(is_mysql(entry) is not None for entry in group)
-    if texts.keys() & SIZES and is_database:
+    if is_database and _has_size(OWN_CODE, texts):
         return OWN_CODE
-    library = next((library for sizes, library in OWN_SIZES if texts.keys() & sizes), None)
+    library = next((library for library in OWN if _has_size(library, texts)), None)
     if library is OWN_SIZE and not texts.keys() & ADDRESSES:
         return None
     return library if _is_own_mysql(prefix, texts) else None
+
+
+def _has_size(library: Library, names: Iterable[str]) -> bool:
+    """Return whether a name is of the last of a library's sizes, which shows a pool of a project's own code."""
+    return any(library.setting(name, relaxed=True) == library.sizes[-1] for name in names)
 
 
 def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
@@ -148,8 +145,7 @@ def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
     named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES) & texts.keys()]
     if False in named or texts.get("port", "").strip() in OTHER_PORTS:
         return False
-    is_dsn = any("@tcp(" in texts[name] for name in ADDRESSES & texts.keys())
-    return True in named or is_dsn or any("mysql" in part or "maria" in part for part in _parts(prefix))
+    return True in named or any("mysql" in part or "maria" in part for part in _parts(prefix))
 
 
 def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], Library]]:

@@ -18,8 +18,8 @@ LONGEST_TEXT = 1_000
 """Bytes of a node that are looked at. A bound, as nodes in nodes may have the length of the file each."""
 DEEPEST = 20
 """Expressions in expressions, and names that name each other, go no deeper."""
-MOST_VALUES = 100_000
-"""Values of a file that are looked at; real files need some hundred. Names that name each other need ever more."""
+MOST_VALUES = 10_000
+"""Values of a file that other values lead to. Real files have some hundred; names that name each other never end."""
 LARGEST = 10**15
 """Larger numbers are not settings of a pool."""
 INTEGER = re.compile(r"(\d[\d_]{0,20})(?:[lL]|[uif](?:8|16|32|64|size)|[uU][lL]?)?")
@@ -69,7 +69,7 @@ class SourceTree:
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.source = text.encode(errors="replace")
         self._tree = Parser(grammar.language).parse(self.source)
-        self._looked_at = 0
+        self._led_to = 0
         self._by_type: dict[str, list[Node]] = {}
         self._functions: list[tuple[int, int, int]] = []
         """Start, end and place of the function around it, in order of their starts. The first one is the file."""
@@ -136,17 +136,17 @@ class SourceTree:
             place = self._functions[place][2]
         return self._named.get((place, name), [])
 
-    def count_value(self) -> None:
-        """Count a value that is looked at. Raises BadInput for too many."""
-        self._looked_at += 1
-        if self._looked_at > MOST_VALUES:
+    def count_value(self, depth: int) -> None:
+        """Count a value that another value leads to, as its depth says. Raises BadInput for too many."""
+        self._led_to += depth > 0
+        if self._led_to > MOST_VALUES:
             raise BadInput(f"its names name each other in more than {MOST_VALUES:,} ways")
 
     def value(self, node: Node | None, depth: int = 0) -> Value:
         """Return a value where the file contains it: a literal, a constant, arithmetic; None where it does not."""
         if node is None or depth > DEEPEST:
             return None
-        self.count_value()
+        self.count_value(depth)
         value: Value = None
         if node.type in NUMBERS:
             value = integer(self.text(node))

@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 from poolsize.pool_config.files.javascript_tree import TSX, JavascriptTree
 from poolsize.pool_config.files.launch import process_counts, split_words, variable_counts
-from poolsize.pool_config.files.rails import ruby_number
+from poolsize.pool_config.files.rails import ASSIGNMENT, ruby_number
 from poolsize.pool_config.files.source_tree import line
 from poolsize.pool_config.pool import Count, FileSetting
 
-PUMA_WORKERS = re.compile(r"[ \t]{0,20}workers[ \t(]{1,9}(?P<code>[^\n]{1,300})")
-RUBY_NAME = re.compile(r"[a-z_]\w{0,60}")
-RUBY_ASSIGNMENT = re.compile(r"[ \t]{0,20}(?P<name>[a-z_]\w{0,60})[ \t]{0,9}=[ \t]{0,9}(?P<code>[^=\n][^\n]{0,300})")
+PUMA_WORKERS = re.compile(r"workers[ \t(]{1,9}(?P<code>[^\n]{1,300})")
 
 
 def dockerfile_counts(text: str) -> list[Count]:
@@ -26,11 +24,11 @@ def dockerfile_counts(text: str) -> list[Count]:
             commands[name] = _words(rest, number)
         elif name == "ENV":
             words = [word for word, _ in split_words([(f"{rest} ", number)])]
-            is_old = "=" not in "".join(words[:1])  # ENV NAME VALUE
-            pairs = (
-                [(words[0], words[1])] if is_old and len(words) > 1 else [word.partition("=")[::2] for word in words]
-            )
-            variables += [(key, value.strip(" \"'"), number) for key, value in pairs]
+            if words and "=" not in words[0]:  # ENV NAME VALUE
+                words = ["=".join(words[:2])]
+            variables += [
+                (key, value.strip(" \"'"), number) for key, _, value in (word.partition("=") for word in words)
+            ]
     counts = process_counts([*commands.get("ENTRYPOINT", ()), *commands.get("CMD", ())])
     return [*counts, *variable_counts(variables)]
 
@@ -67,13 +65,12 @@ def puma_counts(text: str) -> list[Count]:
     assigned: dict[str, str] = {}
     setting = None
     for number, each in enumerate(text.splitlines(), 1):
-        if match := RUBY_ASSIGNMENT.fullmatch(each):
+        if match := ASSIGNMENT.fullmatch(each.strip()):
             assigned[match["name"]] = match["code"]
-        elif match := PUMA_WORKERS.fullmatch(each):
+        elif match := PUMA_WORKERS.fullmatch(each.strip()):
             written = match["code"].split(" #")[0].strip()
             written = written[:-1] if written.count(")") > written.count("(") else written
-            code = assigned.get(written, "") if RUBY_NAME.fullmatch(written) else written
-            workers = ruby_number(code)
+            workers = ruby_number(assigned.get(written, written))
             setting = None if workers == 0 else FileSetting("workers", written, _at_least_1(workers), number)
     return [Count("processes", setting)] if setting else []
 

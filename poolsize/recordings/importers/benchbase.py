@@ -56,7 +56,7 @@ def read_seconds(path: Path, text: bytes) -> Iterator[LoadRun]:
     summary = json_of(beside, content(beside, MOST_JSON_BYTES))
     rows = table_of(path, text)
     header = [name.strip() for name in next(rows)]
-    rate = header.index(THROUGHPUT)
+    rate = [name.startswith(THROUGHPUT) for name in header].index(True)
     p95 = next((place for place, name in enumerate(header) if name.startswith(P95)), None)
     to_ms = 1e-3 if p95 is not None and "micro" in header[p95] else 1.0
     try:
