@@ -145,7 +145,7 @@ def _wait_limit(settings: PoolSettings) -> str:
     limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds"
     if settings.third_seconds < 1:
         limit = f"1 s, the least that poolsize writes: {third} is {milliseconds(1000 * settings.third_seconds)}"
-    return f"Wait limit: {limit} (--caller-timeout). The pool's error then comes before the caller gives up."
+    return f"Wait limit: {limit} (--caller-timeout). So an error and a retry still reach the caller."
 
 
 def _server_connections(settings: PoolSettings) -> str:

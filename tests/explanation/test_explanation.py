@@ -333,7 +333,9 @@ def test_what_is_not_known_is_bad_input_with_the_list_of_what_is(poolsize_here: 
     """Nothing failed, and another input is the way out: so the exit code is 2."""
     done = poolsize_here("explain", "--json", "nothing of a pool\x1b")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("poolsize: error: no known error in 'nothing of a pool\\x1b'; poolsize knows the errors of")
+    assert done.stderr.startswith(
+        "poolsize: error: no known error in 'nothing of a pool\\x1b'; poolsize knows the errors of"
+    )
     for library in {known.library for known in KNOWN}:
         assert library in done.stderr
     assert len(done.stderr.splitlines()) == 1
