@@ -157,7 +157,7 @@ def test_the_numbers_say_how_the_connections_are_used(
             "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00",
             "If fewer than 450 waited",
         ),
-        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger one does not help"),
+        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger pool does not help"),
         ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "open a connection: 7 errors"),
         (ON_CALL.replace("10, active=10", "0, active=0"), "it can't open connections"),
         (ON_CALL.replace("=37", "=0"), "none of 10 connections became free in 30 s"),
