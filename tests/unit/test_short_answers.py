@@ -75,7 +75,7 @@ def test_the_evidence_contains_the_first_line_of_the_answer(poolsize_here: Comma
     sized = next(
         line
         for line in printed(poolsize_here, command).splitlines()
-        if line.startswith(("Use ", "Start ", "Pool sizes", "If the database could"))
+        if line.startswith(("Use ", "Start ", "Pool sizes", "If the database were"))
     )
     assert sized in printed(poolsize_here, f"{command} --why")
 
