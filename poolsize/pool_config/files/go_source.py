@@ -6,7 +6,7 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import DATABASE, GO_DSN, names_mysql
+from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
 from poolsize.pool_config.libraries.other_languages import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value

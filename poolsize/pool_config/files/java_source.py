@@ -7,8 +7,7 @@ from typing import ClassVar
 import tree_sitter_java
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import has_only_others, is_mysql
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC

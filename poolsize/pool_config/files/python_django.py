@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Iterator
 
-from poolsize.pool_config.files.databases import names_mysql
+from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
 from poolsize.pool_config.libraries.python import DJANGO, DJANGO_POOL
 from poolsize.pool_config.pool import FilePool
