@@ -7,8 +7,7 @@ from functools import cached_property
 import tree_sitter_c_sharp
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.documents import entries_of
-from poolsize.pool_config.files.nodes import documents_of
+from poolsize.pool_config.files.documents import documents_of, entries_of
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.other_languages import DOTNET

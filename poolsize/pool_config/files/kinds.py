@@ -12,16 +12,19 @@ from poolsize.pool_config.files.environment import env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
-from poolsize.pool_config.files.launch import gunicorn_counts, procfile_counts
-from poolsize.pool_config.files.option_file import server_pools
+from poolsize.pool_config.files.launch import (
+    dockerfile_counts,
+    gunicorn_counts,
+    pm2_counts,
+    procfile_counts,
+    puma_counts,
+)
+from poolsize.pool_config.files.option_file import fpm_pools, is_maxscale, maxscale_pools, server_pools, status_pools
 from poolsize.pool_config.files.php_source import php_pools
 from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
-from poolsize.pool_config.files.sections import fpm_pools, is_maxscale, maxscale_pools
-from poolsize.pool_config.files.start_files import dockerfile_counts, pm2_counts, puma_counts
-from poolsize.pool_config.files.status_text import status_pools
 from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.pool import PoolOrCount

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import yaml
 
-from poolsize.pool_config.files.nodes import documents_of, fields_of, text_of
+from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.frameworks import RAILS, RAILS_8_1
