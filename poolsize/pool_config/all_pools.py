@@ -8,8 +8,8 @@ from pathlib import Path
 from poolsize.answer.fleet import ServerLimit, Service, connections_of, in_deploy_of, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.pool_config.check import CheckedFile, CheckedPool
-from poolsize.pool_config.findings.of_deployments import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.findings.of_pools import Unlimited
+from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.own_code import OWN
 from poolsize.pool_config.pool import FilePool
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS

@@ -8,9 +8,8 @@ from typing import Any
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.all_pools import AllPools
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
-from poolsize.pool_config.findings.of_deployments import server_limit
-from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.pool import FilePool, FileSetting, Value
+from poolsize.pool_config.findings.of_servers import server_limit
+from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
 from poolsize.pool_config.stated import Stated
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph

@@ -8,7 +8,7 @@ from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_plan import LimitUnknown
 from poolsize.errors import BadInput
-from poolsize.pool_config.findings.of_pools_to_write import ProxyFloor, ProxyLimit
+from poolsize.pool_config.reasons import ProxyFloor, ProxyLimit
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.answer.from_traffic import TrafficAnswer

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import poolsize.pool_config.reasons  # registers its sentences
 import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
@@ -79,7 +80,7 @@ def test_every_code_of_findings_for_scripts_is_known() -> None:
     """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
     modules = {record.__module__ for record in records}
-    assert {prediction.__name__, f"{findings.__name__}.of_python"} < modules, "the wings' too"
+    assert {prediction.__name__, f"{findings.__name__}.of_other_languages"} < modules, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
 
 

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import outlives_server
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
 def _rails(pool: FilePool, _: int) -> Iterator[Worded]:

@@ -6,9 +6,8 @@ from functools import partial
 from math import nan
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
 def _go(pool: FilePool, _: int) -> Iterator[Worded]:

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from poolsize.pool_config.findings import of_servers
-from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS, DEFAULT_WAIT_TIMEOUT_SECONDS, LIFETIME_SECONDS
 
 
