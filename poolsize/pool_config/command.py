@@ -145,9 +145,14 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
     from poolsize.pool_config.all_pools import count_pools
-    from poolsize.pool_config.annotations import github_annotations, gitlab_report
     from poolsize.pool_config.check import checked_file, server_in
-    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text, problems_of
+    from poolsize.pool_config.check_text import (
+        github_annotations,
+        gitlab_report,
+        pool_checks_json,
+        pool_checks_text,
+        problems_of,
+    )
     from poolsize.pool_config.files.reading import read_files
     from poolsize.pool_config.stated import typed_in, with_stated
 
