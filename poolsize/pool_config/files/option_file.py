@@ -7,9 +7,8 @@ from itertools import pairwise
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.values import plain, value_of
-from poolsize.pool_config.libraries.frameworks import PHP_FPM
-from poolsize.pool_config.libraries.proxies import MAXSCALE
-from poolsize.pool_config.libraries.server import SERVER, STATUS
+from poolsize.pool_config.libraries.other_languages import PHP_FPM
+from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\d{1,9})?")
