@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.finding import QuickRecord
-from poolsize.answer.from_formula import from_formula
-from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (

@@ -17,7 +17,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.pool_config import findings
 from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
-from poolsize.present.text.sentences import bottlenecks, fleet, formula, traffic, warnings
+from poolsize.present.text.sentences import checks, fleet, formula, traffic, warnings
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import (
     UNITS,
@@ -85,7 +85,7 @@ def test_every_code_of_findings_for_scripts_is_known() -> None:
 
 
 def test_every_bottleneck_has_its_evidence() -> None:
-    assert set(bottlenecks.EVIDENCE) == set(BottleneckName)
+    assert set(checks.EVIDENCE) == set(BottleneckName)
 
 
 def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:

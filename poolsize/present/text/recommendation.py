@@ -5,8 +5,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
-from poolsize.answer.from_formula import DeadlockFloor
-from poolsize.answer.recommendation import Formula, Recommendation
+from poolsize.answer.recommendation import DeadlockFloor, Formula, Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences

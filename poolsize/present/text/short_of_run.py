@@ -14,7 +14,7 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import paragraph
 from poolsize.present.text.ranges import range_text
 from poolsize.present.text.recommendation import headline
-from poolsize.present.text.sentences.bottlenecks import bottleneck_text
+from poolsize.present.text.sentences.checks import bottleneck_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.short import Labelled, brief, leading, main_caution, short_answer
