@@ -96,7 +96,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
     from poolsize.command_line.locust_sweep import require_processes, run_locust
-    from poolsize.present.text.dry_run import dry_run_json, dry_run_text
+    from poolsize.present.text.progress import dry_run_json, dry_run_text
 
     if options.application is not None:
         raise BadInput(

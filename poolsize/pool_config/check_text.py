@@ -8,11 +8,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from poolsize.answer.finding import Severity
-from poolsize.pool_config.all_pools import AllPools
+from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings.of_servers import server_limit
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
-from poolsize.pool_config.stated import Stated
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences

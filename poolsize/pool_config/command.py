@@ -144,7 +144,7 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
-    from poolsize.pool_config.all_pools import count_pools
+    from poolsize.pool_config.all_pools import count_pools, typed_in, with_stated
     from poolsize.pool_config.check import checked_file, server_in
     from poolsize.pool_config.check_text import (
         github_annotations,
@@ -154,7 +154,6 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
         problems_of,
     )
     from poolsize.pool_config.files.reading import read_files
-    from poolsize.pool_config.stated import typed_in, with_stated
 
     files, errors = read_files(paths)
     for error in errors:

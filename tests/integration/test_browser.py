@@ -17,8 +17,8 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.files import shipped
 from poolsize.observe.report import observation_html
 from poolsize.present.report import UNDER_CHECKS, report_html
-from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.short_of_run import range_text
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run

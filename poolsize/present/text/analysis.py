@@ -12,10 +12,10 @@ from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.answer.verdict import Highest, highest, is_noisy, verdict_on_size
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import paragraph, terminal_width
-from poolsize.present.text.ranges import plateau_range_text
 from poolsize.present.text.sentences.checks import bottleneck_sentence, check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.setting import counted_seconds
+from poolsize.present.text.short_of_run import plateau_range_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import LATENCIES, CheckResult, Run

@@ -86,7 +86,7 @@ def headline(answer: Recommendation) -> str:
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}{scope}."
     from poolsize.answer.warnings import WideRange
-    from poolsize.present.text.ranges import range_text
+    from poolsize.present.text.short_of_run import range_text
 
     interval = range_text(answer)
     for finding in answer.findings:
