@@ -134,7 +134,7 @@ class CSharpTree(SourceTree):
         """Return the value of a cast, of `a ?? 5`, or of a name, whose constant the file contains."""
         if node.type == "cast_expression":
             return self.value(node.child_by_field_name("value"), depth)
-        if node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) == "??":
+        if node.type == "binary_expression" and self.text_at(node, "operator") == "??":
             return self.value(node.child_by_field_name("right"), depth)
         name = self.text(node)
         return None if self.named(name, node) else self.value(self.constants.get(name), depth)
@@ -144,7 +144,7 @@ class CSharpTree(SourceTree):
         """The values of the variables that the file declares; None where it declares several of a name."""
         values: dict[str, Node | None] = {}
         for node in self.nodes("variable_declarator"):
-            name = self.text(node.child_by_field_name("name"))
+            name = self.text_at(node, "name")
             values[name] = children(node)[-1] if name not in values and len(children(node)) > 1 else None
         return values
 

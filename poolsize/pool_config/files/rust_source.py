@@ -100,7 +100,7 @@ def rust_pools(text: str) -> list[FilePool]:
         settings |= _settings(tree, library, chain)
         pools.append((library, node, settings))
         if top.parent and top.parent.type == "let_declaration":
-            of_name[tree.function(node), tree.text(top.parent.child_by_field_name("pattern"))] = settings
+            of_name[tree.function(node), tree.text_at(top.parent, "pattern")] = settings
     for call in tree.nodes("call_expression"):
         receiver = tree.receiver(call)
         if receiver and receiver.type == "identifier" and (tree.function(call), tree.text(receiver)) in of_name:
@@ -146,7 +146,7 @@ def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[s
             yield name, _setting(tree, name, argument)
     body = node.child_by_field_name("body") if node.type == "struct_expression" else None
     for each in children(body) if body else ():
-        name = tree.text(each.child_by_field_name("field"))
+        name = tree.text_at(each, "field")
         if setting := library.setting(ALIASES.get(name, name)):
             yield setting, _setting(tree, name, each.child_by_field_name("value"))
 

@@ -109,6 +109,10 @@ class SourceTree:
         end = min(node.end_byte, node.start_byte + LONGEST_TEXT)
         return self.source[node.start_byte : end].decode(errors="replace")
 
+    def text_at(self, node: Node, field: str) -> str:
+        """Return the text of a field of a node; "" where the node has no such field."""
+        return self.text(node.child_by_field_name(field))
+
     def string(self, node: Node | None) -> str | None:
         """Return the text of a string without its quotes; None for anything else."""
         is_string = node is not None and ("string" in node.type or node.type == "verbatim_string_literal")
@@ -154,7 +158,7 @@ class SourceTree:
             value = self.value(next(iter(children(node)), None), depth + 1)
         elif node.type in SIGNED:
             value = self._signed(node, depth)
-        elif node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) in {*OPERATORS, "/"}:
+        elif node.type == "binary_expression" and self.text_at(node, "operator") in {*OPERATORS, "/"}:
             value = self._computed(node, depth)
         elif self.text(node) in TRUTH:
             value = TRUTH[self.text(node)]
@@ -196,7 +200,7 @@ class SourceTree:
         for _ in range(CONDITION_AROUND):
             around = around.parent if around else None
             if around is not None and around.type in {"if_statement", "if_expression"}:
-                return bool(FALLBACK.search(self.text(around.child_by_field_name("condition"))))
+                return bool(FALLBACK.search(self.text_at(around, "condition")))
         return None
 
     def _name(self, node: Node, name_field: str, value_field: str) -> None:
@@ -226,7 +230,7 @@ class SourceTree:
         """Return the result of arithmetic; None without two numbers, and for a quotient that is no integer."""
         left = self.value(node.child_by_field_name("left"), depth + 1)
         right = self.value(node.child_by_field_name("right"), depth + 1)
-        operation = self.text(node.child_by_field_name("operator"))
+        operation = self.text_at(node, "operator")
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             return None
         if operation in OPERATORS:
