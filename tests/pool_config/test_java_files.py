@@ -292,6 +292,8 @@ def test_no_secret_of_a_url_is_kept(tmp_path: Path) -> None:
     for name, text in (
         ("a.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?maxSize=4"),
         ("context.xml", '<Resource name="a" type="javax.sql.DataSource" url="jdbc:mysql://u:secret@db" maxTotal="3"/>'),
+        ("A.java", 'class A {{ var c = new HikariConfig(); c.setMaximumPoolSize(of("mysql://u:secret@db")); }}'),
+        ("a.go", 'package a\nfunc a() { db, _ := sql.Open("mysql", d); db.SetMaxOpenConns(of("mysql://u:secret@h")) }'),
     ):
         assert "secret" not in repr(checked(tmp_path, name, text))
 

@@ -119,8 +119,7 @@ def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str
     """Return the pool of the pairs of an object."""
     settings, unread = {}, []
     for name, pair in pairs.items():
-        text = tree.text(pair.value)
-        setting = FileSetting(name, text if "://" not in text else "a URL", tree.value(pair.value), line(pair.key))
+        setting = FileSetting(name, tree.text(pair.value), tree.value(pair.value), line(pair.key))
         if known := library.setting(name):
             settings[known] = setting
         elif name in library.ignored or name not in OWN_OBJECT.get(library.title, name):

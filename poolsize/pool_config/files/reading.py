@@ -1,8 +1,8 @@
 """Files and folders -> the pools that they configure."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -124,37 +124,29 @@ def _text(raw: bytes) -> str:
 def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any]]:
     """Return the number of pools, and the first pools and counts as values of JSON, with texts short enough to show."""
     pools = [each for each in contents if isinstance(each, FilePool)]
-    counts = [replace(each, workload=_short(each.workload)) for each in contents if isinstance(each, Count)]
-    first = []
+    counts = [each for each in contents if isinstance(each, Count)]
     for pool in pools[:MOST_POOLS]:
-        title, settings = pool.library.title, {name: _cut(setting) for name, setting in pool.settings.items()}
         if len(pool.unread) > MOST_UNREAD:
             raise BadInput(
-                f"line {pool.unread[0].line}: {title} does not read {len(pool.unread)} settings of the pool: the "
-                "file is not a configuration, or is damaged"
+                f"line {pool.unread[0].line}: {pool.library.title} does not read {len(pool.unread)} settings of the "
+                "pool: the file is not a configuration, or is damaged"
             )
-        unread, elsewhere = list(map(_cut, pool.unread)), list(map(_cut, pool.elsewhere[:MOST_UNREAD]))
-        workload = _short(pool.workload)
-        first.append(
-            (
-                title,
-                _short(pool.place),
-                settings,
-                unread,
-                pool.complete,
-                workload,
-                elsewhere,
-                pool.database_known,
-                _short(pool.alternative),
-                _short(pool.within),
-            )
-        )
-    return len(pools), first, [{**asdict(each), "setting": _cut(each.setting)} for each in counts[:MOST_POOLS]]
+    first = [
+        [pool.library.title, *(_shown(getattr(pool, each.name)) for each in fields(pool)[1:])]
+        for pool in pools[:MOST_POOLS]
+    ]
+    return len(pools), first, list(map(_shown, counts[:MOST_POOLS]))
 
 
-def _cut(setting: FileSetting) -> dict[str, Any]:
-    return {name: _short(value) if isinstance(value, str) else value for name, value in asdict(setting).items()}
+def _shown(value: Any) -> Any:
+    """Return a part of a pool or a count as a value of JSON, with texts short enough to show and without URLs.
 
-
-def _short(text: str) -> str:
-    return shortened(text, LONGEST_TEXT)
+    A URL in a setting may have a password.
+    """
+    if isinstance(value, str):
+        return "an expression with a URL" if "://" in value else shortened(value, LONGEST_TEXT)
+    if isinstance(value, FileSetting | Count):
+        return {each.name: _shown(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _shown(each) for name, each in value.items()}
+    return [_shown(each) for each in value[:MOST_UNREAD]] if isinstance(value, tuple) else value

@@ -176,9 +176,7 @@ def _settings(tree: RustTree, library: Library, calls: list[Node]) -> dict[str, 
 
 
 def _setting(tree: RustTree, name: str, node: Node | None) -> FileSetting:
-    value = tree.value(node)
-    text = " ".join(tree.text(node).split())
-    return FileSetting(name, text if node is None or "://" not in text else "", value, line(node) if node else 1)
+    return FileSetting(name, " ".join(tree.text(node).split()), tree.value(node), line(node) if node else 1)
 
 
 def _function(call: Node) -> Node | None:
