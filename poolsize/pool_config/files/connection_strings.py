@@ -181,8 +181,7 @@ def _built(tree: CSharpTree) -> list[FilePool]:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         name = tree.text(left).rpartition(".")[2]
         if (setting := DOTNET.setting(name, relaxed=True)) and left and right:
-            value = tree.value(right)
-            groups.setdefault(tree.function(node), {})[setting] = FileSetting(name, tree.text(right), value, line(node))
+            groups.setdefault(tree.function(node), {})[setting] = tree.setting(name, right, node)
     return [
         FilePool(DOTNET, f"line {min(each.line for each in settings.values())}", settings)
         for settings in groups.values()

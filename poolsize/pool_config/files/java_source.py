@@ -144,8 +144,7 @@ def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str,
         if not name.startswith("set") or len(arguments) != 1:
             continue
         if setting := library.setting(name[3:], relaxed=True):
-            text = tree.text(arguments[0])
-            settings[setting] = FileSetting(name, text, tree.value(arguments[0]), line(call))
+            settings[setting] = tree.setting(name, arguments[0], call)
         else:
             value = tree.value(arguments[0])
             others.append(Entry((name[3:],), value if isinstance(value, str) else "", line(call)))

@@ -185,14 +185,15 @@ class SourceTree:
             return None
         return agreed(values)
 
+    def setting(self, name: str, node: Node, at: Node | None = None) -> FileSetting:
+        """Return a setting with the value that a node has. at: the node on the setting's line, by default the same."""
+        return FileSetting(name, " ".join(self.text(node).split()), self.value(node), line(at or node))
+
     def constants_of(self, library: Library, at: Node) -> dict[str, FileSetting]:
         """Return a library's constants whose numbers the file has, as seen from a node."""
         nodes = {name: node for name in library.constants for node in self.named(name, at) if node}
-        return {
-            name: FileSetting(name, self.text(node), value, line(node))
-            for name, node in nodes.items()
-            if isinstance(value := self.value(node), int | float)
-        }
+        settings = {name: self.setting(name, node) for name, node in nodes.items()}
+        return {name: setting for name, setting in settings.items() if isinstance(setting.value, int | float)}
 
     def is_fallback(self, node: Node) -> bool | None:
         """Return whether a value holds only where there is no other; None for a value without a condition."""
