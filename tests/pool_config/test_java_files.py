@@ -8,8 +8,7 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
-from poolsize.pool_config.files.kinds import may_have_pools
-from poolsize.pool_config.files.reading import read_files, read_pools
+from poolsize.pool_config.files.reading import may_have_pools, read_files, read_pools
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
