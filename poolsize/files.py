@@ -1,4 +1,4 @@
-"""Files of others: opened only where they are regular files, and read up to a limit."""
+"""Files of others, opened only where they are regular files, and read up to a limit; and the files of poolsize."""
 
 import os
 import stat
@@ -61,3 +61,20 @@ def _require_regular(status: os.stat_result) -> None:
     kind = stat.S_IFMT(status.st_mode)
     if kind != stat.S_IFREG:
         raise OSError(0, f"it is a {OTHER_KINDS.get(kind, 'special file')}, not a regular file")
+
+
+PACKAGE = Path(__file__).parent
+
+
+def shipped(name: str) -> Path:
+    """Return the path of a shipped folder or file, such as "locustfiles" or "notebooks/analysis.ipynb".
+
+    An installed package holds the file itself; in a checkout the file is beside the package.
+    """
+    installed = PACKAGE / "shipped" / name
+    return installed if installed.exists() else PACKAGE.parent / name
+
+
+def workloads() -> dict[str, Path]:
+    """Return the workloads that come with poolsize: name -> locustfile, in alphabetical order."""
+    return {path.stem: path for path in sorted(shipped("locustfiles").glob("*.py"))}

@@ -28,13 +28,13 @@ from poolsize.analysis.stats.percentiles import encoded
 from poolsize.commands import main
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
+from poolsize.files import shipped
 from poolsize.load.recorder import histogram
 from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
 from poolsize.server.private_server import PrivateServer, free_port
-from poolsize.shipped import shipped
 from poolsize.sweep.next_step import remaining
 from tests.servers import administered_server
 

@@ -33,12 +33,11 @@ with atheris.instrument_imports(
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_json, events_text
     from poolsize.parser_process import CPU_SECONDS
-    from poolsize.pool_config.all_pools import count_pools
+    from poolsize.pool_config.all_pools import Typed, count_pools
     from poolsize.pool_config.check import checked_file
     from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
     from poolsize.pool_config.files import reading
     from poolsize.pool_config.settings import ServerFacts
-    from poolsize.pool_config.stated import Typed
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run

@@ -19,9 +19,9 @@ from typing import Any
 
 from sqlalchemy import URL, Engine, create_engine
 
+from poolsize.files import workloads
 from poolsize.server.connection import database_url
 from poolsize.server.schema import SweepSchema
-from poolsize.shipped import workloads
 from poolsize.sweep.readers import OWN_SCHEMA
 
 Use = Callable[[Any, float], object]

@@ -9,7 +9,7 @@ import numpy as np
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
-from poolsize.answer.from_formula import from_formula
+from poolsize.answer.recommendation import from_formula
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.formula import StartingPoint

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot
 
 Form = Literal["short", "why", "json"]
 """The form of an answer: a few lines, with its evidence, or JSON."""
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 """Parameters of the options of limit_options."""
 
@@ -32,6 +33,13 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
     return lambda _, parameter, text: read_optional(str(parameter.name), text, reader)
+
+
+def duration_option(
+    *names: str, read: Callable[[str], float] = positive_milliseconds, **others: Any
+) -> Callable[[Decorated], Decorated]:
+    """Return click's option of these names, for a duration such as 15ms. others: as for click.option."""
+    return click.option(*names, metavar="DURATION", callback=read_by(read), **others)
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -132,11 +140,9 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
         command(limits=limits, **others)
 
     for quantile, example in (("99", "50ms"), ("95", "20ms")):
-        with_limits = click.option(
+        with_limits = duration_option(
             f"--max-p{quantile}",
             f"max_p{quantile}_ms",
-            metavar="DURATION",
-            callback=read_by(positive_milliseconds),
             help=f"Latency limit: highest p{quantile} of the total time, e.g. {example}.  "
             "[default: the limit that the sweep had, if any]",
         )(with_limits)

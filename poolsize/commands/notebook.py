@@ -14,7 +14,7 @@ from poolsize.command_line.run_file import complete_run
 from poolsize.comparison.command import compare_files
 from poolsize.comparison.text import run_names
 from poolsize.errors import BadInput
-from poolsize.shipped import shipped
+from poolsize.files import shipped
 from poolsize.sweep.opening import free_path
 
 MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
@@ -22,7 +22,7 @@ MODULES = ("jupyterlab", "ipywidgets", "nbformat", "pandas")
 
 RUN_LINE = re.compile(r"^(RUNS?|OBSERVATION) = .*$", re.MULTILINE)
 """The line of a notebook's parameters cell that names its run, its runs or its observation."""
-EXAMPLE_LINES = re.compile(r"^(?:from poolsize.shipped .*\n+|EXAMPLES = .*\n)", re.MULTILINE)
+EXAMPLE_LINES = re.compile(r"^(?:from poolsize.files .*\n+|EXAMPLES = .*\n)", re.MULTILINE)
 """Lines of the parameters cell that find the examples, which a notebook of other runs does not need."""
 NAMED_RUNS = 3
 """The file name of a comparison names at most so many runs."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.answer.finding import QuickRecord
-from poolsize.answer.from_formula import from_formula
-from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.recommendation import Recommendation, from_formula
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     LIMITS,
     Encryption,
     Form,
+    duration_option,
     encryption_options,
     flag,
     form_options,
@@ -39,7 +39,6 @@ from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.layout import paragraph
 from poolsize.present.text.recommendation import formula_in_short, recommendation_json, recommendation_text
 from poolsize.present.text.short import SAME
-from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
     from collections.abc import Callable
@@ -113,19 +112,15 @@ GROUPS = {
     help="--cores is divided by this number. Give 2 if you counted hyper-threads, such as vCPUs of x86, as cores.",
 )
 @source_options
-@click.option(
+@duration_option(
     "--usage-time",
     "usage_time_ms",
-    metavar="DURATION",
-    callback=read_by(positive_milliseconds),
     help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. With --run, the pool "
     "size is then for that application; with --rate, it is the time for which a request uses a connection.",
 )
-@click.option(
+@duration_option(
     "--app-cpu-time",
     "app_cpu_time_ms",
-    metavar="DURATION",
-    callback=read_by(positive_milliseconds),
     help="CPU time of a transaction in your application, under load, e.g. 0.6ms. It is a part of --usage-time.",
 )
 @click.option(

@@ -17,13 +17,13 @@ from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_unless, next_commands
 from poolsize.command_line.sweep_options import GROUPS, sweep_options
 from poolsize.errors import BadInput
+from poolsize.files import workloads
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
 from poolsize.present.text.recommendation import recommendation_json
 from poolsize.present.text.short_of_run import run_in_short
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Setting
 from poolsize.runs.store import load_run, load_setting, other_path
-from poolsize.shipped import workloads
 from poolsize.sweep.events import DryRun, Event
 from poolsize.sweep.opening import (
     find_locustfile,
@@ -96,7 +96,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
     from poolsize.command_line.locust_sweep import require_processes, run_locust
-    from poolsize.present.text.dry_run import dry_run_json, dry_run_text
+    from poolsize.present.text.progress import dry_run_json, dry_run_text
 
     if options.application is not None:
         raise BadInput(

@@ -18,8 +18,8 @@ from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, Wi
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
-from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.short_of_run import range_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import Step
 from poolsize.units import count, milliseconds, number, per_second, percent

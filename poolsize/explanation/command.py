@@ -9,13 +9,12 @@ import click
 
 from poolsize.bounds import shown
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import json_option, read_by
+from poolsize.command_line.options import duration_option, json_option
 from poolsize.errors import BadInput
 from poolsize.explanation.events import Event, find_events
 from poolsize.explanation.text import events_json, events_text
 from poolsize.explanation.texts import KNOWN
 from poolsize.files import why_missing
-from poolsize.sweep.readers import positive_milliseconds
 from poolsize.terminal import pasteable
 
 MOST_BYTES = 100 * 2**20
@@ -31,11 +30,9 @@ LONGEST_LINE = 2**16
     },
 )
 @click.argument("texts", metavar="[TEXT]...", nargs=-1)
-@click.option(
+@duration_option(
     "--usage-time",
     "usage_time_ms",
-    metavar="DURATION",
-    callback=read_by(positive_milliseconds),
     help="Mean usage time of a connection, from the pool's metrics, e.g. 50ms.",
 )
 @json_option

@@ -10,7 +10,7 @@ from math import log2
 from typing import Any
 
 from poolsize.errors import BadInput, did_you_mean
-from poolsize.shipped import shipped
+from poolsize.files import shipped
 from poolsize.units import count
 
 GIB = 2**30

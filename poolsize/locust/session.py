@@ -24,8 +24,7 @@ from poolsize.errors import BadInput, Interrupted, PoolsizeError, WorkFailed
 from poolsize.load.fair_queue import FairQueuePool
 from poolsize.locust.lead import Lead, end_forked_workers, report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import encrypted, refuse_ignored, refuse_two_pauses, with_host
-from poolsize.locust.set_up import ReadySweep, set_up
+from poolsize.locust.set_up import ReadySweep, encrypted, refuse_ignored, refuse_two_pauses, set_up, with_host
 from poolsize.locust.user import PoolUser, Tasks, tasks_of
 from poolsize.locust.wire import wire
 from poolsize.locust.worker import LocustWorker, let_workers_end_with_this_process, watch_master

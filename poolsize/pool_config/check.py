@@ -7,7 +7,6 @@ from pathlib import Path
 
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.files.reading import PoolFile
-from poolsize.pool_config.findings.of_deployments import AboveServer
 from poolsize.pool_config.findings.of_pools import (
     DatabaseUnknown,
     Defaults,
@@ -18,11 +17,10 @@ from poolsize.pool_config.findings.of_pools import (
     NotRead,
     OfCpus,
 )
-from poolsize.pool_config.findings.of_servers import ServerTooSmall
-from poolsize.pool_config.findings.worded import Worded
+from poolsize.pool_config.findings.of_servers import AboveServer, ServerTooSmall
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import Count, FilePool, Value
+from poolsize.pool_config.pool import Count, FilePool, Value, Worded
 from poolsize.pool_config.settings import (
     DEFAULT_MAX_CONNECTIONS,
     DEFAULT_WAIT_TIMEOUT_SECONDS,

@@ -11,7 +11,7 @@ import click
 
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, fleet_options
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, TRAFFIC, GroupedCommand
-from poolsize.command_line.options import Encryption, encryption_options, flag, is_typed, json_option, read_by
+from poolsize.command_line.options import Encryption, duration_option, encryption_options, flag, is_typed, json_option
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, traffic_options
 from poolsize.errors import FOUND_WRONG, BadInput
 from poolsize.pool_config.asked import Asked
@@ -62,20 +62,13 @@ FORMS = ("text", "json", "github", "gitlab")
     help="Take --size and usage times from this measured run. With --rate, it shows how usage times grow.",
 )
 @partial(traffic_options, without=("wait_limit",))
-@click.option(
-    "--usage-time",
-    "usage_time_ms",
-    metavar="DURATION",
-    callback=read_by(positive_milliseconds),
-    help="Mean time for which a request uses a connection, with --rate.",
-)
-@click.option(
+@duration_option("--usage-time", "usage_time_ms", help="Mean time for which a request uses a connection, with --rate.")
+@duration_option(
     "--caller-timeout",
     "caller_timeout_seconds",
-    metavar="DURATION",
+    read=lambda text: positive_milliseconds(text) / 1000,
     default="30s",
     show_default=True,
-    callback=read_by(lambda text: positive_milliseconds(text) / 1000),
     help="Timeout of those who call your service, not of the pool. The pool's wait limit is a third of what a usage "
     "time leaves of it.",
 )
@@ -144,12 +137,16 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
-    from poolsize.pool_config.all_pools import count_pools
-    from poolsize.pool_config.annotations import github_annotations, gitlab_report
+    from poolsize.pool_config.all_pools import count_pools, typed_in, with_stated
     from poolsize.pool_config.check import checked_file, server_in
-    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text, problems_of
+    from poolsize.pool_config.check_text import (
+        github_annotations,
+        gitlab_report,
+        pool_checks_json,
+        pool_checks_text,
+        problems_of,
+    )
     from poolsize.pool_config.files.reading import read_files
-    from poolsize.pool_config.stated import typed_in, with_stated
 
     files, errors = read_files(paths)
     for error in errors:

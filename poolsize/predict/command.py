@@ -1,6 +1,5 @@
 """`poolsize predict`: throughput and latencies with other cores, another round trip, or other users."""
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,14 +7,12 @@ import click
 
 from poolsize.analysis.analysis import analyze
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import json_option, plot_option, read_by, save_plot
+from poolsize.command_line.options import duration_option, json_option, plot_option, read_by, save_plot
 from poolsize.predict.prediction import WhatIf
 from poolsize.predict.prediction import predict as predict_from
 from poolsize.predict.text import prediction_json, prediction_text
 from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes
-
-_duration = partial(click.option, metavar="DURATION", callback=read_by(milliseconds))
 
 
 @click.command(
@@ -27,8 +24,12 @@ _duration = partial(click.option, metavar="DURATION", callback=read_by(milliseco
 )
 @click.argument("run")
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
-@_duration("--round-trip", "round_trip_ms", help="Network round trip of one statement, e.g. 5ms.")
-@_duration("--think-time", "think_time_ms", help="Mean pause of a user between transactions, e.g. 550ms.")
+@duration_option(
+    "--round-trip", "round_trip_ms", read=milliseconds, help="Network round trip of one statement, e.g. 5ms."
+)
+@duration_option(
+    "--think-time", "think_time_ms", read=milliseconds, help="Mean pause of a user between transactions, e.g. 550ms."
+)
 @click.option("--users", type=int, help="Users of all instances together, up to 1000000.")
 @click.option(
     "--instances",

@@ -10,8 +10,8 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import PoolsizeError
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present.text.layout import bullets
-from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.short_of_run import range_text
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, per_second, percent, probability_text
 

@@ -21,15 +21,13 @@ from poolsize.present.plots import alt_text, titles
 from poolsize.present.plots.axes import svg_text
 from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
 from poolsize.present.plots.server import plot_processors, plot_seconds
-from poolsize.present.text.analysis import excluded_steps, run_title
-from poolsize.present.text.knee import knee_text
-from poolsize.present.text.ranges import range_text
+from poolsize.present.text.analysis import excluded_steps, knee_text, run_title
 from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
 from poolsize.present.text.setting import facts, repeat_command
-from poolsize.present.text.short_of_run import labelled
+from poolsize.present.text.short_of_run import labelled, range_text
 from poolsize.present.text.tables import (
     application_table,
     estimators_table,

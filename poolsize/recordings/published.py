@@ -10,8 +10,8 @@ from functools import cache
 from itertools import groupby
 
 from poolsize.errors import BadInput
+from poolsize.files import shipped
 from poolsize.recordings.recording import Recording, Seconds
-from poolsize.shipped import shipped
 
 MEAN_SECONDS = 10
 """A published mean becomes a recording of this many equal seconds."""

@@ -16,9 +16,8 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import connection_ids, open_connections, read_server
 from poolsize.locust.lead import report_failure
 from poolsize.locust.progress_pipe import ProgressPipe
-from poolsize.locust.refusals import refuse_ignored
 from poolsize.locust.session import SweepKind, main
-from poolsize.locust.set_up import ReadySweep
+from poolsize.locust.set_up import ReadySweep, refuse_ignored
 from poolsize.locust.user import PoolUser
 from poolsize.locust.workers import Workers, split
 from poolsize.runs.plan import PlannedStep

@@ -14,11 +14,10 @@ from poolsize.analysis.speed import with_speed_checks
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import this_machine
 from poolsize.facts.server import Server
-from poolsize.files import content, why_missing
+from poolsize.files import content, why_missing, workloads
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import extended, load_run, parameter_words
-from poolsize.shipped import workloads
 from poolsize.sweep.options import OPTIONS, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, extended_plan
 

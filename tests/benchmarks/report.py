@@ -10,10 +10,10 @@ import numpy as np
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
+from poolsize.files import shipped
 from poolsize.present.report import report_html
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter, load_run
-from poolsize.shipped import shipped
 from poolsize.sweep.next_step import grid_steps
 from tests.conftest import curve_of
 

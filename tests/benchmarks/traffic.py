@@ -15,7 +15,7 @@ from poolsize.answer.fleet import Service
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.traffic import Traffic
 from poolsize.command_line.run_file import complete_run, supply_of
-from poolsize.shipped import shipped
+from poolsize.files import shipped
 from poolsize.traffic.usage_phases import UsageTimes
 
 BAR = 15

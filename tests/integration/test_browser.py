@@ -14,14 +14,14 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.from_run import recommend
 from poolsize.answer.recommendation import Recommendation
+from poolsize.files import shipped
 from poolsize.observe.report import observation_html
 from poolsize.present.report import UNDER_CHECKS, report_html
-from poolsize.present.text.ranges import range_text
 from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.short_of_run import range_text
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
-from poolsize.shipped import shipped
 from poolsize.sweep.replay import recorded_run
 from tests.conftest import ROOT, a_run, a_step, in_ci
 from tests.observe.production import Shown, observed, span_of, two_hours

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from poolsize.files import workloads
 from poolsize.server.private_server import PrivateServer
-from poolsize.shipped import workloads
 
 pytestmark = pytest.mark.server
 

@@ -8,8 +8,7 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
-from poolsize.pool_config.files.kinds import may_have_pools
-from poolsize.pool_config.files.reading import read_files, read_pools
+from poolsize.pool_config.files.reading import may_have_pools, read_files, read_pools
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
@@ -292,6 +291,8 @@ def test_no_secret_of_a_url_is_kept(tmp_path: Path) -> None:
     for name, text in (
         ("a.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?maxSize=4"),
         ("context.xml", '<Resource name="a" type="javax.sql.DataSource" url="jdbc:mysql://u:secret@db" maxTotal="3"/>'),
+        ("A.java", 'class A {{ var c = new HikariConfig(); c.setMaximumPoolSize(of("mysql://u:secret@db")); }}'),
+        ("a.go", 'package a\nfunc a() { db, _ := sql.Open("mysql", d); db.SetMaxOpenConns(of("mysql://u:secret@h")) }'),
     ):
         assert "secret" not in repr(checked(tmp_path, name, text))
 

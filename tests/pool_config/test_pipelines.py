@@ -13,9 +13,8 @@ import pytest
 import yaml
 
 from poolsize.answer.finding import Severity
-from poolsize.pool_config.annotations import github_annotations, gitlab_report
-from poolsize.pool_config.check_text import Problem
-from poolsize.pool_config.files.kinds import BY_NAME_ONLY, ENDINGS, reader
+from poolsize.pool_config.check_text import Problem, github_annotations, gitlab_report
+from poolsize.pool_config.files.reading import BY_NAME_ONLY, ENDINGS, reader
 from tests.conftest import ROOT, Command
 from tests.pages import blocks
 

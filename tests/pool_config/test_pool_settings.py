@@ -15,6 +15,7 @@ from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.answer.from_run import recommend
 from poolsize.answer.verdict import Verdict
 from poolsize.errors import BadInput
+from poolsize.files import shipped
 from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import (
     CALLER_TIMEOUT_SECONDS,
@@ -26,7 +27,6 @@ from poolsize.pool_config.settings import (
     pool_settings,
 )
 from poolsize.pool_config.stacks import COMMENTS, STACKS, WIDTH, configuration
-from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, example, in_ci
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from poolsize.analysis.bottleneck import Bottleneck, Evidence, bottleneck
 from poolsize.facts.server import Server
-from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
+from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.runs.run import Calibration, Step
 from tests.conftest import a_setting, a_step
 

@@ -10,10 +10,10 @@ import pytest
 
 from poolsize.command_line.sweep_options import in_flags
 from poolsize.errors import BadInput
+from poolsize.files import shipped
 from poolsize.runs.store import RunWriter
 from poolsize.server import private_server
 from poolsize.server.connection import connect, database_url
-from poolsize.shipped import shipped
 from tests.conftest import EXAMPLES, Command, a_run
 from tests.golden import assert_golden
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from poolsize.answer.from_formula import from_formula
+from poolsize.answer.recommendation import from_formula
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor, starting_point
 

@@ -9,7 +9,7 @@ import pytest
 
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.commands import COMMANDS, GROUPS, START, cli
-from poolsize.shipped import shipped
+from poolsize.files import shipped
 from tests.conftest import EXAMPLES, Command
 
 CONTEXT = click.Context(cli, info_name="poolsize")

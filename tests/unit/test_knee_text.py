@@ -1,7 +1,7 @@
 """The curve in letters, beside the table."""
 
 from poolsize.analysis.analysis import analyze
-from poolsize.present.text.knee import HEIGHT, WIDTH, knee_text
+from poolsize.present.text.analysis import HEIGHT, WIDTH, knee_text
 from tests.conftest import a_run
 
 

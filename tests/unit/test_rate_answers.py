@@ -15,10 +15,10 @@ from poolsize.load.recorder import histogram
 from poolsize.predict.explorer import what_if_text
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text
-from poolsize.present.text.ranges import plateau_range_text, range_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.setting import repeat_command
+from poolsize.present.text.short_of_run import plateau_range_text, range_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import QUANTILES, CheckResult, Latencies, Run, Step
 from tests.conftest import a_run, a_step

@@ -14,9 +14,9 @@ from poolsize.answer.verdict import StillRising
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_json, analysis_text
-from poolsize.present.text.ranges import plateau_range_text, range_text
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.short_of_run import plateau_range_text, range_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run
 from tests.conftest import EXAMPLES, a_run, example

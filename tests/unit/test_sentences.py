@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import poolsize.pool_config.reasons  # registers its sentences
 import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
@@ -16,7 +17,7 @@ from poolsize.answer.from_run import recommend
 from poolsize.pool_config import findings
 from poolsize.predict import prediction
 from poolsize.present.text.recommendation import recommendation_json
-from poolsize.present.text.sentences import bottlenecks, fleet, formula, traffic, warnings
+from poolsize.present.text.sentences import checks, fleet, formula, traffic, warnings
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import (
     UNITS,
@@ -79,12 +80,12 @@ def test_every_code_of_findings_for_scripts_is_known() -> None:
     """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
     modules = {record.__module__ for record in records}
-    assert {prediction.__name__, f"{findings.__name__}.of_python"} < modules, "the wings' too"
+    assert {prediction.__name__, f"{findings.__name__}.of_other_languages"} < modules, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
 
 
 def test_every_bottleneck_has_its_evidence() -> None:
-    assert set(bottlenecks.EVIDENCE) == set(BottleneckName)
+    assert set(checks.EVIDENCE) == set(BottleneckName)
 
 
 def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:

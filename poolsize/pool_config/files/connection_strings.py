@@ -7,8 +7,7 @@ from functools import cached_property
 import tree_sitter_c_sharp
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.documents import entries_of
-from poolsize.pool_config.files.nodes import documents_of
+from poolsize.pool_config.files.documents import documents_of, entries_of
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.other_languages import DOTNET
@@ -135,7 +134,7 @@ class CSharpTree(SourceTree):
         """Return the value of a cast, of `a ?? 5`, or of a name, whose constant the file contains."""
         if node.type == "cast_expression":
             return self.value(node.child_by_field_name("value"), depth)
-        if node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) == "??":
+        if node.type == "binary_expression" and self.text_at(node, "operator") == "??":
             return self.value(node.child_by_field_name("right"), depth)
         name = self.text(node)
         return None if self.named(name, node) else self.value(self.constants.get(name), depth)
@@ -145,7 +144,7 @@ class CSharpTree(SourceTree):
         """The values of the variables that the file declares; None where it declares several of a name."""
         values: dict[str, Node | None] = {}
         for node in self.nodes("variable_declarator"):
-            name = self.text(node.child_by_field_name("name"))
+            name = self.text_at(node, "name")
             values[name] = children(node)[-1] if name not in values and len(children(node)) > 1 else None
         return values
 
@@ -182,8 +181,7 @@ def _built(tree: CSharpTree) -> list[FilePool]:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         name = tree.text(left).rpartition(".")[2]
         if (setting := DOTNET.setting(name, relaxed=True)) and left and right:
-            value = tree.value(right)
-            groups.setdefault(tree.function(node), {})[setting] = FileSetting(name, tree.text(right), value, line(node))
+            groups.setdefault(tree.function(node), {})[setting] = tree.setting(name, right, node)
     return [
         FilePool(DOTNET, f"line {min(each.line for each in settings.values())}", settings)
         for settings in groups.values()

@@ -1,8 +1,9 @@
-"""YAML, .properties and JSON -> pools: the entries of a file, and of each profile in it."""
+"""YAML, with its templates, .properties and JSON -> pools: the entries of a file, and of each profile in it."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple, TypeAlias
 
 import javaproperties
 import yaml
@@ -11,9 +12,111 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.nodes import documents_of
-from poolsize.pool_config.files.templates import without_templates
+from poolsize.pool_config.files.values import MAVEN
 from poolsize.pool_config.pool import FilePool, normalized
+
+
+class Text(NamedTuple):
+    """A scalar: its text and its line, from 1. is_block: whether its lines are lines of the file, from the next on."""
+
+    text: str
+    line: int
+    is_block: bool
+
+
+Node: TypeAlias = yaml.Node | None
+
+
+def documents_of(text: str, kind: str = "YAML") -> list[yaml.Node]:
+    """Return the documents of YAML, or of JSON. kind: for people. Raises BadInput for a text that is not of this kind.
+
+    The error does not quote the text, which may hold a password.
+    """
+    try:
+        return [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise BadInput(f"this is not {kind}: line {line}: {error.problem}") from None
+    except yaml.YAMLError as error:
+        raise BadInput(f"this is not {kind}: {' '.join(str(error).split())}") from None
+
+
+def fields_of(node: Node) -> dict[str, yaml.Node]:
+    """Return the values of a mapping by their keys, with those that it merges (<<); empty for another node."""
+    fields: dict[str, yaml.Node] = {}
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value == "<<":
+                for merged in value.value if isinstance(value, yaml.SequenceNode) else [value]:
+                    fields = {**fields_of(merged), **fields}
+        fields |= {key.value: value for key, value in node.value if isinstance(key, yaml.ScalarNode)}
+        fields.pop("<<", None)
+    return fields
+
+
+def items_of(node: Node) -> list[yaml.Node]:
+    """Return the items of a list; empty for another node."""
+    return list(node.value) if isinstance(node, yaml.SequenceNode) else []
+
+
+def text_of(node: Node) -> Text | None:
+    """Return a scalar that is not null; None for another node."""
+    if not isinstance(node, yaml.ScalarNode) or node.tag == "tag:yaml.org,2002:null":
+        return None
+    return Text(node.value, node.start_mark.line + 1, node.style == "|")
+
+
+def below(node: Node, *keys: str) -> Node:
+    """Return the node below some keys of mappings; None where a key is missing."""
+    for key in keys:
+        node = fields_of(node).get(key)
+    return node
+
+
+def text_at(node: Node, *keys: str) -> str:
+    """Return the text below some keys of mappings; "" where a key is missing, or has no text."""
+    text = text_of(below(node, *keys))
+    return text.text if text else ""
+
+
+def texts_in(node: Node) -> Iterator[Text]:
+    """Yield a scalar, or the scalars of a list."""
+    for each in items_of(node) or [node]:
+        if text := text_of(each):
+            yield text
+
+
+CONTROL = re.compile(r"\{\{-?\s*(?:if|else|end|range|with|define|block|template|/\*)")
+"""Templates that are replaced by nothing."""
+MARKED = re.compile(r"pOOlsizeTemplate(\d{1,7})x")
+"""What stands for a template while the YAML is parsed."""
+
+
+def without_templates(text: str) -> tuple[str, Callable[[str], str]]:
+    """Return a text that may be parsed as YAML, its lines as before, and what gives a value its templates again.
+
+    A line with nothing but a template, such as a condition or an included block, becomes empty.
+    """
+    templates: list[str] = []
+
+    def marked(template: str) -> str:
+        templates.append(template)
+        return f"pOOlsizeTemplate{len(templates) - 1}x"
+
+    def original(value: str) -> str:
+        return MARKED.sub(lambda match: templates[int(match[1])] if int(match[1]) < len(templates) else "", value)
+
+    parts, done = [], 0
+    while (start := text.find("{{", done)) >= 0 and (end := text.find("}}", start) + 2) > 1:
+        line_end = text.find("\n", end)
+        after = text[end : line_end if line_end >= 0 else len(text)].strip()
+        is_line = not text[text.rfind("\n", 0, start) + 1 : start].strip() and (not after or after.startswith("#"))
+        template = text[start:end]
+        lines = "\n" * template.count("\n")
+        parts += [text[done:start], lines if is_line or CONTROL.match(template) else marked(template) + lines]
+        done = end
+    return MAVEN.sub(lambda match: marked(match[0]), "".join([*parts, text[done:]])), original
+
 
 PROFILES = ("spring.config.activate.onprofile", "spring.profiles")
 """Keys that make a document that of a profile, which overrides the documents without."""

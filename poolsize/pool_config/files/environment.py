@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from poolsize.pool_config.files.databases import MOST, has_only_others, names_mysql
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
 from poolsize.pool_config.files.places import SEGMENTS

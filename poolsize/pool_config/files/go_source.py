@@ -6,7 +6,7 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import DATABASE, GO_DSN, names_mysql
+from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
 from poolsize.pool_config.libraries.other_languages import GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
@@ -59,17 +59,15 @@ class GoTree(SourceTree):
             if value is not None:
                 self._fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
-            if tag := DEFAULT_TAG.search(self.text(field.child_by_field_name("tag"))):
-                self._fields.setdefault(self.text(field.child_by_field_name("name")), []).append(_of_text(tag[1]))
+            if tag := DEFAULT_TAG.search(self.text_at(field, "tag")):
+                self._fields.setdefault(self.text_at(field, "name"), []).append(_of_text(tag[1]))
         for node in self.nodes("assignment_statement"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left and right and "." in self.text(left) and self.is_fallback(children(right)[0]) is not False:
                 self._fields.setdefault(self.text(left).rpartition(".")[2], []).append(right)
         for call in self.nodes("call_expression"):
             self._note_default(call)
-        names = {
-            node.start_byte: self.text(node.child_by_field_name("name")) for node in self.nodes("function_declaration")
-        }
+        names = {node.start_byte: self.text_at(node, "name") for node in self.nodes("function_declaration")}
         for node in self.nodes("return_statement"):
             name = names.get(self.function_start(node))
             if name and children(node):
@@ -77,7 +75,7 @@ class GoTree(SourceTree):
 
     def _note_default(self, call: Node) -> None:
         """Note the default that viper.SetDefault or flag.IntVar gives."""
-        name, arguments = self.text(call.child_by_field_name("function")), self.arguments(call)
+        name, arguments = self.text_at(call, "function"), self.arguments(call)
         flag = FLAG.fullmatch(name)
         if name.endswith(".SetDefault") and len(arguments) == 2:
             self._fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
@@ -89,7 +87,7 @@ class GoTree(SourceTree):
         function = call.child_by_field_name("function")
         if function is None or function.type != "selector_expression":
             return None, self.text(function)
-        return function.child_by_field_name("operand"), self.text(function.child_by_field_name("field"))
+        return function.child_by_field_name("operand"), self.text_at(function, "field")
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a field, a unit of time, a text, or a call that has a default."""
@@ -97,7 +95,7 @@ class GoTree(SourceTree):
         if node.type == "selector_expression":
             if text in UNITS or self.named(text, node):
                 return UNITS.get(text) or self.value_of_name(text, node, depth)
-            return self._of_field(self.text(node.child_by_field_name("field")), depth)
+            return self._of_field(self.text_at(node, "field"), depth)
         if node.type == "call_expression":
             return self._of_call(node, depth)
         if node.type.endswith("string_literal"):
@@ -110,7 +108,7 @@ class GoTree(SourceTree):
 
     def _of_call(self, call: Node, depth: int) -> Value:
         """Return the value of a conversion, or the default of a function that asks the environment by name."""
-        name, arguments = self.text(call.child_by_field_name("function")), self.arguments(call)
+        name, arguments = self.text_at(call, "function"), self.arguments(call)
         if not arguments:
             return self._of_field(f"{name}()", depth)
         last = self.value(arguments[-1], depth)
@@ -140,7 +138,7 @@ class GoTree(SourceTree):
         around = node.parent
         while around is not None and around.type not in GRAMMAR.functions:
             if around.type == "if_statement" and node == around.child_by_field_name("consequence"):
-                condition = self.text(around.child_by_field_name("condition"))
+                condition = self.text_at(around, "condition")
                 databases = {bool(match["mysql"]) for match in DATABASE.finditer(condition)}
                 if databases == {False} and "!" not in condition:
                     return True

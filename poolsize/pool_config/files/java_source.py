@@ -7,8 +7,7 @@ from typing import ClassVar
 import tree_sitter_java
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.databases import has_only_others, is_mysql
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
@@ -72,7 +71,7 @@ class JavaTree(SourceTree):
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
             named = node.child_by_field_name("declarator") or node
             if match := VALUE.search(self.text(node)):
-                self._injected[self.text(named.child_by_field_name("name"))] = value_of(match[1])
+                self._injected[self.text_at(named, "name")] = value_of(match[1])
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, or a call with a default or a unit of time."""
@@ -84,7 +83,7 @@ class JavaTree(SourceTree):
         return self._injected[name] if name in self._injected else self.value_of_name(name, node, depth)
 
     def _of_call(self, call: Node, depth: int) -> Value:
-        name, target = self.text(call.child_by_field_name("name")), call.child_by_field_name("object")
+        name, target = self.text_at(call, "name"), call.child_by_field_name("object")
         arguments = self.arguments(call)
         value = self.value(arguments[-1], depth) if arguments else None
         if name in CONVERSIONS:
@@ -109,7 +108,7 @@ def java_pools(text: str) -> list[FilePool]:
     created: list[_Object] = []
     for node in sorted(tree.nodes("method_invocation") + tree.nodes("object_creation_expression"), key=_start):
         if node.type == "object_creation_expression":
-            kind, name = tree.text(node.child_by_field_name("type")), tree.variable(node)
+            kind, name = tree.text_at(node, "type"), tree.variable(node)
             library = CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
             if library and name:
                 library = DBCP1 if library is DBCP2 and is_dbcp1 else library
@@ -141,12 +140,11 @@ def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str,
     settings: dict[str, FileSetting] = {}
     others = []
     for call in calls:
-        name, arguments = tree.text(call.child_by_field_name("name")), tree.arguments(call)
+        name, arguments = tree.text_at(call, "name"), tree.arguments(call)
         if not name.startswith("set") or len(arguments) != 1:
             continue
         if setting := library.setting(name[3:], relaxed=True):
-            text = tree.text(arguments[0])
-            settings[setting] = FileSetting(name, text, tree.value(arguments[0]), line(call))
+            settings[setting] = tree.setting(name, arguments[0], call)
         else:
             value = tree.value(arguments[0])
             others.append(Entry((name[3:],), value if isinstance(value, str) else "", line(call)))

@@ -10,7 +10,7 @@ from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, Javascri
 from poolsize.pool_config.files.source_tree import Grammar, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
-from poolsize.pool_config.pool import FilePool, FileSetting, Library
+from poolsize.pool_config.pool import FilePool, Library
 
 DRIVERS = {
     "mysql2": NODE_MYSQL2, "mysql2-promise": NODE_MYSQL2, "drizzle-orm": NODE_MYSQL2, "mysql": NODE_MYSQL,
@@ -119,8 +119,7 @@ def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str
     """Return the pool of the pairs of an object."""
     settings, unread = {}, []
     for name, pair in pairs.items():
-        text = tree.text(pair.value)
-        setting = FileSetting(name, text if "://" not in text else "a URL", tree.value(pair.value), line(pair.key))
+        setting = tree.setting(name, pair.value, pair.key)
         if known := library.setting(name):
             settings[known] = setting
         elif name in library.ignored or name not in OWN_OBJECT.get(library.title, name):

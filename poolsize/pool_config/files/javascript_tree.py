@@ -56,14 +56,12 @@ class JavascriptTree(SourceTree):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             key = left.child_by_field_name("property") if left and left.type == "member_expression" else None
             if left and key and right:
-                self._members.setdefault(self.text(left.child_by_field_name("object")), []).append(Pair(key, right))
+                self._members.setdefault(self.text_at(left, "object"), []).append(Pair(key, right))
         for node in self.nodes("public_field_definition"):
             key, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if key and value:
                 self._members.setdefault("this", []).append(Pair(key, value))
-        self._declared = {
-            self.text(node.child_by_field_name("name")): node for node in self.nodes("function_declaration")
-        }
+        self._declared = {self.text_at(node, "name"): node for node in self.nodes("function_declaration")}
 
     def key(self, node: Node | None) -> str:
         """Return the key of an object without quotes, or the last part of a dotted name."""
@@ -114,7 +112,7 @@ class JavascriptTree(SourceTree):
         if target is not None and target.type == "object":
             for child in children(target):
                 complete &= self._add(pairs, child, depth)
-        elif target is not None and self.text(target.child_by_field_name("function")) == "Object.assign":
+        elif target is not None and self.text_at(target, "function") == "Object.assign":
             merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
             complete = all(merged)
         if node is not None and node.type in {*NAMES, "this"}:
@@ -142,7 +140,7 @@ class JavascriptTree(SourceTree):
         return complete
 
     def _is_freeze(self, node: Node) -> bool:
-        return node.type == "call_expression" and self.text(node.child_by_field_name("function")) == "Object.freeze"
+        return node.type == "call_expression" and self.text_at(node, "function") == "Object.freeze"
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a text, an alternative, a conversion, a function's default, or a name."""
@@ -173,12 +171,12 @@ class JavascriptTree(SourceTree):
         otherwise = self.value(node.child_by_field_name("alternative"), depth)
         if chosen is None:
             return otherwise or None
-        is_default = otherwise is None and FALLBACK.search(self.text(node.child_by_field_name("condition")))
+        is_default = otherwise is None and FALLBACK.search(self.text_at(node, "condition"))
         return chosen if chosen == otherwise or is_default else None
 
     def _of_alternatives(self, node: Node, depth: int) -> Value:
         """Return the value of the first alternative of || or ?? that is known, and not 0 for ||."""
-        operator = self.text(node.child_by_field_name("operator"))
+        operator = self.text_at(node, "operator")
         if operator not in {"||", "??"}:
             return None
         left = self.value(node.child_by_field_name("left"), depth)
@@ -203,7 +201,7 @@ def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:
     names: dict[str, str] = {}
     modules: set[str] = set()
     for call in tree.nodes("call_expression"):
-        if tree.text(call.child_by_field_name("function")) in {"require", "import"} and tree.arguments(call):
+        if tree.text_at(call, "function") in {"require", "import"} and tree.arguments(call):
             modules.add(tree.key(tree.arguments(call)[0]))
     for node in tree.nodes("variable_declarator"):
         if module := _required(tree, node.child_by_field_name("value")):

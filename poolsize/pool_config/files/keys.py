@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
-from poolsize.pool_config.files.databases import has_only_others, is_other_database
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of

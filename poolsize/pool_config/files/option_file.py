@@ -1,13 +1,15 @@
-"""The server's option file, my.cnf, and the options of its command -> the settings of the server."""
+"""Settings in sections, of the server, PHP-FPM and MaxScale; of the server's command; and what SHOW STATUS prints."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.values import plain, value_of
-from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import FilePool, FileSetting, Value
+from poolsize.pool_config.libraries.other_languages import PHP_FPM
+from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\d{1,9})?")
 """Sections of an option file that the server reads. own: of a single version, or of a single server of mysqld_multi."""
@@ -84,3 +86,118 @@ def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             yield name, value if equals else "" if following.startswith("-") else following, line
+
+
+LINE = re.compile(
+    r"\s*\|?\s*['\"]?(?P<name>[A-Za-z_]{3,64})['\"]?\s*[|\t,;=: ]\s*['\"]?(?P<value>[\w.+-]{1,64})['\"]?\s*\|?\s*"
+)
+"""A row with a name and a value: of a table, separated by a tab or a comma, or NAME=VALUE."""
+VERTICAL = re.compile(r"\s*(?P<what>Variable_name|VARIABLE_NAME|Value|VARIABLE_VALUE):\s(?P<text>.{0,200})")
+"""A line of a row that \\G prints on two lines."""
+
+
+def status_pools(text: str) -> list[FilePool]:
+    """Return the server's counters, and its settings where the text has any."""
+    rows = list(_rows(text))
+    counters = {
+        name: FileSetting(name, value, value_of(value), line)
+        for name, value, line in rows
+        if name in STATUS.defaults and value.isdecimal()
+    }
+    settings = server_settings([(name, value, line) for name, value, line in rows if name == name.lower()])
+    pools = [FilePool(STATUS, "", counters)] if counters else []
+    return [*pools, FilePool(SERVER, "SHOW VARIABLES", settings)] if settings else pools
+
+
+def _rows(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield name, value and line of each row."""
+    name = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        if match := VERTICAL.fullmatch(line):
+            if match["what"].lower() == "variable_name":
+                name = match["text"].strip()
+            else:
+                yield name, match["text"].strip(), number
+        elif match := LINE.fullmatch(line[:300]):
+            yield match["name"], match["value"], number
+
+
+OF_PHP = re.compile(r"php_(?:admin_)?(?:value|flag)\[([\w.]{1,60})\]")
+"""A setting of PHP itself in a file of PHP-FPM."""
+Section = Mapping[str, tuple[str, int]]
+"""Name -> its value and its line."""
+
+
+def fpm_pools(text: str) -> list[FilePool]:
+    """Return the pools of workers of PHP-FPM; none of another .conf file."""
+    if "pm.max_children" not in text:
+        return []
+    sections = _sections(text, comments=";#")
+    return [_pool(PHP_FPM, name, values, value_of) for name, values in sections.items() if "pm.max_children" in values]
+
+
+def is_maxscale(text: str, _: str) -> bool:
+    """Return whether an option file is MaxScale's, not the server's."""
+    return re.search(r"^[ \t]{0,40}type[ \t]{0,40}=[ \t]{0,40}server\b", text, re.MULTILINE) is not None
+
+
+def maxscale_pools(text: str) -> list[FilePool]:
+    """Return the servers that a MaxScale connects to, each with the settings of its services."""
+    sections = _sections(text, comments="#;")
+    services = [values for values in sections.values() if _text(values, "type") == "service"]
+    return [
+        replace(
+            _pool(MAXSCALE, "maxscale", _of_services(name, services) | values, _seconds), alternative=f"server {name}"
+        )
+        for name, values in sections.items()
+        if _text(values, "type") == "server"
+    ]
+
+
+def _of_services(server: str, services: Sequence[Section]) -> dict[str, tuple[str, int]]:
+    """Return the settings of the services with a server; a service that names no servers may have any."""
+    settings: dict[str, tuple[str, int]] = {}
+    for service in services:
+        if "servers" not in service or server in re.split(r"[,\s]{1,40}", _text(service, "servers")):
+            settings |= service
+    return settings
+
+
+def _text(section: Section, name: str) -> str:
+    return section[name][0] if name in section else ""
+
+
+def _pool(library: Library, name: str, section: Section, value: Callable[[str], Value]) -> FilePool:
+    settings = {
+        setting: FileSetting(name, text, value(text), line)
+        for name, (text, line) in section.items()
+        if (setting := library.setting(OF_PHP.sub(r"\1", name), relaxed=True))
+    }
+    return FilePool(library, name, settings)
+
+
+def _sections(text: str, comments: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """Return the values of each section; under "", those before the first.
+
+    comments: signs that begin a comment, also after a value and a space.
+    """
+    values: dict[str, tuple[str, int]] = {}
+    sections = {"": values}
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if line.startswith("[") and line.endswith("]"):
+            values = sections.setdefault(line[1:-1].strip(), {})
+        elif line and line[0] not in comments:
+            name, _, value = line.partition("=")
+            for sign in comments:
+                value = value.split(f" {sign}")[0]
+            values[name.strip()] = (value.strip().strip("\"'"), number)
+    return sections
+
+
+def _seconds(text: str) -> Value:
+    """Return a number; of a duration of MaxScale, such as 300s, its seconds."""
+    value = value_of(text.removeprefix("-"), durations=True)
+    if not isinstance(value, int | float):
+        return value
+    seconds = value / 1000 if text[-1:].isalpha() else value
+    return -seconds if text.startswith("-") else seconds

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
-from poolsize.pool_config.files.databases import names_mysql
+from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.frameworks import HYPERF, PHP
+from poolsize.pool_config.libraries.other_languages import HYPERF, PHP
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(r"ATTR_PERSISTENT|mysql_pconnect|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from poolsize.pool_config.files.databases import is_mysql, names_mysql
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import Entry, is_mysql, names_mysql
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.own_code import OWN, OWN_CODE, OWN_SIZE
+from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_SIZE
 from poolsize.pool_config.pool import Library, normalized
 
 Groups = dict[tuple[str, ...], list[Entry]]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.proxies import PROXYSQL
+from poolsize.pool_config.libraries.server import PROXYSQL
 from poolsize.pool_config.pool import FilePool, FileSetting
 
 TOKEN = re.compile(

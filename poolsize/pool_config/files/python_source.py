@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.python_django import django_pools, pools_of_other_files
-from poolsize.pool_config.files.python_flask import FlaskSettings
+from poolsize.pool_config.files.python_frameworks import FlaskSettings, django_pools, pools_of_other_files
 from poolsize.pool_config.files.python_names import Names, last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
 from poolsize.pool_config.libraries.python import (

@@ -287,9 +287,7 @@ class Values:
         for name, node in pairs:
             if name is None:
                 continue
-            text = ast.unparse(node)
-            shown = "an expression with a URL" if "://" in text else text  # which may have a password
-            found = FileSetting(name, shown, self.value(node), node.lineno)
+            found = FileSetting(name, ast.unparse(node), self.value(node), node.lineno)
             if setting := library.setting(renamed.get(name, name)):
                 settings[setting] = found
             elif library.setting(name, relaxed=True):

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import yaml
 
-from poolsize.pool_config.files.nodes import documents_of, fields_of, text_of
+from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.frameworks import RAILS, RAILS_8_1
+from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
 from poolsize.pool_config.pool import FilePool, FileSetting, Value
 
 ERB = re.compile(r"<%(?P<prints>=?)(?P<code>[^%]{0,500}(?:%(?!>)[^%]{0,100}){0,9})%>")

@@ -100,7 +100,7 @@ def rust_pools(text: str) -> list[FilePool]:
         settings |= _settings(tree, library, chain)
         pools.append((library, node, settings))
         if top.parent and top.parent.type == "let_declaration":
-            of_name[tree.function(node), tree.text(top.parent.child_by_field_name("pattern"))] = settings
+            of_name[tree.function(node), tree.text_at(top.parent, "pattern")] = settings
     for call in tree.nodes("call_expression"):
         receiver = tree.receiver(call)
         if receiver and receiver.type == "identifier" and (tree.function(call), tree.text(receiver)) in of_name:
@@ -143,12 +143,12 @@ def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[s
     names = {MYSQL_ASYNC.title: ("min", "max"), DEADPOOL.title: ("max_size",)}.get(library.title, ())
     if node.type == "call_expression" and tree.method(node) == "new":
         for name, argument in zip(names, tree.arguments(node), strict=False):
-            yield name, _setting(tree, name, argument)
+            yield name, tree.setting(name, argument)
     body = node.child_by_field_name("body") if node.type == "struct_expression" else None
     for each in children(body) if body else ():
-        name = tree.text(each.child_by_field_name("field"))
+        name = tree.text_at(each, "field")
         if setting := library.setting(ALIASES.get(name, name)):
-            yield setting, _setting(tree, name, each.child_by_field_name("value"))
+            yield setting, tree.setting(name, each.child_by_field_name("value") or each)
 
 
 def _chain(node: Node) -> tuple[list[Node], Node]:
@@ -171,14 +171,8 @@ def _settings(tree: RustTree, library: Library, calls: list[Node]) -> dict[str, 
         name = tree.method(call)
         setting = library.setting(name) or library.setting(ALIASES.get(name, name))
         if setting and tree.arguments(call):
-            settings[setting] = _setting(tree, name, tree.arguments(call)[0])
+            settings[setting] = tree.setting(name, tree.arguments(call)[0])
     return settings
-
-
-def _setting(tree: RustTree, name: str, node: Node | None) -> FileSetting:
-    value = tree.value(node)
-    text = " ".join(tree.text(node).split())
-    return FileSetting(name, text if node is None or "://" not in text else "", value, line(node) if node else 1)
 
 
 def _function(call: Node) -> Node | None:

@@ -109,6 +109,10 @@ class SourceTree:
         end = min(node.end_byte, node.start_byte + LONGEST_TEXT)
         return self.source[node.start_byte : end].decode(errors="replace")
 
+    def text_at(self, node: Node, field: str) -> str:
+        """Return the text of a field of a node; "" where the node has no such field."""
+        return self.text(node.child_by_field_name(field))
+
     def string(self, node: Node | None) -> str | None:
         """Return the text of a string without its quotes; None for anything else."""
         is_string = node is not None and ("string" in node.type or node.type == "verbatim_string_literal")
@@ -154,7 +158,7 @@ class SourceTree:
             value = self.value(next(iter(children(node)), None), depth + 1)
         elif node.type in SIGNED:
             value = self._signed(node, depth)
-        elif node.type == "binary_expression" and self.text(node.child_by_field_name("operator")) in {*OPERATORS, "/"}:
+        elif node.type == "binary_expression" and self.text_at(node, "operator") in {*OPERATORS, "/"}:
             value = self._computed(node, depth)
         elif self.text(node) in TRUTH:
             value = TRUTH[self.text(node)]
@@ -181,14 +185,15 @@ class SourceTree:
             return None
         return agreed(values)
 
+    def setting(self, name: str, node: Node, at: Node | None = None) -> FileSetting:
+        """Return a setting with the value that a node has. at: the node on the setting's line, by default the same."""
+        return FileSetting(name, " ".join(self.text(node).split()), self.value(node), line(at or node))
+
     def constants_of(self, library: Library, at: Node) -> dict[str, FileSetting]:
         """Return a library's constants whose numbers the file has, as seen from a node."""
         nodes = {name: node for name in library.constants for node in self.named(name, at) if node}
-        return {
-            name: FileSetting(name, self.text(node), value, line(node))
-            for name, node in nodes.items()
-            if isinstance(value := self.value(node), int | float)
-        }
+        settings = {name: self.setting(name, node) for name, node in nodes.items()}
+        return {name: setting for name, setting in settings.items() if isinstance(setting.value, int | float)}
 
     def is_fallback(self, node: Node) -> bool | None:
         """Return whether a value holds only where there is no other; None for a value without a condition."""
@@ -196,7 +201,7 @@ class SourceTree:
         for _ in range(CONDITION_AROUND):
             around = around.parent if around else None
             if around is not None and around.type in {"if_statement", "if_expression"}:
-                return bool(FALLBACK.search(self.text(around.child_by_field_name("condition"))))
+                return bool(FALLBACK.search(self.text_at(around, "condition")))
         return None
 
     def _name(self, node: Node, name_field: str, value_field: str) -> None:
@@ -226,7 +231,7 @@ class SourceTree:
         """Return the result of arithmetic; None without two numbers, and for a quotient that is no integer."""
         left = self.value(node.child_by_field_name("left"), depth + 1)
         right = self.value(node.child_by_field_name("right"), depth + 1)
-        operation = self.text(node.child_by_field_name("operator"))
+        operation = self.text_at(node, "operator")
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             return None
         if operation in OPERATORS:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 
 from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.frameworks import PRISMA, RAILS
+from poolsize.pool_config.libraries.other_languages import PRISMA, RAILS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
 ASSIGNMENT = re.compile(r"\s{0,20}(?P<name>[A-Za-z_]\w{0,99})\s{0,20}=\s{0,20}(?P<value>.{0,2000})")

@@ -8,8 +8,7 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.databases import has_only_others
-from poolsize.pool_config.files.entries import Entry, parts_of
+from poolsize.pool_config.files.entries import Entry, has_only_others, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
 from poolsize.pool_config.libraries.java import C3P0, DBCP2

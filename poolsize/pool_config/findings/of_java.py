@@ -2,7 +2,7 @@
 
 from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.findings.of_pools import kept_for
-from poolsize.pool_config.findings.worded import OfSetting, Worded
+from poolsize.pool_config.pool import OfSetting, Worded
 
 SWITCHED_OFF = {"keepaliveTime", "leakDetectionThreshold"}
 """Settings that HikariCP switches off where they are below the least value."""

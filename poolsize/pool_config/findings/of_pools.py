@@ -3,7 +3,7 @@
 from math import isnan
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.findings.worded import MayBeDefault, OfSetting, Worded
+from poolsize.pool_config.pool import MayBeDefault, OfSetting, Worded
 from poolsize.pool_config.settings import SURVEY
 from poolsize.units import count
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from poolsize.pool_config.findings import of_java, of_pools
-from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import (
     below_least,
     closes_idle,
@@ -15,7 +14,7 @@ from poolsize.pool_config.libraries.rules import (
     outlives_server,
     tested_on_borrow,
 )
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 
 CLOSE_TO_LIFETIME = 1000
 """HikariCP switches the idle timeout off where it ends less than this, in ms, before the lifetime."""

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from poolsize.pool_config.findings import of_java, of_pools
-from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, nothing, outlives_server, tested_on_borrow
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
 def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:

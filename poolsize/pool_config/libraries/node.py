@@ -7,9 +7,8 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 from collections.abc import Iterator
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.findings.worded import Worded
 from poolsize.pool_config.libraries.rules import no_limit
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
 def _driver(pool: FilePool, _: int) -> Iterator[Worded]:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from poolsize.pool_config.findings import of_pools, of_python
-from poolsize.pool_config.findings.worded import Worded
+from poolsize.pool_config.findings import of_other_languages, of_pools
 from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, nothing, outlives_server
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.pool import FilePool, Library, Worded
 from poolsize.pool_config.settings import LIFETIME_SECONDS
 
 MOST_OF_FLASK_SQLALCHEMY = 15
@@ -29,7 +28,7 @@ def _sqlalchemy(
 def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     """Find the settings that only Flask-SQLAlchemy 2 reads; of the others, what is wrong with SQLAlchemy's."""
     old = [each.name for each in pool.settings.values() if each.name.startswith("SQLALCHEMY_")]
-    yield of_python.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
+    yield of_other_languages.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
     yield from _sqlalchemy(pool, wait_timeout)
 
 
@@ -38,17 +37,17 @@ def _django(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"  # which is a value
     if asgi := pool.settings.get("ASGI_APPLICATION"):
         if for_ever or age > 0:
-            yield of_python.DjangoPersists(pool.settings["CONN_MAX_AGE"].text, asgi.line)
+            yield of_other_languages.DjangoPersists(pool.settings["CONN_MAX_AGE"].text, asgi.line)
         return
     if age == 0:
-        yield of_python.DjangoConnects("CONN_MAX_AGE", not pool.has("CONN_MAX_AGE"), LIFETIME_SECONDS)
+        yield of_other_languages.DjangoConnects("CONN_MAX_AGE", not pool.has("CONN_MAX_AGE"), LIFETIME_SECONDS)
     if pool.value("CONN_HEALTH_CHECKS") is not True and (for_ever or age >= wait_timeout):
         yield of_pools.OutlivesServer("CONN_MAX_AGE", False, known(age), wait_timeout)
 
 
 def _connector_python(pool: FilePool, _: int) -> Iterator[Worded]:
     if (size := pool.number("pool_size")) > (largest := pool.library.largest["pool_size"]):
-        yield of_python.TooLarge(int(size), largest)
+        yield of_other_languages.TooLarge(int(size), largest)
 
 
 def _peewee(pool: FilePool, _: int) -> Iterator[Worded]:
@@ -67,7 +66,7 @@ def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
         yield of_pools.FailsAtOnce("blocking", not pool.has("blocking"), "False")
     raising = max(pool.library.floors, key=lambda name: known(pool.number(name)) or 0)
     if 0 < limit < pool.number(raising):
-        yield of_python.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
+        yield of_other_languages.RaisedSize("maxconnections", int(limit), raising, int(pool.number(raising)))
     if pool.number("maxcached") > 0:
         yield from closes_idle(pool, "maxcached", "maxconnections")
 
@@ -76,7 +75,7 @@ def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
     yield from no_limit(pool, pool.library.sizes[0], of_pools.Unlimited)
     if "WAIT_LIMIT_SECONDS" not in pool.settings:
-        yield of_python.NoWaitLimit(pool.library.title)
+        yield of_other_languages.NoWaitLimit(pool.library.title)
 
 
 OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
@@ -139,7 +138,7 @@ DBUTILS = Library(
     floors=("maxcached", "maxshared"),
 )
 DBUTILS_PERSISTENT = Library(
-    "DBUtils PersistentDB", "", nothing, {"ping": 1}, notes=(of_python.PerThread("DBUtils PersistentDB"),)
+    "DBUtils PersistentDB", "", nothing, {"ping": 1}, notes=(of_other_languages.PerThread("DBUtils PersistentDB"),)
 )
 AIOMYSQL = Library(
     "aiomysql",

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from math import isnan
 
 from poolsize.pool_config.findings import of_java, of_pools
-from poolsize.pool_config.findings.worded import Worded
-from poolsize.pool_config.pool import FilePool
+from poolsize.pool_config.pool import FilePool, Worded
 
 
 def nothing(_: FilePool, __: int) -> Iterator[Worded]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.ranges import range_text
+from poolsize.present.text.short_of_run import range_text
 from poolsize.recordings.published import known_curves, timings_of
 from poolsize.runs.run import Run
 from poolsize.units import count, milliseconds, number, per_second

@@ -41,7 +41,7 @@ from poolsize.present.plots.axes import (
     with_title,
 )
 from poolsize.present.text.analysis import run_title
-from poolsize.present.text.ranges import range_text
+from poolsize.present.text.short_of_run import range_text
 from poolsize.recordings.published import known_curves, timings_of
 from poolsize.sweep.next_step import remaining
 from poolsize.units import count, percent

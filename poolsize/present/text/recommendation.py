@@ -5,8 +5,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from poolsize.answer.finding import Finding, ToDivide
-from poolsize.answer.from_formula import DeadlockFloor
-from poolsize.answer.recommendation import Formula, Recommendation
+from poolsize.answer.recommendation import DeadlockFloor, Formula, Recommendation
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
@@ -87,7 +86,7 @@ def headline(answer: Recommendation) -> str:
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}{scope}."
     from poolsize.answer.warnings import WideRange
-    from poolsize.present.text.ranges import range_text
+    from poolsize.present.text.short_of_run import range_text
 
     interval = range_text(answer)
     for finding in answer.findings:

@@ -1,7 +1,8 @@
-"""The short answer of a run."""
+"""The short answer of a run, and the 95 % range of an answer as text."""
 
 from collections.abc import Iterator, Sequence
 
+from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.application_size import CERTAINTY
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.application import ApplicationPool, DatabaseSize, LoadGeneratorSize
@@ -11,14 +12,43 @@ from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes, NoTota
 from poolsize.answer.price import CurrentNotMeasured, CurrentNotTheLimit, CurrentSize
 from poolsize.answer.reasons import CarriesRate, LimitedBy, OnPlateau, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
+from poolsize.answer.verdict import MeansOnly, OpenEnd, known_range, verdict_on_size
 from poolsize.present.text.layout import paragraph
-from poolsize.present.text.ranges import range_text
 from poolsize.present.text.recommendation import headline
-from poolsize.present.text.sentences.bottlenecks import bottleneck_text
+from poolsize.present.text.sentences.checks import bottleneck_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.short import Labelled, brief, leading, main_caution, short_answer
 from poolsize.units import count, milliseconds, per_second, percent
+
+UNKNOWN = "range unknown: too few figures of a pool size"
+
+
+def range_text(answer: Recommendation) -> str:
+    """Return the 95 % range of an answer, such as "95 % range 2 to 3"; empty where none was estimated."""
+    if any(isinstance(finding, MeansOnly) for finding in answer.findings):
+        return UNKNOWN
+    return _range(answer.range, answer.range_open)
+
+
+def plateau_range_text(analysis: Analysis) -> str:
+    """Return the 95 % range of the plateau's start; empty without a fitted curve, such as at a fixed rate."""
+    if analysis.plateau is None:
+        return ""
+    if analysis.setting.means_only:
+        return UNKNOWN
+    _, findings = verdict_on_size(analysis, analysis.plateau.pool_size)
+    return _range(*known_range(analysis, findings))
+
+
+def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
+    if sizes is None:
+        return ""
+    low, high = sizes
+    if open_end:
+        return f"95 % range {f'{low} or more' if open_end == 'high' else f'{high} or less'}"
+    return f"95 % range {low} only" if low == high else f"95 % range {low} to {high}"
+
 
 ADDED_MS = (5, 20)
 """Times of an application's own, whose pool sizes are in the short answer."""

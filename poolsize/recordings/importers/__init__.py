@@ -10,7 +10,7 @@ from statistics import mode
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.recordings.importers import benchbase, jmeter, k6, locust, sysbench, table, texts
+from poolsize.recordings.importers import jmeter, locust, summaries, sysbench, table, texts
 from poolsize.recordings.importers.load_run import LoadRun, json_of
 from poolsize.recordings.recording import COLUMNS, GZIP, Recording, Seconds, read_recording
 
@@ -25,7 +25,7 @@ Reader = Callable[[Path, bytes], Iterable[LoadRun]]
 
 def _summary(path: Path, text: bytes) -> Iterator[LoadRun]:
     summary = json_of(path, text)
-    return (k6.read if "metrics" in summary else benchbase.read)(path, summary)
+    return (summaries.read_k6 if "metrics" in summary else summaries.read_benchbase)(path, summary)
 
 
 READERS: Sequence[tuple[str, Reader]] = (
@@ -34,7 +34,7 @@ READERS: Sequence[tuple[str, Reader]] = (
     ('"?Type"?,"?Name"?,"?(Request Count|# requests)', locust.refuse_summary),
     ('"?timeStamp"?[,;\t]"?elapsed', jmeter.read),
     ('"?(Label"?,"?# Samples|sampler_label"?,"?aggregate_)', jmeter.refuse_report),
-    (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", benchbase.read_seconds),
+    (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", summaries.read_seconds),
     (r"[^\n,]{0,80},[^\n,]{0,80}(,\d{1,9}\.\d{3}){3},\d{1,9},\d{1,9}\s", texts.slap_table),
     (r"[\s\S]*?^Running .{1,40} test @ ", texts.wrk),
     (r"[\s\S]*?Number of clients running queries:", texts.slap),

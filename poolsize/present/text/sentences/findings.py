@@ -26,7 +26,7 @@ from poolsize.answer.finding import (
 from poolsize.units import at_most, count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
 OWN_WORDS = {
-    "poolsize.answer.from_formula": "formula",
+    "poolsize.answer.recommendation": "formula",
     "poolsize.answer.fleet_plan": "fleet",
     "poolsize.answer.fleet_from_traffic": "traffic",
     "poolsize.answer.traffic_findings": "traffic",

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from poolsize.analysis.application_size import CERTAINTY
 from poolsize.answer import application, latency_limit, operating_point, price, reasons
 from poolsize.answer.verdict import Highest
-from poolsize.present.text.sentences.bottlenecks import bottleneck_sentence
+from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
 

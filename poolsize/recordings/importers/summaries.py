@@ -1,4 +1,4 @@
-"""The files of BenchBase (OLTPBench): the summary of a run, and the figures of its seconds."""
+"""The summaries of k6 and BenchBase (OLTPBench), which are JSON, and BenchBase's figures of seconds."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -14,6 +14,8 @@ from poolsize.recordings.importers.load_run import (
     json_of,
     mean_of_run,
     number_at,
+    quantile_name,
+    usual_percentage,
 )
 from poolsize.recordings.recording import table_of
 
@@ -26,7 +28,7 @@ P95 = "95th Percentile Latency (m"
 """The unit follows, after "m": milliseconds or microseconds."""
 
 
-def read(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
+def read_benchbase(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
     """Yield the run of a summary: its successful requests per second at so many terminals. Raises BadInput.
 
     Throughput includes failed requests, and goodput the successful requests of the warm-up: the lower counts.
@@ -66,7 +68,7 @@ def read_seconds(path: Path, text: bytes) -> Iterator[LoadRun]:
     except (ValueError, IndexError):
         raise BadInput(f"{path}: a line lacks a number") from None
     if len(figures) < 2:
-        yield from read(beside, summary)
+        yield from read_benchbase(beside, summary)
     else:
         _, of_seconds, p95s_ms = zip(*figures[:-1], strict=True)
         yield LoadRun(
@@ -84,3 +86,40 @@ def _terminals(path: Path, summary: Mapping[str, Any]) -> int:
             f"{beside}: the phases have numbers of terminals of their own (active_terminals): run each alone"
         )
     return int(terminals)
+
+
+PERCENTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,4})?)\)$")
+
+
+def read_k6(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
+    """Yield the run: requests, or else iterations, per second without failed ones, at so many virtual users.
+
+    Raises BadInput without a rate, and where the number of virtual users is missing.
+    """
+
+    def figures(metric: str) -> Any:
+        metrics = summary["metrics"]
+        values = metrics.get(metric) if isinstance(metrics, dict) else None
+        return values.get("values", values) if isinstance(values, dict) else {}
+
+    users = (
+        number_at(figures("vus"), "max") or number_at(figures("vus_max"), "max") or number_at(figures("vus"), "value")
+    )
+    if not users or not 1 <= users <= 1e9:
+        raise BadInput(f"{path}: the summary of k6 lacks the number of virtual users, the metric `vus`")
+    fewest = number_at(figures("vus"), "min")
+    if fewest is not None and fewest < users:
+        raise BadInput(
+            f"{path}: k6 had {fewest:g} to {users:g} virtual users, so the mean is of no pool size: keep --vus"
+        )
+    metric = "http_reqs" if figures("http_reqs") else "iterations"
+    rate = number_at(figures(metric), "rate")
+    if rate is None:
+        raise BadInput(f"{path}: the summary of k6 lacks the rate of `http_reqs` and of `iterations`")
+    failed = figures("http_req_failed") if metric == "http_reqs" else {}
+    share = number_at(failed, "rate") or number_at(failed, "value") or 0.0
+    duration = figures("http_req_duration" if metric == "http_reqs" else "iteration_duration")
+    percentages = [match[1] for name in duration if (match := PERCENTILE.match(name))] if duration else []
+    percentage = usual_percentage(percentages)
+    latency_ms = number_at(duration, f"p({percentage})") or 0.0
+    yield mean_of_run(int(users), rate * (1 - share), latency_ms, quantile_name(percentage) if percentage else None)
