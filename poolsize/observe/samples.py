@@ -12,7 +12,7 @@ import numpy as np
 from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL, shortened
 from poolsize.errors import BadInput
-from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
+from poolsize.facts.pool_metrics import FRAMEWORKS, SERVER, Quantity, Sample
 from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values, filled_buckets
 
 PERIOD_SECONDS = 60.0
@@ -270,12 +270,12 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
-        others = {instance for (instance, _), (_, library) in self._libraries.items() if library != "Spring"}
+        others = {instance for (instance, _), (_, library) in self._libraries.items() if library not in FRAMEWORKS}
         for key, series in list(self._pools.items()):
             instance, _ = key
             library = self._libraries.get(key, (0, ""))[1]
             periods = _periods(series, self._until, end)
-            if periods is not None and not (library == "Spring" and instance in others):
+            if periods is not None and not (library in FRAMEWORKS and instance in others):
                 taken = _Taken(self._grid, series, *periods)
                 if key in self._libraries and (span := _pool_span(taken, key, library)):
                     spans.append(span)
