@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.answer.traffic_findings import BurstsUnseen, UsageGrows
-from poolsize.observe.names import shown
-from poolsize.observe.observation import Observation
+from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import accounts_table, server_lines, server_values
