@@ -13,7 +13,7 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
-from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, Observed, UsageGrows
+from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, HeldUnseen, Observed, UsageGrows
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, ObservedServer
@@ -179,6 +179,8 @@ class PoolAnswer:
         yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
         if self.growing:
             yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+        if load.is_lower_bound:
+            yield HeldUnseen()
         if load.is_blind:
             yield BurstsUnseen()
 

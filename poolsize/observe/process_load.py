@@ -350,6 +350,11 @@ class ProcessLoad:
         return evidence if size is None else min(evidence, max(size, self._evidence))
 
     @property
+    def is_lower_bound(self) -> bool:
+        """Whether a server counted the connections in use: it does not see those that nothing runs on."""
+        return self.pool.highest("held_max") is not None
+
+    @property
     def is_blind(self) -> bool:
         """Whether readings are too rare to show bursts within a period: further apart than a second."""
         samples = self.series("samples")
