@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby
 from operator import attrgetter
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -123,7 +123,7 @@ class PoolSpan(Span):
         super().__post_init__()
         for name, buckets in (("usage_buckets", self.usage_buckets), ("wait_buckets", self.wait_buckets)):
             bounds = [np.inf if bound is None else bound for bound, _ in buckets]
-            if any(bound >= following for bound, following in pairwise(bounds)):
+            if bounds != sorted(set(bounds)):
                 raise BadInput(f"`{name}` of `pool` {self.pool!r}: give bounds that ascend")
 
 
@@ -264,12 +264,12 @@ def _values(name: str, series: list[Values], periods: NDArray[np.int64]) -> Vect
 
 def _sum(all_buckets: list[Buckets]) -> Buckets:
     """Return the sum of histograms; a bound that only some of them have counts for these."""
-    sums: dict[float, float] = {}
-    for buckets in all_buckets:
-        for bound, number in buckets:
-            key = np.inf if bound is None else bound
-            sums[key] = sums.get(key, 0.0) + number
-    return tuple((None if bound == np.inf else bound, number) for bound, number in sorted(sums.items()))
+    flat = chain.from_iterable(chain.from_iterable(all_buckets))  # several times as fast as an array of pairs
+    pairs = np.array(list(flat), dtype=float).reshape(-1, 2)
+    bounds, places = np.unique(np.where(np.isnan(pairs[:, 0]), np.inf, pairs[:, 0]), return_inverse=True)
+    numbers = np.bincount(places, pairs[:, 1])
+    sums = zip(bounds.tolist(), numbers.tolist(), strict=True)
+    return tuple((None if bound == np.inf else bound, number) for bound, number in sums)
 
 
 @dataclass(frozen=True)
