@@ -70,6 +70,10 @@ class BurstsUnseen(Caution, code="traffic_bursts_unseen"):
     """The observation does not show bursts between two readings."""
 
 
+class HeldUnseen(Caution, code="traffic_held_unseen"):
+    """A server counted the connections in use; the application may hold others without a statement or transaction."""
+
+
 class HoldsWhile(Reason, code="traffic_holds"):
     """The conditions under which the answer stays valid. rate, usage_ms: at most."""
 

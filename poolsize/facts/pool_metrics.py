@@ -28,6 +28,16 @@ samples, waiting_max and running_max: made from a gauge by Prometheus. The sums,
 statements count since the process started.
 """
 QUANTITIES: frozenset[Quantity] = frozenset(get_args(Quantity))
+TOMCAT_JDBC = r"(?:tomcat_jdbc|org_apache_tomcat_jdbc_pool_jmx)_(?:(?P<bean>\w+)_)?"
+C3P0 = r"com_mchange_v2_c3p0_pooleddatasource_(?:(?P<bean>\w+)_)?"
+"""Beginnings of names in the default format of the JMX exporter: the bean's domain and the value of its first property.
+
+Format: prometheus/jmx_exporter, website/docs/configuration/rules.md. Tomcat JDBC's beans are
+tomcat.jdbc:name="jdbc/shop",context=/shop (microsoft/ApplicationInsights-Java, issue 2247), tomcat.jdbc:type=
+ConnectionPool (apache/tomcat, DataSource.java), and org.apache.tomcat.jdbc.pool.jmx:name=dataSourceMBean (newrelic's
+Java agent, for Spring Boot 1). c3p0's are com.mchange.v2.c3p0:type=PooledDataSource,identityToken=..., and until 0.9.1
+type=PooledDataSource[...] (swaldman/c3p0, ActiveManagementCoordinator.java).
+"""
 POOLS: dict[str, dict[str, str]] = {
     "HikariCP": {
         "in_use": "hikaricp_connections_active hikaricp_active_connections",
@@ -45,16 +55,15 @@ POOLS: dict[str, dict[str, str]] = {
         "uses": "commons_pool2_returned_objects_total commons_pool2_returned_total",
     },
     "Tomcat JDBC": {
-        "in_use": r"(?:org_apache_)?tomcat_?jdbc(?:pool)?_(?:(?P<bean>\w+)_)?(?:num)?active",
-        "waiting": r"(?:org_apache_)?tomcat_?jdbc(?:pool)?_(?:(?P<bean>\w+)_)?waitcount",
-        "size": r"(?:org_apache_)?tomcat_?jdbc(?:pool)?_(?:(?P<bean>\w+)_)?maxactive",
-        "uses": r"(?:org_apache_)?tomcat_?jdbc(?:pool)?_(?:(?P<bean>\w+)_)?returnedcount",
+        "in_use": rf"tomcat_jdbc_connections_active_total {TOMCAT_JDBC}active",
+        "waiting": rf"tomcat_jdbc_waitingthreads_total {TOMCAT_JDBC}waitcount",
+        "size": rf"tomcat_jdbc_connections_max {TOMCAT_JDBC}maxactive",
+        "uses": rf"tomcat_jdbc_connections_returned_total {TOMCAT_JDBC}returnedcount",
     },
     "c3p0": {
-        "in_use": r"c3p0_num_busy_connections com_mchange_v2_c3p0_(?:(?P<bean>\w+)_)?numbusyconnections",
-        "waiting": "c3p0_num_threads_awaiting_checkout_default_user"
-        r" com_mchange_v2_c3p0_(?:(?P<bean>\w+)_)?numthreadsawaitingcheckoutdefaultuser",
-        "size": r"c3p0_max_pool_size com_mchange_v2_c3p0_(?:(?P<bean>\w+)_)?maxpoolsize",
+        "in_use": rf"c3p0_num_busy_connections {C3P0}numbusyconnections",
+        "waiting": rf"c3p0_num_threads_awaiting_checkout_default_user {C3P0}numthreadsawaitingcheckoutdefaultuser",
+        "size": rf"c3p0_max_pool_size {C3P0}maxpoolsize",
     },
     "Agroal": {
         "in_use": "agroal_active_count vendor_agroal_active_count",
@@ -108,12 +117,20 @@ POOLS: dict[str, dict[str, str]] = {
         "in_use": "jdbc_connections_active",
         "size": "jdbc_connections_max",
     },
+    "Tomcat": {
+        "in_use": "catalina_datasource_numactive tomcat_dbcp2_connections_active_total",
+        "size": "catalina_datasource_maxtotal tomcat_dbcp2_connections_max",
+    },
 }  # fmt: skip
 """Library -> quantity -> regular expressions of its names, in lower case; the first that a pool has counts.
 
 `{label=value}` is what a sample must have. `usage` and `wait` are histograms or summaries, with _sum, _count and
-_bucket. Spring's gauges are of a pool that another library may count, too.
+_bucket. Names of Tomcat's pools without a bean are those of nlighten/tomcat_exporter (TomcatJdbcPoolExports.java,
+TomcatDbcp2PoolExports.java), catalina_datasource_* are in the default format of the JMX exporter (elastic/integrations,
+packages/apache_tomcat), and those of c3p0 are Metabase's (metabase/metabase, observability-with-prometheus.md).
 """
+FRAMEWORKS = {"Spring", "Tomcat"}
+"""Those whose gauges are of a pool that its own library may count, too."""
 SERVER = {
     "running": "mysql_global_status_threads_running",
     "connected": "mysql_global_status_threads_connected",
@@ -219,8 +236,8 @@ def _unit(name: str) -> float:
 METRICS = tuple(_metrics())
 DRUID_METRICS = {field: Metric(field, "Druid", counted, 0, _unit(field)) for field, counted in DRUID_FIELDS.items()}
 DRUID_HOLD_METRIC = Metric(DRUID_HOLD_TIMES, "Druid", "usage_buckets", 0)
-BEAN = re.compile(r"^(?:\w+_)?(?:pool_)?(?:datasource|connectionpool|pooleddatasource)$")
-"""Part of a name that is the kind of a bean, and not the pool's own name."""
+BEAN = "connectionpool"
+"""Part of a name that is the type of a bean, and not the pool's own name."""
 
 
 @cache
@@ -275,7 +292,7 @@ def sample_of(name: str, labels: Mapping[str, str], value: float) -> Sample | No
     if "(" in metric.name:
         match = re.fullmatch(metric.name, name, re.IGNORECASE)
         bean = match.group("bean") if match else None
-        plain |= {"bean": bean} if bean and not BEAN.fullmatch(bean.lower()) else {}
+        plain |= {"bean": bean} if bean and bean.lower() != BEAN else {}
     bound = 0.0
     if metric.quantity in ("usage_buckets", "wait_buckets"):
         try:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
-from poolsize.observe.names import shown
-from poolsize.observe.observation import Observation
+from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
 from poolsize.observe.text import need_text

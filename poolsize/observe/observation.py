@@ -4,16 +4,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache, cached_property
-from itertools import chain, groupby, pairwise
-from typing import Annotated, Literal, Self
+from itertools import chain, groupby
+from operator import attrgetter
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from poolsize.analysis.vector import Vector
-from poolsize.bounds import LARGEST_POOL
+from poolsize.bounds import LARGEST_POOL, LONGEST_NAME_SHOWN, shortened
 from poolsize.errors import BadInput
 from poolsize.record import Amount, Cores, Count, Moment, Name, Series, record
+from poolsize.terminal import visible
 
 MOST_BUCKETS = 2_000
 LAST = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
@@ -53,22 +56,19 @@ class Span:
 
     def __post_init__(self) -> None:
         """Refuse series of different lengths, and periods of far centuries."""
-        lengths = set(self._lengths())
+        values, names = vars(self), series_of(type(self))  # type: ignore[arg-type]  # a class is hashable
+        lengths = {len(values[name]) for name in names if values[name]}
         if len(lengths) != 1:
             raise BadInput(
                 f"`instance` {self.instance!r}: its series have {sorted(lengths) or 'no'} values: give as many each"
             )
-        if datetime.fromisoformat(self.started).timestamp() + self.period_seconds * self.periods > LAST:
+        if self.at + self.period_seconds * lengths.pop() > LAST:
             raise BadInput(f"`period_seconds` {self.period_seconds:g}: its periods end after the year 2999")
 
     @property
-    def periods(self) -> int:
-        """Number of periods."""
-        return next(self._lengths())
-
-    def _lengths(self) -> Iterator[int]:
-        names = series_of(type(self))  # type: ignore[arg-type]  # a class is hashable
-        return (len(values) for name in names if (values := getattr(self, name)))
+    def at(self) -> float:
+        """Seconds since the epoch at which the first period starts."""
+        return datetime.fromisoformat(self.started).timestamp()
 
 
 @cache
@@ -121,9 +121,9 @@ class PoolSpan(Span):
     def __post_init__(self) -> None:
         """Refuse also buckets that do not ascend."""
         super().__post_init__()
-        for name in ("usage_buckets", "wait_buckets"):
-            bounds = [np.inf if bound is None else bound for bound, _ in getattr(self, name)]
-            if bounds and any(bound >= following for bound, following in pairwise(bounds)):
+        for name, buckets in (("usage_buckets", self.usage_buckets), ("wait_buckets", self.wait_buckets)):
+            bounds = [np.inf if bound is None else bound for bound, _ in buckets]
+            if bounds != sorted(set(bounds)):
                 raise BadInput(f"`{name}` of `pool` {self.pool!r}: give bounds that ascend")
 
 
@@ -155,44 +155,80 @@ class ServerSpan(Span):
     instance: Name = ""
 
 
+S = TypeVar("S", PoolSpan, ServerSpan)
 Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
 """Takes periods of pools, and of a server, as they end."""
 
 
 @dataclass(frozen=True)
-class ObservedPool:
-    """All periods of one pool of one process: the spans of a pool, joined in the order of time.
+class Periods:
+    """All periods of a pool of one process, or of a server: its spans, joined in the order of time.
 
     at: seconds since the epoch at which each period starts. seconds: length of each period. values: name of a series of
-    PoolSpan -> its values, NaN where they are not known.
+    PoolSpan or ServerSpan -> its values, NaN where they are not known.
     """
+
+    at: Vector
+    seconds: Vector
+    values: dict[str, Vector]
+
+    def __getitem__(self, name: str) -> Vector:
+        """Return the values of a series."""
+        return self.values[name]
+
+    def mean(self, name: str) -> float | None:
+        """Return the mean of a series, in which a longer period counts more; None where no value is known."""
+        known = np.isfinite(self[name])
+        return float(np.average(self[name][known], weights=self.seconds[known])) if known.any() else None
+
+    def highest(self, name: str) -> float | None:
+        """Return the highest value of a series; None where none is known."""
+        return float(np.nanmax(self[name])) if np.isfinite(self[name]).any() else None
+
+    def total(self, name: str) -> float | None:
+        """Return the sum of a series; None where no value is known."""
+        return float(np.nansum(self[name])) if np.isfinite(self[name]).any() else None
+
+
+@dataclass(frozen=True)
+class ObservedPool(Periods):
+    """The pool of one process, or of an account on a server; the fields as in PoolSpan."""
 
     pool: str
     instance: str
     library: str
-    at: Vector
-    seconds: Vector
-    values: dict[str, Vector]
     usage_buckets: Buckets
     wait_buckets: Buckets
 
     @classmethod
-    def of(cls, spans: list[PoolSpan]) -> Self:
+    def of(cls, spans: Sequence[PoolSpan]) -> Self:
         """Return the pool of these spans, which are those of one pool of one process."""
-        spans = sorted(spans, key=lambda span: datetime.fromisoformat(span.started))
-        starts = [datetime.fromisoformat(span.started).timestamp() for span in spans]
-        at = [start + span.period_seconds * np.arange(span.periods) for start, span in zip(starts, spans, strict=True)]
-        values = {name: _values(name, spans) for name in series_of(PoolSpan)}
-        seconds = np.repeat([span.period_seconds for span in spans], [span.periods for span in spans])
         first = spans[0]
         return cls(
-            first.pool, first.instance, first.library, np.concatenate(at), seconds, values,
-            _joined([span.usage_buckets for span in spans]), _joined([span.wait_buckets for span in spans]),
+            *_joined(PoolSpan, spans), first.pool, first.instance, first.library,
+            _sum([span.usage_buckets for span in spans]), _sum([span.wait_buckets for span in spans]),
         )  # fmt: skip
 
-    def __getitem__(self, name: str) -> Vector:
-        """Return the values of a series of PoolSpan."""
-        return self.values[name]
+
+@dataclass(frozen=True)
+class ObservedServer(Periods):
+    """A server; the fields as in ServerSpan, by the last span that knows them."""
+
+    instance: str
+    cores: int | None
+    max_connections: int | None
+
+    @classmethod
+    def of(cls, spans: Sequence[ServerSpan]) -> Self:
+        """Return the server of these spans, which are those of one server."""
+        cores = next((span.cores for span in reversed(spans) if span.cores), None)
+        limit = next((span.max_connections for span in reversed(spans) if span.max_connections), None)
+        return cls(*_joined(ServerSpan, spans), spans[0].instance, cores, limit)
+
+
+def shown(name: str) -> str:
+    """Return the name of a pool, which a stranger gave, on one line of a terminal, without control characters."""
+    return shortened(" ".join(visible(name).split()), LONGEST_NAME_SHOWN) or "(no name)"
 
 
 def filled_buckets(bounds_ms: Sequence[float], numbers: Sequence[float]) -> Buckets:
@@ -204,21 +240,36 @@ def filled_buckets(bounds_ms: Sequence[float], numbers: Sequence[float]) -> Buck
     )
 
 
-def _values(name: str, spans: list[PoolSpan]) -> Vector:
+def _joined(kind: type, spans: Sequence[PoolSpan] | Sequence[ServerSpan]) -> tuple[Vector, Vector, dict[str, Vector]]:
+    """Return the times, the lengths and the series of the periods of spans of a kind, in the order of time."""
+    starts = np.array([span.at for span in spans])
+    order = starts.argsort(kind="stable")
+    fields_of = [vars(spans[place]) for place in order.tolist()]
+    series = {name: [each[name] for each in fields_of] for name in series_of(kind)}
+    periods = np.array([max(map(len, of_span)) for of_span in zip(*series.values(), strict=True)])
+    seconds = np.repeat([each["period_seconds"] for each in fields_of], periods)
+    before = np.repeat(periods.cumsum() - periods, periods)
+    at = np.repeat(starts[order], periods) + seconds * (np.arange(len(seconds)) - before)
+    return at, seconds, {name: _values(name, values, periods) for name, values in series.items()}
+
+
+def _values(name: str, series: list[Values], periods: NDArray[np.int64]) -> Vector:
     """Return the values of a series in spans, NaN where they are not known, or are no number of connections."""
-    series = (getattr(span, name) or (None,) * span.periods for span in spans)
-    values = np.array(list(chain.from_iterable(series)), dtype=float)
+    if not any(series):
+        return np.full(periods.sum(), np.nan)
+    known = (each or (None,) * number for each, number in zip(series, periods.tolist(), strict=True))
+    values = np.array(list(chain.from_iterable(known)), dtype=float)
     return np.where(values > LARGEST_POOL, np.nan, values) if name in CONNECTIONS else values
 
 
-def _joined(all_buckets: list[Buckets]) -> Buckets:
+def _sum(all_buckets: list[Buckets]) -> Buckets:
     """Return the sum of histograms; a bound that only some of them have counts for these."""
-    sums: dict[float, float] = {}
-    for buckets in all_buckets:
-        for bound, number in buckets:
-            key = np.inf if bound is None else bound
-            sums[key] = sums.get(key, 0.0) + number
-    return tuple((None if bound == np.inf else bound, number) for bound, number in sorted(sums.items()))
+    flat = chain.from_iterable(chain.from_iterable(all_buckets))  # several times as fast as an array of pairs
+    pairs = np.array(list(flat), dtype=float).reshape(-1, 2)
+    bounds, places = np.unique(np.where(np.isnan(pairs[:, 0]), np.inf, pairs[:, 0]), return_inverse=True)
+    numbers = np.bincount(places, pairs[:, 1])
+    sums = zip(bounds.tolist(), numbers.tolist(), strict=True)
+    return tuple((None if bound == np.inf else bound, number) for bound, number in sums)
 
 
 @dataclass(frozen=True)
@@ -232,8 +283,13 @@ class Observation:
     @cached_property
     def pools(self) -> tuple[ObservedPool, ...]:
         """The pools of all processes, by name and process."""
+        return tuple(map(ObservedPool.of, _grouped(self.spans, attrgetter("pool", "instance"))))
 
-        def key(span: PoolSpan) -> tuple[str, str]:
-            return span.pool, span.instance
+    @cached_property
+    def servers(self) -> tuple[ObservedServer, ...]:
+        """The servers, by name."""
+        return tuple(map(ObservedServer.of, _grouped(self.server, attrgetter("instance"))))
 
-        return tuple(ObservedPool.of(list(spans)) for _, spans in groupby(sorted(self.spans, key=key), key=key))
+
+def _grouped(spans: Iterable[S], key: Callable[[S], Any]) -> Iterator[list[S]]:
+    return (list(group) for _, group in groupby(sorted(spans, key=key), key=key))

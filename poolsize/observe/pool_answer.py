@@ -13,10 +13,10 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
-from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, Observed, UsageGrows
+from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, HeldUnseen, Observed, UsageGrows
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput
-from poolsize.observe.observation import Observation, ServerSpan
+from poolsize.observe.observation import Observation, ObservedServer
 from poolsize.observe.process_load import BUSY, ProcessLoad, process_load
 from poolsize.traffic.usage_phases import UsageTimes
 
@@ -179,14 +179,16 @@ class PoolAnswer:
         yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
         if self.growing:
             yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+        if load.is_lower_bound:
+            yield HeldUnseen()
         if load.is_blind:
             yield BurstsUnseen()
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     """Return the answers of all pools whose connections in use are known, the most used first."""
-    saturated = saturated_threads(observation.server)
-    cores = next((span.cores for span in observation.server if span.cores), None)
+    saturated = saturated_threads(observation.servers)
+    cores = next((server.cores for server in observation.servers if server.cores), None)
     by_name = groupby(observation.pools, key=lambda pool: pool.pool)
     loads = {name: [load for pool in pools if (load := process_load(pool))] for name, pools in by_name}
     all_loads = [load for each in loads.values() for load in each]
@@ -271,28 +273,27 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
     return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, float(np.max(of_usage)))
 
 
-def saturated_threads(server: tuple[ServerSpan, ...]) -> float | None:
-    """Return the threads that run on a server on average, where it is saturated for most of the time; else None."""
-    saturated = [period for span in server for period in _saturated_periods(span)]
+def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:
+    """Return the threads that run on servers on average, if they are saturated for most of the time; else None."""
+    saturated = [period for server in servers for period in _saturated_periods(server)]
     if not saturated or sum(saturated) < MOSTLY * len(saturated):
         return None
-    running = [threads for span in server for threads in _running(span).tolist() if isfinite(threads)]
+    running = [threads for server in servers for threads in _running(server).tolist() if isfinite(threads)]
     return float(np.mean(running)) if running else inf
 
 
-def _running(span: ServerSpan) -> Vector:
-    return np.array(span.running_mean or span.running_max or [None] * len(span.busy_cores), dtype=float)
+def _running(server: ObservedServer) -> Vector:
+    return np.where(np.isfinite(server["running_mean"]), server["running_mean"], server["running_max"])
 
 
-def _saturated_periods(span: ServerSpan) -> list[bool]:
+def _saturated_periods(server: ObservedServer) -> list[bool]:
     """Return whether the server is saturated in each period that shows it.
 
     A thread that sleeps in a statement runs, too: where the busy cores are known, they decide, or very many threads.
     """
-    threads = _running(span)
-    busy = np.array(span.busy_cores or [None] * len(threads), dtype=float)
-    cores, most = span.cores or inf, max(MANY_RUNNING, span.cores or 0)
-    enough = most if span.cores is None else np.where(np.isfinite(busy), most, cores)
+    threads, busy, cores = _running(server), server["busy_cores"], server.cores or inf
+    most = max(MANY_RUNNING, server.cores or 0)
+    enough = most if server.cores is None else np.where(np.isfinite(busy), most, cores)
     is_known = np.isfinite(threads) | (np.isfinite(busy) & isfinite(cores))
     saturated: list[bool] = ((threads >= enough) | (busy >= FULL_CORES * cores))[is_known].tolist()
     return saturated

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poolsize.observe.sums import Sums
+
 Integers = NDArray[np.int64]
 
 BATCH = 1_000
@@ -44,29 +46,24 @@ class Times:
 
 @dataclass
 class Level:
-    """A number that changes with time. now: its value. area, square_area: its integral and that of its square, in ns.
+    """A number that changes with time. now: its value. highest: the most since the start.
 
-    highest, period_highest: the most since the start, and since the last call of `start_period`.
+    sums: of its values since the last call of `start_period`, each by the ns for which it lasts.
     """
 
     now: int = 0
-    area: float = 0.0
-    square_area: float = 0.0
     highest: int = 0
-    period_highest: int = 0
+    sums: Sums = field(default_factory=Sums)
 
-    def follow(self, levels: Integers, seconds: Integers) -> None:
+    def follow(self, levels: Integers, nanoseconds: Integers) -> None:
         """Add levels, each of which lasts so many ns; the last is the present value."""
-        areas = levels * seconds
-        self.area += float(areas.sum())
-        self.square_area += float((areas * levels.astype(float)).sum())
         self.now = int(levels[-1])
-        self.period_highest = max(self.period_highest, int((levels * (seconds > 0)).max(initial=0)), self.now)
-        self.highest = max(self.highest, self.period_highest)
+        self.sums += Sums.of(levels.astype(float), nanoseconds) + Sums(highest=self.now)
+        self.highest = max(self.highest, int(self.sums.highest))
 
     def start_period(self) -> None:
-        """Forget the highest value until now."""
-        self.period_highest = self.now
+        """Forget the values until now."""
+        self.sums = Sums(highest=self.now)
 
 
 @dataclass

@@ -97,7 +97,7 @@ class ProcessLoad:
 
     def total(self, name: str) -> float:
         """Return the sum of a series of PoolSpan; 0 where it is not known."""
-        return float(np.nansum(self.pool[name]))
+        return self.pool.total(name) or 0.0
 
     @property
     def mean(self) -> float:
@@ -113,8 +113,8 @@ class ProcessLoad:
     @property
     def highest(self) -> int | None:
         """The most connections in use in any sample; None without samples."""
-        highest = self.pool["in_use_max"]
-        return int(np.nanmax(highest)) if np.isfinite(highest).any() else None
+        highest = self.pool.highest("in_use_max")
+        return None if highest is None else int(highest)
 
     @cached_property
     def usage_ms(self) -> float | None:
@@ -348,6 +348,11 @@ class ProcessLoad:
         computed = int(np.argmax(at_most >= OFTEN)) if (at_most >= OFTEN).any() else most
         evidence = max(computed, self._evidence)
         return evidence if size is None else min(evidence, max(size, self._evidence))
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether a server counted the connections in use: it does not see those that nothing runs on."""
+        return self.pool.highest("held_max") is not None
 
     @property
     def is_blind(self) -> bool:

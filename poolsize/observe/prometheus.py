@@ -29,7 +29,7 @@ from poolsize.web_page import PageAddress, page_address, read_page
 TOKEN, LOGIN = "POOLSIZE_PROMETHEUS_TOKEN", "POOLSIZE_PROMETHEUS_LOGIN"
 """Environment variables: a bearer token; USER:PASSWORD."""
 ANSWER_SECONDS = 60.0
-MOST_ANSWER_BYTES, GOOD_ANSWER_BYTES = 32_000_000, 1_500_000
+MOST_ANSWER_BYTES, GOOD_ANSWER_BYTES = 32_000_000, 3_000_000
 MOST_POINTS, FIRST_POINTS = 10_000, 30
 """Values of a series in an answer: Prometheus gives at most 11,000."""
 MOST_NAMES, MOST_VALUES = 1_000, 100_000_000

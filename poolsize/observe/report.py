@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.answer.traffic_findings import HoldsWhile
-from poolsize.observe.names import shown
-from poolsize.observe.observation import Observation
+from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
 from poolsize.observe.text import doubts, in_use_text, lasting, need_text, pools_table, verdict

@@ -1,19 +1,18 @@
 """Readings of metrics -> periods of pools and of the server: counters by their increase, gauges by their statistics."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from math import floor, inf
-from typing import Any
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL, shortened
 from poolsize.errors import BadInput
-from poolsize.facts.pool_metrics import SERVER, Quantity, Sample
-from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, Values, filled_buckets
+from poolsize.facts.pool_metrics import FRAMEWORKS, SERVER, Quantity, Sample
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, filled_buckets
+from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of
 
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
@@ -26,13 +25,10 @@ LONGEST_USAGE = 0.1
 """A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
 MOST_SERIES, MOST_PERIODS = 300_000, 50_000_000
 """Series of pools, and periods of all series together."""
-MOST_VALUE = 1e12
-"""Larger values, also computed ones, are not known."""
 LONGEST_LABELS = 500
 """Characters of a pool's and of an instance's name."""
 MOMENTS = (0.0, 7e9)
 """Readings of other times, in seconds since the epoch, are not used."""
-DECIMALS = 6
 INSTANCE_LABELS = (
     ("cluster",),
     ("namespace", "exported_namespace"),
@@ -72,34 +68,33 @@ class _Grid:
 
 
 @dataclass
-class _Sums:
-    """Rows of sums by period, from the period `first` on. The last row may hold maxima."""
+class _SumsByPeriod:
+    """The rows of Sums, all four or the first two, with a column for each period from `first` on."""
 
-    values: Vector
+    values: Vector = field(default_factory=lambda: np.zeros((4, 0)))
     first: int = 0
 
-    def add(self, first: int, block: Vector, *, with_maxima: bool = False) -> None:
+    def add(self, first: int, block: Vector) -> None:
         """Add a block of rows, whose first column is of the period `first`."""
         if not self.values.shape[1]:
-            self.first = first
+            self.values, self.first = np.array(block), first
+            return
         before, after = self.first - first, first + block.shape[1] - self.first - self.values.shape[1]
         if before > 0 or after > 0:
             self.values = np.pad(self.values, ((0, 0), (max(0, before), max(0, after))))
             self.first = min(self.first, first)
         part = self.values[:, first - self.first : first - self.first + block.shape[1]]
-        maxima = np.maximum(part[-1], block[-1])
-        part += block
-        if with_maxima:
-            part[-1] = maxima
+        part[:3] += block[:3]
+        np.maximum(part[3:], block[3:], out=part[3:])
 
-    def cut(self, first: int, until: int) -> Vector:
-        """Return the rows of the periods from `first` to before `until`, 0 for those without."""
+    def cut(self, first: int, until: int) -> Sums:
+        """Return the sums of the periods from `first` to before `until`, 0 for those without."""
         width = self.values.shape[1]
         columns = np.arange(first, until) - self.first
         if not width:
-            return np.zeros((self.values.shape[0], columns.size))
-        rows: Vector = np.where((columns >= 0) & (columns < width), self.values[:, np.clip(columns, 0, width - 1)], 0.0)
-        return rows
+            return Sums(*np.zeros((len(self.values), columns.size)))
+        rows = np.where((columns >= 0) & (columns < width), self.values[:, np.clip(columns, 0, width - 1)], 0.0)
+        return Sums(*rows)
 
     def drop(self, until: int) -> None:
         """Forget the periods before `until`."""
@@ -109,9 +104,9 @@ class _Sums:
 
 @dataclass
 class _Counter:
-    """A counter: its increase by period, and the seconds that readings cover. A lower value is a restart's."""
+    """A counter: its rate by period, whose weight is the seconds that readings cover. A lower value is a restart's."""
 
-    sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((2, 0))))
+    sums: _SumsByPeriod = field(default_factory=lambda: _SumsByPeriod(np.zeros((2, 0))))
     last: tuple[float, float] | None = None
     total: float = 0.0
     steps: int = 0
@@ -139,20 +134,20 @@ class _Counter:
         first = grid.period(at[0])
         ends = grid.origin + grid.seconds * np.arange(first, grid.period(at[-1]) + 2)
         edges = np.clip(ends, at[0], at[-1])
-        self.sums.add(first, np.diff([np.interp(edges, at, counted), np.interp(edges, at, covered)]))
+        self.sums.add(first, np.diff([np.interp(edges, at, covered), np.interp(edges, at, counted)]))
 
     def increases(self, grid: _Grid, first: int, until: int) -> Vector:
         """Return the increase in each period; NaN where readings cover too little of the period."""
-        amount, covered = self.sums.cut(first, until)
+        covered, rate, *_ = self.sums.cut(first, until).statistics
         known = (covered >= LEAST_COVERED * grid.seconds) & (not self.is_mixed)
-        return np.where(known, amount * grid.seconds / np.where(known, covered, 1.0), np.nan)
+        return np.where(known, rate * grid.seconds, np.nan)
 
 
 @dataclass
 class _Gauge:
-    """A gauge: number of readings, their sum, the sum of their squares, and their maximum, by period."""
+    """A gauge: the sums of its readings by period."""
 
-    sums: _Sums = field(default_factory=lambda: _Sums(np.zeros((4, 0))))
+    sums: _SumsByPeriod = field(default_factory=_SumsByPeriod)
     last: tuple[float, float] | None = None
 
     def add(self, grid: _Grid, at: Vector, values: Vector) -> None:
@@ -162,14 +157,7 @@ class _Gauge:
         highest = np.zeros(columns[-1] + 1)
         np.maximum.at(highest, columns, values)
         sums = [np.bincount(columns, weights) for weights in (np.ones_like(values), values, values * values)]
-        self.sums.add(int(periods[0]), np.array([*sums, highest]), with_maxima=True)
-
-    def statistics(self, first: int, until: int) -> tuple[Vector, Vector, Vector, Vector]:
-        """Return number, mean, variance and maximum of the readings in each period; NaN where there are none."""
-        number, total, squares, highest = self.sums.cut(first, until)
-        number = np.where(number > 0, number, np.nan)
-        mean = total / number
-        return number, mean, np.maximum(squares / number - mean**2, 0.0), np.where(number > 0, highest, np.nan)
+        self.sums.add(int(periods[0]), np.array([*sums, highest]))
 
 
 class _Peak(_Gauge):
@@ -270,12 +258,12 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
-        others = {instance for (instance, _), (_, library) in self._libraries.items() if library != "Spring"}
+        others = {instance for (instance, _), (_, library) in self._libraries.items() if library not in FRAMEWORKS}
         for key, series in list(self._pools.items()):
             instance, _ = key
             library = self._libraries.get(key, (0, ""))[1]
             periods = _periods(series, self._until, end)
-            if periods is not None and not (library == "Spring" and instance in others):
+            if periods is not None and not (library in FRAMEWORKS and instance in others):
                 taken = _Taken(self._grid, series, *periods)
                 if key in self._libraries and (span := _pool_span(taken, key, library)):
                     spans.append(span)
@@ -318,24 +306,26 @@ class _Taken:
         return list(ranks[min(ranks)].values()) if ranks else []
 
     @property
+    def started(self) -> float:
+        return self.grid.origin + self.grid.seconds * self.first
+
+    @property
     def unknown(self) -> Vector:
         return np.full(self.until - self.first, np.nan)
 
     def increases(self, quantity: Quantity) -> Vector:
         counters = [each for each in self.best(quantity) if isinstance(each, _Counter)]
-        return _total([each.increases(self.grid, self.first, self.until) for each in counters], self.unknown)
+        increases = [each.increases(self.grid, self.first, self.until) for each in counters]
+        return _total(increases) if increases else self.unknown
 
     def statistics(self, quantity: Quantity) -> tuple[Vector, Vector, Vector, Vector]:
         """Return number, mean, variance and maximum of a gauge in each period."""
         gauges = [each for each in self.best(quantity) if isinstance(each, _Gauge)]
-        each_of = [each.statistics(self.first, self.until) for each in gauges]
-        if not each_of:
+        if not gauges:
             return (self.unknown,) * 4
-        numbers, means, variances, highest = zip(*each_of, strict=True)
-        return (
-            np.fmax.reduce(numbers), _total(means, self.unknown), _total(variances, self.unknown),
-            _total(highest, self.unknown),
-        )  # fmt: skip
+        statistics = (each.sums.cut(self.first, self.until).statistics for each in gauges)
+        numbers, means, variances, highest = zip(*statistics, strict=True)
+        return np.fmax.reduce(numbers), _total(means), _total(variances), _total(highest)
 
     def is_counted(self, quantity: Quantity) -> bool:
         """Return whether a counter of one process has the quantity, in some periods at least."""
@@ -361,14 +351,9 @@ class _Taken:
         return filled_buckets(np.round(bounds, DECIMALS).tolist(), np.minimum(numbers, MOST_VALUE).tolist())
 
 
-def _total(rows: "list[Vector] | tuple[Vector, ...]", unknown: Vector) -> Vector:
+def _total(rows: Sequence[Vector]) -> Vector:
     """Return the sum of rows, in which what is not known counts as 0; NaN where none is known."""
-    if len(rows) == 1:
-        return rows[0]
-    if not rows:
-        return unknown
-    total: Vector = np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
-    return total
+    return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
 
 
 def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | None:
@@ -384,26 +369,20 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
     is_counted = taken.is_counted("usage_seconds")
     waiting = taken.mean("waiting")
-    values = {
-        "size": size,
-        "in_use_mean": rate if is_counted else gauge_mean,
-        "in_use_max": taken.highest("in_use", "in_use_max", "peak"),
-        "in_use_variance": _first_known(taken.mean("in_use_variance"), variance),
-        "samples": _first_known(taken.mean("samples"), number),
-        "waiting_mean": wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
-        "waiting_max": taken.highest("waiting", "waiting_max"),
-        "usage_seconds": usage_seconds,
-        "wait_seconds": wait_seconds,
-        "uses": uses,
-        "timeouts": taken.increases("timeouts"),
-    }
-    usage_buckets, wait_buckets = taken.buckets("usage_buckets"), taken.buckets("wait_buckets")
-    if not (fields := _fields(taken, values)):
-        return None
     instance, pool = key
-    return PoolSpan(
-        pool=pool or library, instance=instance, library=library,
-        usage_buckets=usage_buckets, wait_buckets=wait_buckets, **fields,
+    names = {
+        "pool": pool or library, "instance": instance, "library": library,
+        "usage_buckets": taken.buckets("usage_buckets"), "wait_buckets": taken.buckets("wait_buckets"),
+    }  # fmt: skip
+    return span_of(
+        PoolSpan, taken.started, taken.grid.seconds, names,
+        size=size, in_use_mean=rate if is_counted else gauge_mean,
+        in_use_max=taken.highest("in_use", "in_use_max", "peak"),
+        in_use_variance=_known(taken.mean("in_use_variance"), variance),
+        samples=_known(taken.mean("samples"), number),
+        waiting_mean=wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
+        waiting_max=taken.highest("waiting", "waiting_max"),
+        usage_seconds=usage_seconds, wait_seconds=wait_seconds, uses=uses, timeouts=taken.increases("timeouts"),
     )  # fmt: skip
 
 
@@ -411,37 +390,15 @@ def _server_span(taken: _Taken, instance: str) -> ServerSpan | None:
     """Return the span of a server; None if no period of it is known."""
     limit = taken.highest("max_connections")
     known = limit[~np.isnan(limit)]
-    values = {
-        "running_mean": taken.mean("running"),
-        "running_max": taken.highest("running", "running_max"),
-        "connected_max": taken.highest("connected", "connected_peak"),
-        "refused": taken.increases("refused"),
-        "aborted": taken.increases("aborted"),
-        "statements": taken.increases("statements"),
-    }
-    if not (fields := _fields(taken, values)):
-        return None
-    return ServerSpan(instance=instance, max_connections=int(known[-1]) if known.size else None, **fields)
+    return span_of(
+        ServerSpan, taken.started, taken.grid.seconds,
+        {"instance": instance, "max_connections": int(known[-1]) if known.size else None},
+        running_mean=taken.mean("running"), running_max=taken.highest("running", "running_max"),
+        connected_max=taken.highest("connected", "connected_peak"), refused=taken.increases("refused"),
+        aborted=taken.increases("aborted"), statements=taken.increases("statements"),
+    )  # fmt: skip
 
 
-def _first_known(first: Vector, other: Vector) -> Vector:
-    known: Vector = np.where(np.isnan(first), other, first)
-    return known
-
-
-def _fields(taken: _Taken, values: dict[str, Vector]) -> dict[str, Any]:
-    """Return the series and the times of a record, without periods at both ends of which nothing is known."""
-    known = np.flatnonzero(~np.isnan(list(values.values())).all(axis=0))
-    if not known.size:
-        return {}
-    first, until = known[0], known[-1] + 1
-    parts = {name: row[first:until] for name, row in values.items()}
-    rows = {name: np.where(row > MOST_VALUE, np.nan, row).round(DECIMALS) for name, row in parts.items()}
-    series = {name: _values(row) for name, row in rows.items() if not np.isnan(row).all()}
-    started = taken.grid.origin + taken.grid.seconds * (taken.first + int(first))
-    moment = datetime.fromtimestamp(started, UTC).isoformat()
-    return {"started": moment, "period_seconds": taken.grid.seconds, **series}
-
-
-def _values(row: Vector) -> Values:
-    return tuple(np.where(np.isnan(row), None, row).tolist())  # type: ignore[call-overload]
+def _known(first: Vector, other: Vector) -> Vector:
+    """Return the values of the first, and of the other where those are not known."""
+    return np.where(np.isnan(first), other, first)

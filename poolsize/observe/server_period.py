@@ -1,19 +1,23 @@
 """ServerPeriod: the samples and counters of a server in a period, and the connections in use that follow from them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import astuple, dataclass, fields
 from random import random
-from statistics import fmean, pvariance
-from time import monotonic, sleep
+from statistics import fmean
+from time import monotonic, sleep, time
 from typing import Self
 
-from poolsize.observe.observation import PoolSpan, ServerSpan, Values
+import numpy as np
+
+from poolsize.observe.observation import PoolSpan, ServerSpan
 from poolsize.observe.server_session import ROUNDING_SECONDS, Level, Pool, ServerSession, Times
+from poolsize.observe.sums import Sums, span_of
 
 SHARE_OF_TRANSACTIONS = 0.9
 """Where transactions make up so much of the time in use, each transaction is a usage."""
 
+HELD, _, _, IN_USE, IDLE = range(len(fields(Level)))
+"""Places of fields of a Level."""
 CONNECTIONS_A_SECOND = 400
 """Connections that the server lists in 1 % of a core; with more of them, not every second has a sample."""
 
@@ -35,8 +39,9 @@ class Counters:
     def of(cls, session: ServerSession) -> Self:
         """Return the counters now."""
         counts, queries, cpu_seconds = session.counts(), session.queries, session.cpu_seconds()
-        times, at = session.times(), monotonic()
-        return cls(at, counts, times, cpu_seconds, queries)
+        began = monotonic()
+        times = session.times()
+        return cls((began + monotonic()) / 2, counts, times, cpu_seconds, queries)
 
     def increase(self, name: str, before: "Counters") -> int | None:
         """Return the increase of a status variable since a reading; None where it is not known."""
@@ -55,7 +60,7 @@ class ServerPeriod:
         self.before = before
         self.after: Counters | None = None
         self._session = session
-        self._started, self._began_at = datetime.now(UTC), monotonic()
+        self._started, self._began_at = time(), monotonic()
         self._ended_at = self._began_at
         self._samples: list[dict[Pool, Level]] = []
         self._running: list[int] = []
@@ -119,12 +124,14 @@ class ServerPeriod:
         nothing = Level()
         levels = {pool: [sample.get(pool, nothing) for sample in self._samples] for pool in sorted(pools)}
         times = _by_host(self._times(), levels)
-        return [self._span(pool, levels[pool], times.get(pool)) for pool in levels]
+        spans = (self._span(pool, levels[pool], times.get(pool)) for pool in levels)
+        return [span for span in spans if span is not None]
 
-    def _span(self, pool: Pool, levels: Sequence[Level], times: Times | None) -> PoolSpan:
-        active = fmean(level.active for level in levels)
-        in_transaction = fmean(level.in_transaction for level in levels)
-        in_use, uses = fmean(level.in_use for level in levels), None
+    def _span(self, pool: Pool, levels: Sequence[Level], times: Times | None) -> PoolSpan | None:
+        readings = np.array([astuple(level) for level in levels], dtype=float)
+        samples, means, variances, highest = Sums.of(readings, np.ones((len(readings), 1))).statistics
+        _, active, in_transaction, in_use, _ = means.tolist()
+        uses = None
         if times is not None:
             in_use += times.in_statements / self.seconds - active  # counted, and sampled between statements
             active = times.in_statements / self.seconds
@@ -132,15 +139,12 @@ class ServerPeriod:
             in_transaction = times.in_transactions / self.seconds
             in_use = in_transaction + active * _share_outside(levels, active, in_transaction)
             uses = times.transactions if in_transaction >= SHARE_OF_TRANSACTIONS * in_use else None
-        sampled = [level.in_use for level in levels]
-        return PoolSpan(
-            pool=pool[0], instance=pool[1], library="", started=self._started.isoformat(), period_seconds=self.seconds,
-            in_use_mean=_series(in_use), in_use_max=_series(max(sampled)), in_use_variance=_series(pvariance(sampled)),
-            samples=_series(len(sampled)), uses=_series(uses),
-            usage_seconds=_series(None if uses is None else in_use * self.seconds),
-            held_max=_series(max(level.held for level in levels)), active_mean=_series(active),
-            in_transaction_mean=_series(in_transaction if self._session.sees_transactions else None),
-            idle_seconds_max=_series(max(level.idle_seconds for level in levels)),
+        return span_of(
+            PoolSpan, self._started, self.seconds, {"pool": pool[0], "instance": pool[1], "library": ""},
+            in_use_mean=in_use, in_use_max=highest[IN_USE], in_use_variance=variances[IN_USE], samples=samples,
+            uses=uses, usage_seconds=None if uses is None else in_use * self.seconds,
+            held_max=highest[HELD], active_mean=active, idle_seconds_max=highest[IDLE],
+            in_transaction_mean=in_transaction if self._session.sees_transactions else None,
         )  # fmt: skip
 
     def _times(self) -> dict[Pool, Times]:
@@ -167,12 +171,11 @@ class ServerPeriod:
                 connected = max(connected, (after.counts["Max_used_connections"] or 1) - 1)
             if after.cpu_seconds is not None and before.cpu_seconds is not None:
                 busy = max(0.0, after.cpu_seconds - before.cpu_seconds) / self.seconds
-        return ServerSpan(
-            started=self._started.isoformat(), period_seconds=self.seconds,
-            running_mean=_series(fmean(self._running)), running_max=_series(max(self._running)),
-            connected_max=_series(connected), refused=_series(refused), aborted=_series(aborted),
-            statements=_series(statements), busy_cores=_series(busy),
-            cores=session.cpus, max_connections=session.max_connections,
+        names = {"cores": session.cpus, "max_connections": session.max_connections}
+        return span_of(
+            ServerSpan, self._started, self.seconds, names,
+            running_mean=fmean(self._running), running_max=max(self._running), connected_max=connected,
+            refused=refused, aborted=aborted, statements=statements, busy_cores=busy,
         )  # fmt: skip
 
 
@@ -204,7 +207,3 @@ def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, Sequence[Level]]) -
             share = active[pool[1]] / sum(active.values()) if any(active.values()) else 1 / len(active)
             of_pools[pool] = Times(0, 0, share * of_account.in_statements)
     return of_pools
-
-
-def _series(value: float | None) -> Values:
-    return () if value is None else (round(max(0.0, value), 6),)

@@ -20,6 +20,7 @@ from poolsize.errors import BadInput, PoolsizeError
 from poolsize.observe.observation import PoolSpan, Source, filled_buckets
 from poolsize.observe.pool_events import BOUNDS_NS, Integers, Totals
 from poolsize.observe.store import ObservationWriter
+from poolsize.observe.sums import span_of
 
 if TYPE_CHECKING:
     from poolsize.observe.instrumentation import PoolMetrics
@@ -87,7 +88,9 @@ class SpanWriter:
 
     def _opened(self, started: float) -> ObservationWriter:
         """Return a new file, with this process's id in its name if another process has made the file."""
-        source = Source("instrument", self._metrics.name, version("poolsize"), _moment(started))
+        source = Source(
+            "instrument", self._metrics.name, version("poolsize"), datetime.fromtimestamp(started, UTC).isoformat()
+        )
         pid, path = os.getpid(), self._path
         for number in count(1):
             try:
@@ -104,24 +107,22 @@ def _span(metrics: "PoolMetrics", before: Totals, after: Totals, started: float)
     nanoseconds = after.at - before.at
     if nanoseconds < SHORTEST_SECONDS * 1e9:
         return None
-    mean_square = (after.in_use.square_area - before.in_use.square_area) / nanoseconds
-    mean = (after.in_use.area - before.in_use.area) / nanoseconds
-    limit = metrics.events.limit
-    return PoolSpan(
-        metrics.name, f"{socket.gethostname()}:{os.getpid()}", "SQLAlchemy", _moment(started), nanoseconds / 1e9,
-        size=() if limit is None else (float(limit),),
-        in_use_mean=(max(0.0, (after.used - before.used) / nanoseconds),),
-        in_use_max=(float(after.in_use.period_highest),),
-        in_use_variance=(max(0.0, mean_square - mean**2),),
-        samples=(_independent_samples(after.usages.counts - before.usages.counts, nanoseconds),),
-        waiting_mean=((after.pending.area - before.pending.area) / nanoseconds,),
-        waiting_max=(float(after.pending.period_highest),),
-        uses=(float(after.usages.number - before.usages.number),),
-        usage_seconds=((after.usages.nanoseconds - before.usages.nanoseconds) / 1e9,),
-        wait_seconds=((after.waits.nanoseconds - before.waits.nanoseconds) / 1e9,),
-        timeouts=(float(after.timeouts - before.timeouts),),
-        usage_buckets=filled_buckets(BOUNDS_MS, (after.usages.counts - before.usages.counts).tolist()),
-        wait_buckets=filled_buckets(BOUNDS_MS, (after.waits.counts - before.waits.counts).tolist()),
+    _, _, variance, in_use_max = after.in_use.sums.statistics
+    _, waiting_mean, _, waiting_max = after.pending.sums.statistics
+    usages, waits = after.usages.counts - before.usages.counts, after.waits.counts - before.waits.counts
+    names = {
+        "pool": metrics.name, "instance": f"{socket.gethostname()}:{os.getpid()}", "library": "SQLAlchemy",
+        "usage_buckets": filled_buckets(BOUNDS_MS, usages.tolist()),
+        "wait_buckets": filled_buckets(BOUNDS_MS, waits.tolist()),
+    }  # fmt: skip
+    return span_of(
+        PoolSpan, started, nanoseconds / 1e9, names,
+        size=metrics.events.limit, in_use_mean=(after.used - before.used) / nanoseconds, in_use_max=in_use_max,
+        in_use_variance=variance, samples=_independent_samples(usages, nanoseconds),
+        waiting_mean=waiting_mean, waiting_max=waiting_max, uses=usages.sum(),
+        usage_seconds=(after.usages.nanoseconds - before.usages.nanoseconds) / 1e9,
+        wait_seconds=(after.waits.nanoseconds - before.waits.nanoseconds) / 1e9,
+        timeouts=after.timeouts - before.timeouts,
     )  # fmt: skip
 
 
@@ -134,7 +135,3 @@ def _independent_samples(counts: Integers, nanoseconds: int) -> float:
     usages = np.append(BOUNDS_NS, BOUNDS_NS[-1]).astype(float)
     squares = float(counts @ usages**2)
     return nanoseconds * float(counts @ usages) / squares if squares else 0.0
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).isoformat()

@@ -6,18 +6,28 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
-from poolsize.runs.line_file import LineWriter, naming_line, record_of, require_format, run_lines
+from poolsize.record import record
+from poolsize.runs.line_file import LineWriter, RunLine, is_plain, naming_line, record_of, require_format, run_lines
 
 FORMAT = 1
 """The version of the only format that is read."""
 MOST_SPANS = 500_000
 """Lines of an observation; a file of the longest size has fewer if each is a minute of a pool: 35 pools for a week."""
 
+
+@record
+class _Line:
+    server: ServerSpan | None = None
+    pool: PoolSpan | None = None
+
+
 _SOURCE, _POOL, _SERVER = TypeAdapter(Source), TypeAdapter(PoolSpan), TypeAdapter(ServerSpan)
+_LINE = TypeAdapter(_Line)
+"""Reads a line of JSON at once: twice as fast as an object of json."""
 
 
 class ObservationWriter(LineWriter):
@@ -64,15 +74,28 @@ def load_observation(path: str | os.PathLike[str]) -> Observation:
     for line in lines:
         if line.is_torn:
             break
-        record = record_of(path, line)
-        with naming_line(path, line):
-            if "server" in record:
-                server.append(_SERVER.validate_python(record["server"]))
-            else:
-                spans.append(_POOL.validate_python(record.get("pool")))
+        span = _span(path, line)
+        if isinstance(span, ServerSpan):
+            server.append(span)
+        else:
+            spans.append(span)
         if len(spans) + len(server) > MOST_SPANS:
             raise BadInput(f"{path} has more than {MOST_SPANS:,} lines: it is not poolsize's, or was changed by hand")
     return Observation(source, tuple(spans), tuple(server))
+
+
+def _span(path: Path, line: RunLine) -> PoolSpan | ServerSpan:
+    """Return the periods on a line. Raises BadInput."""
+    if is_plain(line.text):
+        with suppress(ValidationError, BadInput):  # the second reading names the line
+            whole = _LINE.validate_json(line.text)
+            if span := whole.server or whole.pool:
+                return span
+    content = record_of(path, line)
+    with naming_line(path, line):
+        if "server" in content:
+            return _SERVER.validate_python(content["server"])
+        return _POOL.validate_python(content.get("pool"))
 
 
 def is_observation(path: str | os.PathLike[str]) -> bool:

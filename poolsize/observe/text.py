@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from poolsize.answer.traffic_findings import BurstsUnseen, UsageGrows
-from poolsize.observe.names import shown
-from poolsize.observe.observation import Observation
+from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, UsageGrows
+from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import accounts_table, server_lines, server_values
@@ -132,8 +131,9 @@ def in_use_text(answer: PoolAnswer) -> str:
     load = answer.busiest
     of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
     at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    bound = "at least " if load.is_lower_bound else ""
     return (
-        f"{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
+        f"{bound}{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
         f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {at}; for 99.9 % of the time, at most "
         f"{load.in_use_p99_9:,}."
     )
@@ -146,6 +146,8 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
     if answer.growing:
         yield sentence(UsageGrows(answer.growing.low_ms, answer.growing.high_ms))
+    if load.is_lower_bound:
+        yield sentence(HeldUnseen())
     if answer.seconds < WHOLE * DAY:
         yield (
             f"{lasting(answer.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
@@ -239,6 +241,7 @@ def pool_values(answer: PoolAnswer) -> dict[str, Any]:
         "processes": answer.processes,
         "rate": answer.rate,
         "in_use_mean": load.mean,
+        "in_use_is_lower_bound": load.is_lower_bound,
         "in_use_together": answer.together,
         "in_use_busiest": float(load.load.max()),
         "busiest_at": datetime.fromtimestamp(answer.busiest_at, UTC).isoformat(),

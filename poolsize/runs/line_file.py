@@ -174,6 +174,11 @@ def record_of(path: Path, line: RunLine) -> dict[str, Any]:
     return record
 
 
+def is_plain(text: bytes) -> bool:
+    """Return whether a line is of a size that a run can have, and its JSON can have no control character."""
+    return ESCAPE not in text and text.isascii() and not why_unreadable(text)
+
+
 def require_format(path: Path, its: object, known: int, again: str) -> None:
     """Raise BadInput for another format than the known one. again: how to make the file anew."""
     if its != known:

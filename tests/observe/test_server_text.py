@@ -42,6 +42,17 @@ def test_why_shows_each_account_and_host_and_the_server() -> None:
     assert list(server_lines(observation)) == [LINE]
 
 
+def test_what_a_server_counts_is_a_lower_bound() -> None:
+    """The server does not show the connections that an application holds outside transactions and statements."""
+    of_server, of_pool = seen(SHOP), seen(replace(SHOP, held_max=()))
+    for observation, is_bound in ((of_server, True), (of_pool, False)):
+        text = " ".join(observed_text(observation, why=True).split())
+        assert ("at least 2.5 connections on average" in text) == is_bound
+        assert ("The connections in use are a lower bound" in text) == is_bound
+        (pool,) = json.loads(observed_json(observation))["pools"]
+        assert pool["in_use_is_lower_bound"] == is_bound
+
+
 def test_pools_of_applications_have_no_table_of_accounts() -> None:
     assert not accounts_table(seen(replace(SHOP, held_max=()))).rows
 

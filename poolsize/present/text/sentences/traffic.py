@@ -148,6 +148,8 @@ register_templates(
         of.UsageGrows: "The usage time rises from {low_ms:ms} to {high_ms:ms} with the connections in use: requests "
         "wait in the database. A larger pool does not help there.",
         of.BurstsUnseen: "The observation can't show bursts that are shorter than the time between two readings.",
+        of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
+        "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
         "{usage_ms:ms}.",
         of.KeepsWait: _keeps_wait,
