@@ -26,7 +26,7 @@ from poolsize.server.private_server import PrivateServer
 from poolsize.server.watchdog import TEMPORARY
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from tests.conftest import FLAVORS, MARIADB_IN_CI, ROOT, Command, assert_swept, measured, mysqld
+from tests.conftest import MARIADB_IN_CI, ROOT, Command, assert_swept, measured, mysqld, on_both
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -34,7 +34,7 @@ POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 SWEEP = ("--workload", "select_one", "--pool-sizes", "2,16", "--users", "32", "--think-time", "20ms", "--warm-up", "0")
 
 
-@pytest.fixture(params=FLAVORS)
+@pytest.fixture(params=MARIADB_IN_CI)
 def own_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A server of the test's own, which it may spoil, with the account `loader`."""
     with administered_server(mysqld(request.param), {}, 100) as server:
@@ -85,7 +85,7 @@ def answers(url: str) -> bool:
     return False
 
 
-@pytest.fixture(params=FLAVORS)
+@pytest.fixture(params=MARIADB_IN_CI)
 def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer]:
     program = mysqld(request.param) or servers.find_mysqld()
     version = servers._version(program)
@@ -144,14 +144,12 @@ def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> Non
     assert load_run(run, torn_end=True).steps
 
 
-@pytest.mark.parametrize("own_server", MARIADB_IN_CI, indirect=True)
 def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any, tmp_path: Path) -> None:
     with sweeping(own_server, tmp_path) as sweep:
         cursor.execute("DROP USER loader@'127.0.0.1'")
         assert_ended(sweep, tmp_path / "a.jsonl", "denied")
 
 
-@pytest.mark.parametrize("own_server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize(
     ("change", "back", "causes"),
     [
@@ -208,7 +206,6 @@ def test_a_lowered_limit_ends_the_sweep_and_resuming_goes_on(
     assert measured(load_run(run).steps[: len(kept)]) == measured(kept)
 
 
-@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize(
     "workers",
     [pytest.param((), id="alone"), pytest.param(("--processes", "2"), id="two workers", marks=pytest.mark.experiment)],
@@ -232,7 +229,6 @@ def test_a_server_that_restarts_costs_the_step_under_way(
     assert not any("server_gone" in step.errors for step in after.steps)
 
 
-@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
 def test_a_server_that_stays_away_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
     with sweeping(restarted_server, tmp_path, "--wait-for-server", "2s") as sweep:
         restarted_server.kill()
@@ -243,6 +239,7 @@ def cut(connection: Any) -> None:
     socket.socket.shutdown(connection._sock, socket.SHUT_RDWR)  # below TLS
 
 
+@on_both
 @pytest.mark.parametrize("last", [1, 2, 3])  # the first is the greeting, and others accept the account
 @pytest.mark.parametrize("after", [False, True], ids=["before its packet", "after its packet"])
 @pytest.mark.parametrize(
@@ -279,7 +276,6 @@ def test_a_server_that_dies_while_a_connection_opens_is_gone(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize("restarted_server", MARIADB_IN_CI, indirect=True)
 def test_another_server_that_answers_ends_the_sweep(restarted_server: RestartedServer, tmp_path: Path) -> None:
     """As after a failover to a server with other settings, whose figures can't be compared."""
     with sweeping(restarted_server, tmp_path) as sweep:

@@ -16,7 +16,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from tests.conftest import MARIADB_IN_CI, Command, assert_swept, in_ci, measured
+from tests.conftest import Command, assert_swept, in_ci, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -85,7 +85,6 @@ def test_a_reserve_of_connections_is_left(server: PrivateServer, poolsize: Comma
     assert "91 are free for the pool" in done.stderr
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     ended = threading.Event()
 
@@ -108,7 +107,6 @@ def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsiz
     assert_swept(done)
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_no_global_variable_is_set(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("SET GLOBAL log_output = 'TABLE'")
     cursor.execute("TRUNCATE mysql.general_log")
@@ -135,7 +133,6 @@ def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: C
     assert cursor.fetchall() == (("precious",),)
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     server: PrivateServer, poolsize: Command, cursor: Any
 ) -> None:
@@ -162,7 +159,6 @@ def test_an_account_without_the_grant_is_told_it(
     assert not (tmp_path / "a.jsonl").exists()
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
     cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
@@ -205,12 +201,17 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
     indirect=["server"],
 )
 def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, ending: signal.Signals
+    server: PrivateServer,
+    poolsize: Command,
+    poolsize_here: Command,
+    tmp_path: Path,
+    cursor: Any,
+    ending: signal.Signals,
 ) -> None:
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "4s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
+         "--step-time", "3s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_line(path)
@@ -223,12 +224,12 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert ("The sweep ends after this step" in err) == (ending is signal.SIGINT)
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
-    incomplete = poolsize("recommend", "--run", "a.jsonl")
+    incomplete = poolsize_here("recommend", "--run", "a.jsonl")
     assert incomplete.returncode == 1
     assert "--resume" in incomplete.stderr
     with path.open("ab") as file:
         file.write(b'{"step": {"pool_si')
-    refused = poolsize("sweep", "--resume", "a.jsonl", "--users", "3", url=server.url)
+    refused = poolsize_here("sweep", "--resume", "a.jsonl", "--users", "3", url=server.url)
     assert (refused.returncode, "keeps its plan" in refused.stderr) == (2, True)
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
     assert_swept(done)

@@ -22,7 +22,7 @@ from traitlets.config import Config
 
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import difference_sentences
-from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, in_ci, measured_again
+from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, measured_again
 from tests.golden import PIXELS
 
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
@@ -114,7 +114,8 @@ def test_a_code_host_can_show_it(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(sorted(EXAMPLES.keys() - {SHOWN}), "insert-mariadb", "scan-mysql"))
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {SHOWN}))
 def test_the_analysis_runs_on_every_example(tmp_path: Path, name: str) -> None:
     done = executed("analysis", tmp_path, RUN=str(EXAMPLES[name]))
     assert len(images(done)) >= 7
@@ -139,7 +140,8 @@ def test_the_analysis_runs_on_a_replay(tmp_path: Path, poolsize: Command) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("names", in_ci(PAIRS, PAIRS[0]))
+@pytest.mark.experiment
+@pytest.mark.parametrize("names", PAIRS)
 def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, names: str) -> None:
     pair = names.split()
     done = executed("compare", tmp_path, RUNS=[str(EXAMPLES[name]) for name in pair])

@@ -16,7 +16,7 @@ from poolsize.server import schema
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import MARIADB_IN_CI, Command, assert_swept, on_mariadb
+from tests.conftest import Command, assert_swept, on_both, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -58,6 +58,7 @@ def make_table(cursor: Any) -> None:
     cursor.execute("CREATE TABLE mine (id INT)")
 
 
+@on_both
 def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, cursor: Any) -> None:
     url = database_url(server.url)
     with SweepSchema(url) as own:
@@ -205,7 +206,6 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         assert cursor.fetchall() == ()
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_second_sweep_is_refused_while_the_first_lives(
     server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
 ) -> None:

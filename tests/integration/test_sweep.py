@@ -17,7 +17,6 @@ from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import plan_for
 from poolsize.units import milliseconds
 from tests.conftest import (
-    MARIADB_IN_CI,
     Command,
     assert_swept,
     assert_true_steps,
@@ -89,7 +88,6 @@ def test_plain_locust_does_the_same(server: PrivateServer, tmp_path: Path) -> No
     assert 0 <= after_the_last_second <= sum(max(step.throughput) for step in run.steps)
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 @measured_again
 def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     server: PrivateServer, poolsize: Command, tmp_path: Path

@@ -21,7 +21,6 @@ from poolsize.server.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import (
     FLAVORS,
-    MARIADB_IN_CI,
     ROOT,
     Command,
     assert_swept,
@@ -100,7 +99,6 @@ def assert_measured(run: Run, sizes: set[int]) -> None:
         assert step.latencies.wait is step.latencies.usage is None
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY)
     assert_swept(done)
