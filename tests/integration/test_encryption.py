@@ -139,20 +139,22 @@ def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypt
     assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--url", url, "--ssl-mode", "off"))
 
 
-def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
+def test_every_connection_of_a_sweep_is_encrypted(
+    poolsize: Command, poolsize_here: Command, encrypted: Encrypted, tmp_path: Path
+) -> None:
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE USER IF NOT EXISTS strict@'127.0.0.1' IDENTIFIED BY 'not-a-secret' REQUIRE SSL")
         cursor.execute("GRANT ALL ON *.* TO strict@'127.0.0.1'")
     strict = url.set(username="strict", password="not-a-secret").render_as_string(hide_password=False)
-    refused = poolsize("sweep", "--url", strict, "--ssl-mode", "off", *SHORT)
+    refused = poolsize_here("sweep", "--url", strict, "--ssl-mode", "off", *SHORT)
     assert refused.returncode == 2
     assert "refuses strict@127.0.0.1" in refused.stderr or "connecting as strict@127.0.0.1" in refused.stderr
     words = ["--ssl-ca", str(encrypted.ca), "--processes", "2", "--output", "a.jsonl"]
     assert_swept(poolsize("sweep", "--url", strict, *words, *SHORT))
     setting = load_run(tmp_path / "a.jsonl").setting
     assert (setting.ssl_mode, str(setting.cipher)[:4]) == ("verify-ca", "TLS_")
-    assert poolsize("report", "a.jsonl", "--output", "a.md").returncode == 0
+    assert poolsize_here("report", "a.jsonl", "--output", "a.md").returncode == 0
     assert f"{setting.cipher} (ssl-mode verify-ca)" in (tmp_path / "a.md").read_text()
 
 

@@ -151,17 +151,15 @@ def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any
 
 
 @pytest.mark.parametrize(
-    ("change", "back", "causes"),
+    ("change", "causes"),
     [
         pytest.param(
             "REVOKE INSERT ON poolsize.* FROM loader@'127.0.0.1'",
-            "GRANT INSERT ON poolsize.* TO loader@'127.0.0.1'",
             ("refuses the workload's statements (mysql_1142_tableaccess_denied_error)",),
             id="a privilege is revoked",
         ),
         pytest.param(
             "SET GLOBAL read_only = 1",
-            "SET GLOBAL read_only = 0",
             ("refuses the workload's statements (mysql_1290_option_prevents_statement)", "read-only"),
             id="the server is read-only",
             marks=pytest.mark.experiment,
@@ -169,24 +167,14 @@ def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any
     ],
 )
 def test_an_account_that_may_no_longer_write_ends_the_sweep(
-    own_server: PrivateServer,
-    cursor: Any,
-    tmp_path: Path,
-    poolsize: Command,
-    change: str,
-    back: str,
-    causes: tuple[str, ...],
+    own_server: PrivateServer, cursor: Any, tmp_path: Path, change: str, causes: tuple[str, ...]
 ) -> None:
     """A read-only server refuses the workload's statement, or that with which a step begins."""
     run = tmp_path / "a.jsonl"
     with sweeping(own_server, tmp_path, "--workload", "insert", "--repeats", "2") as sweep:
         cursor.execute(change)
         assert_ended(sweep, run, *causes)
-    kept = load_run(run).steps
-    assert all(step.mean_throughput for step in kept)
-    cursor.execute(back)
-    assert_swept(poolsize("sweep", "--resume", "a.jsonl", url=url_of(own_server)))
-    assert measured(load_run(run).steps[: len(kept)]) == measured(kept)
+    assert all(step.mean_throughput for step in load_run(run).steps)
 
 
 @pytest.mark.experiment

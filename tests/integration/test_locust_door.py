@@ -227,8 +227,8 @@ REFUSALS = [
      "mine.py:9: ProgrammingError"),
 ]  # fmt: skip
 REFUSED_IN_CI = {
-    "--rate 5 makes an open loop", "Mine has a transaction and tasks", "Mine has the TaskSet Set",
-    "a sweep does not use: use --url", "--run-time 5s: leave it out", "--host and --url (or POOLSIZE_URL) name two",
+    "--rate 5 makes an open loop", "Mine has a transaction and tasks",
+    "a sweep does not use: use --url", "--host and --url (or POOLSIZE_URL) name two",
     "Ramp is a LoadTestShape", "on_start gets no cursor", "mine.py:9: ProgrammingError",
 }  # fmt: skip
 """A refusal by each kind of cause: options, the class, its attributes, Locust's options, a shape, what fails."""

@@ -206,6 +206,7 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         assert cursor.fetchall() == ()
 
 
+@pytest.mark.experiment
 def test_a_second_sweep_is_refused_while_the_first_lives(
     server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
 ) -> None:
