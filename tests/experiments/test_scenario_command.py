@@ -75,7 +75,8 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flavor", MARIADB_IN_CI)
+@pytest.mark.experiment
+@pytest.mark.parametrize("flavor", FLAVORS)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     program = mysqld(flavor)

@@ -154,6 +154,7 @@ def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, names: str) ->
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.experiment
 @measured_again
 def test_both_run_on_what_was_just_measured(poolsize: Command, tmp_path: Path) -> None:
     short = ("--pool-sizes", "1,2,4", "--users", "16", "--step-time", "3s", "--warm-up", "1s")

@@ -272,6 +272,7 @@ def test_a_server_that_does_not_start_tells_why_in_its_own_words(options: dict[s
 
 
 @pytest.mark.slow
+@pytest.mark.experiment
 def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     before = {process.pid for process in psutil.process_iter()}
     sweep = subprocess.Popen(

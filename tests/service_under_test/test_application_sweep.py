@@ -222,6 +222,7 @@ def test_an_application_that_dies_while_its_metrics_are_read_is_named(
     assert "the application ended by itself, with exit code 3" in done.stderr
 
 
+@pytest.mark.experiment
 @pytest.mark.slow
 @on_mariadb
 @measured_again
