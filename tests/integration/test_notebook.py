@@ -13,12 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.image
-import nbformat
 import numpy as np
-import papermill
 import pytest
-from nbclient.exceptions import CellTimeoutError
-from traitlets.config import Config
 
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import difference_sentences
@@ -43,6 +39,10 @@ def executed(name: str, folder: Path, **parameters: object) -> Any:
     Kernels that start at once may take the same TCP port (jupyter_client issue 487), so each has sockets of its own.
     Jupyter at times waits for ever for a cell that has ended (jupyter_client issue 922); then the notebook runs again.
     """
+    import papermill  # every process that collects the tests would take seconds for it
+    from nbclient.exceptions import CellTimeoutError
+    from traitlets.config import Config
+
     done = folder / "out.ipynb"
     for kernel in range(1, KERNELS + 1):
         with tempfile.TemporaryDirectory() as sockets:
@@ -56,7 +56,13 @@ def executed(name: str, folder: Path, **parameters: object) -> Any:
             except CellTimeoutError:
                 if kernel == KERNELS:
                     raise
-    return nbformat.read(done, as_version=4)
+    return read(done)
+
+
+def read(path: Path) -> Any:
+    import nbformat  # takes seconds as well
+
+    return nbformat.read(path, as_version=4)
 
 
 def texts(notebook: Any) -> list[str]:
@@ -87,7 +93,7 @@ def outputs(notebook: Any) -> list[Any]:
 @pytest.mark.long
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_the_stored_outputs_are_what_it_shows_now(name: str, tmp_path: Path) -> None:
-    stored = nbformat.read(NOTEBOOKS[name], as_version=4)
+    stored = read(NOTEBOOKS[name])
     fresh = executed(name, tmp_path)
     assert texts(fresh) == texts(stored), "run scripts/notebooks and look at what changed"
     pairs = list(zip(images(fresh), images(stored), strict=True))
