@@ -18,7 +18,7 @@ import pytest
 
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import difference_sentences
-from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, measured_again
+from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, in_ci, measured_again
 from tests.golden import PIXELS
 
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
@@ -91,7 +91,7 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", in_ci(NOTEBOOKS, "analysis", "compare"))
 def test_the_stored_outputs_are_what_it_shows_now(name: str, tmp_path: Path) -> None:
     stored = read(NOTEBOOKS[name])
     fresh = executed(name, tmp_path)
