@@ -118,6 +118,7 @@ def test_a_dry_run_reads_well(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.experiment
 def test_a_dry_run_refuses_a_schema_that_does_not_exist(
     logging_server: PrivateServer, poolsize: Command, tmp_path: Path
 ) -> None:

@@ -144,6 +144,7 @@ def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> Non
     assert load_run(run, torn_end=True).steps
 
 
+@pytest.mark.experiment
 def test_a_dropped_account_ends_the_sweep(own_server: PrivateServer, cursor: Any, tmp_path: Path) -> None:
     with sweeping(own_server, tmp_path) as sweep:
         cursor.execute("DROP USER loader@'127.0.0.1'")

@@ -68,8 +68,8 @@ def test_an_anonymous_account_that_hides_the_users_own_is_named(
     assert "this is the server's anonymous account: drop it" in done.stderr
 
 
-def test_an_unknown_parameter_of_the_url_is_named(server: PrivateServer, poolsize: Command) -> None:
-    done = poolsize("sweep", "--url", f"{server.url}?charsett=utf8mb4", *SHORT)
+def test_an_unknown_parameter_of_the_url_is_named(server: PrivateServer, poolsize_here: Command) -> None:
+    done = poolsize_here("sweep", "--url", f"{server.url}?charsett=utf8mb4", *SHORT)
     assert done.returncode == 2
     assert "--url: a URL has no option charsett: leave it out, or write charset, unix_socket, ssl-mode" in done.stderr
     assert done.stderr.count("\n") == 1

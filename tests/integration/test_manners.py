@@ -132,6 +132,7 @@ def test_leftovers_of_a_killed_sweep_are_cleared_and_no_global_variable_is_set(
     assert cursor.fetchall() == ()
 
 
+@pytest.mark.experiment
 def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
     cursor.execute("CREATE TABLE poolsize.precious (id INT)")
@@ -142,6 +143,7 @@ def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: C
     assert cursor.fetchall() == (("precious",),)
 
 
+@pytest.mark.experiment
 def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     server: PrivateServer, poolsize: Command, cursor: Any
 ) -> None:
@@ -157,6 +159,7 @@ def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     assert cursor.fetchall() == ()
 
 
+@pytest.mark.experiment
 def test_an_account_without_the_grant_is_told_it(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -184,6 +187,7 @@ def test_a_table_that_somebody_adds_meanwhile_is_kept(server: PrivateServer, poo
     assert cursor.fetchall() == (("precious",),)
 
 
+@pytest.mark.experiment
 def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("SELECT GET_LOCK('poolsize', 0)")
     done = poolsize("sweep", *SHORT, url=server.url)

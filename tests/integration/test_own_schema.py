@@ -256,7 +256,7 @@ NOT_MEANT = [
 ]
 
 
-@pytest.mark.parametrize(("options", "in_url", "text"), in_ci(NOT_MEANT, NOT_MEANT[2], NOT_MEANT[3]))
+@pytest.mark.parametrize(("options", "in_url", "text"), in_ci(NOT_MEANT, NOT_MEANT[3]))
 def test_a_schema_that_is_not_meant_is_refused_in_one_line(
     server: PrivateServer,
     poolsize: Command,
@@ -275,6 +275,7 @@ def test_a_schema_that_is_not_meant_is_refused_in_one_line(
     assert checksum(cursor) == before
 
 
+@pytest.mark.experiment
 def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     assert tables(cursor)
     done = poolsize(*SWEEP, "1", "--schema=nowhere", url=server.url)

@@ -201,6 +201,7 @@ def test_the_sweeps_of_a_page_work_with_the_account_it_makes(
 
 
 @pytest.mark.server
+@pytest.mark.experiment
 @pytest.mark.parametrize("line", commands("locust "))
 def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
     link_checkout(tmp_path)

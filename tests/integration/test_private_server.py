@@ -178,7 +178,7 @@ VICTIMS = {
 }
 
 
-@pytest.mark.parametrize("victim", in_ci(VICTIMS, "poolsize.server.data_files", "poolsize.locust"))
+@pytest.mark.parametrize("victim", in_ci(VICTIMS, "poolsize.server.data_files"))
 def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str) -> None:
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2"],

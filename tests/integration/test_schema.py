@@ -75,6 +75,18 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
     assert cursor.fetchall() == ()
 
 
+def test_an_empty_schema_made_for_an_account_is_used_and_left_empty(server: PrivateServer, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("DROP USER IF EXISTS guest@'127.0.0.1'")
+    cursor.execute("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'of the house'")
+    cursor.execute("GRANT ALL ON poolsize.* TO guest@'127.0.0.1'")
+    with SweepSchema(database_url(server.url).set(username="guest", password="of the house")) as own:
+        own.make_tables(make_table)
+        assert tables(cursor) == {"mine"}
+    cursor.execute("SHOW TABLES FROM poolsize")
+    assert cursor.fetchall() == ()
+
+
 @on_mariadb
 def test_a_session_that_is_lost_while_it_makes_the_schema_leaves_none(
     server: PrivateServer, cursor: Any, monkeypatch: pytest.MonkeyPatch

@@ -318,6 +318,7 @@ def test_a_task_that_fails_is_a_failed_request(service: TaskService, tmp_path: P
 
 
 @on_mariadb
+@pytest.mark.experiment
 def test_a_user_that_cant_start_ends_the_sweep(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     locustfile = tmp_path / "starting.py"
     locustfile.write_text(FAILING.replace("    @task", "    def on_start(self):\n        {}['token']\n\n    @task"))
@@ -367,7 +368,7 @@ def test_a_killed_sweep_leaves_no_application(service: TaskService, tmp_path: Pa
 
 
 @on_mariadb
-@pytest.mark.parametrize("number", in_ci([None, signal.SIGKILL, signal.SIGINT], None, signal.SIGINT))
+@pytest.mark.parametrize("number", in_ci([None, signal.SIGKILL, signal.SIGINT], signal.SIGINT))
 def test_a_running_application_gets_its_old_size_back(
     service: TaskService, tmp_path: Path, number: signal.Signals | None
 ) -> None:
