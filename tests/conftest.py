@@ -74,15 +74,17 @@ def mysqld(flavor: str) -> Path | None:
     return Path(path)
 
 
-@pytest.fixture(scope="session", params=FLAVORS)
+@pytest.fixture(scope="session", params=MARIADB_IN_CI)
 def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
-    """A MariaDB, then a MySQL, for all tests that only use it."""
+    """A MariaDB, and in experiments a MySQL as well, for all tests that only use it."""
     with administered_server(mysqld(request.param), {}, 100) as started:
         yield started
 
 
 on_mariadb = pytest.mark.parametrize("server", ["mariadb"], indirect=True)
 """Marks a test of the load generator, whose result does not depend on the server."""
+on_both = pytest.mark.parametrize("server", FLAVORS, indirect=True)
+"""Marks a test of what differs between MariaDB and MySQL: CI runs it on both."""
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from poolsize.errors import FOUND_WRONG
@@ -74,6 +75,7 @@ def blocks(page: str) -> Iterator[Block]:
         number += 1
 
 
+@cache
 def all_blocks(language: str) -> list[Block]:
     """Return the blocks of a language that tests run, of all pages."""
     return [block for page in pages() for block in blocks(page) if block.language == language and not block.not_run]

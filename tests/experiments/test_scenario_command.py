@@ -15,7 +15,6 @@ from tests.conftest import (
     MARIADB_IN_CI,
     Command,
     assert_counted_steps,
-    in_ci,
     measured_again,
     mysqld,
 )
@@ -76,7 +75,8 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("flavor", MARIADB_IN_CI)
+@pytest.mark.experiment
+@pytest.mark.parametrize("flavor", FLAVORS)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     program = mysqld(flavor)
@@ -132,7 +132,8 @@ def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> 
     assert options == [{}, {"innodb_flush_log_at_trx_commit": "2"}]
 
 
-@pytest.mark.parametrize("name", in_ci(["thread-pool", "thread-pool-scan", "idle-crowd"], "thread-pool"))
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", ["thread-pool", "thread-pool-scan", "idle-crowd"])
 def test_a_server_without_a_thread_pool_is_refused(poolsize: Command, name: str) -> None:
     without = mysqld("mysql")
     refused = poolsize("scenario", name, *SHORT, "--mysqld", str(without))

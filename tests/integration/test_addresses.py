@@ -27,7 +27,7 @@ def test_a_server_at_an_ipv6_address_is_swept(
             cursor.execute("GRANT ALL ON poolsize.* TO loader@'::1'")
         url = f"mysql://loader:remote@[::1]:{database_url(server.url).port}/"
         done = poolsize(
-            "sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--users", "8", "--step-time", "2s",
+            "sweep", "--workload", "select_one", "--pool-sizes", "1,2", "--users", "8", "--step-time", "1s",
             "--warm-up", "1s", "--output", "a.jsonl", url=url,
         )  # fmt: skip
         assert_swept(done)

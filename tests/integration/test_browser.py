@@ -92,7 +92,7 @@ def opened(browser: Browser, path: Path, text: str, size: dict[str, int]) -> tup
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(RUNS, *SHOWN, "no-size"))
+@pytest.mark.parametrize("name", in_ci(RUNS, SHOWN[0]))
 def test_it_is_whole_on_a_phone_a_desk_and_paper(browser: Browser, tmp_path: Path, name: str) -> None:
     for page, where in whole_pages(browser, tmp_path, name, answered(name)[1]):
         if where == "phone":

@@ -11,7 +11,7 @@ import pytest
 
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, in_ci, locust, mysqld
+from tests.conftest import MARIADB_IN_CI, Command, assert_swept, in_ci, locust, mysqld
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -36,7 +36,7 @@ class Own(PoolUser):
 """
 
 
-@pytest.fixture(scope="module", params=FLAVORS)
+@pytest.fixture(scope="module", params=MARIADB_IN_CI)
 def logging_server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A server that records every statement, with an account for the sweep."""
     with administered_server(mysqld(request.param), {"general_log": "ON", "log_output": "TABLE"}, 60) as server:
@@ -80,7 +80,6 @@ def now(cursor: Any) -> str:
     return str(cursor.fetchone()[0])
 
 
-@pytest.mark.parametrize("logging_server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize("workload", in_ci(["insert", "oltp_read_write", "own.py"], "own.py"))
 def test_a_dry_run_lists_what_a_sweep_runs(
     logging_server: PrivateServer, log: Any, poolsize: Command, tmp_path: Path, workload: str
@@ -104,10 +103,10 @@ def test_a_dry_run_lists_what_a_sweep_runs(
     assert (listed["pool_connections"], listed["users"], listed["load_seconds"]) == (2, 4, 4)
 
 
-@pytest.mark.parametrize(
-    ("workload", "line"),
-    [("insert", r"  TRUNCATE TABLE task"), ("oltp_read_write", r"  INSERT INTO sbtest1 .{300,} \.\.\.")],
-)
+READ = [("insert", r"  TRUNCATE TABLE task"), ("oltp_read_write", r"  INSERT INTO sbtest1 .{300,} \.\.\.")]
+
+
+@pytest.mark.parametrize(("workload", "line"), in_ci(READ, READ[1]))
 def test_a_dry_run_reads_well(
     logging_server: PrivateServer, poolsize: Command, tmp_path: Path, workload: str, line: str
 ) -> None:
@@ -119,6 +118,7 @@ def test_a_dry_run_reads_well(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.experiment
 def test_a_dry_run_refuses_a_schema_that_does_not_exist(
     logging_server: PrivateServer, poolsize: Command, tmp_path: Path
 ) -> None:
@@ -143,8 +143,8 @@ def test_a_workload_that_needs_rows_is_followed_as_far_as_it_goes(
     ("words", "named"),
     [(("--resume", "a.jsonl"), "--resume a.jsonl"), (("--replay", "a.csv"), "--replay a.csv")],
 )
-def test_a_dry_run_is_of_a_new_sweep(poolsize: Command, words: tuple[str, ...], named: str) -> None:
-    refused = poolsize("sweep", "--dry-run", *words)
+def test_a_dry_run_is_of_a_new_sweep(poolsize_here: Command, words: tuple[str, ...], named: str) -> None:
+    refused = poolsize_here("sweep", "--dry-run", *words)
     assert refused.returncode == 2
     assert named in refused.stderr
 

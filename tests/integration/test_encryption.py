@@ -10,7 +10,7 @@ import trustme
 from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import FLAVORS, MARIADB_IN_CI, Command, assert_swept, mysqld
+from tests.conftest import MARIADB_IN_CI, Command, assert_swept, mysqld
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -28,7 +28,7 @@ class Encrypted:
     other_ca: Path
 
 
-@pytest.fixture(scope="module", params=FLAVORS)
+@pytest.fixture(scope="module", params=MARIADB_IN_CI)
 def encrypted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Encrypted]:
     folder = tmp_path_factory.mktemp("certificates")
     ca, other_ca, certificate, key = (folder / name for name in ("ca.pem", "other.pem", "server.pem", "key.pem"))
@@ -103,14 +103,13 @@ def test_clear_connections_elsewhere_need_a_word(
     assert "This connection is not encrypted" in done.stdout
 
 
+@pytest.mark.parametrize("encrypted", ["mysql"], indirect=True)
 def test_a_password_that_the_server_must_see_needs_tls_or_a_socket(
     poolsize_here: Command, encrypted: Encrypted
 ) -> None:
     """MySQL's server must see it at an account's first login, until it caches the hash; so do MySQL's own clients."""
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:
-        if "MariaDB" in connection.get_server_info():
-            pytest.skip("MariaDB has no such method")
         for account in ("first@'127.0.0.1'", "second@localhost"):
             cursor.execute(f"CREATE USER {account} IDENTIFIED WITH caching_sha2_password BY 'not-a-secret'")
     first = url.set(username="first", password="not-a-secret").render_as_string(hide_password=False)
@@ -140,21 +139,22 @@ def test_a_resumed_sweep_stays_as_encrypted_as_it_was(poolsize: Command, encrypt
     assert_swept(poolsize("sweep", "--resume", "a.jsonl", "--url", url, "--ssl-mode", "off"))
 
 
-@pytest.mark.parametrize("encrypted", MARIADB_IN_CI, indirect=True)
-def test_every_connection_of_a_sweep_is_encrypted(poolsize: Command, encrypted: Encrypted, tmp_path: Path) -> None:
+def test_every_connection_of_a_sweep_is_encrypted(
+    poolsize: Command, poolsize_here: Command, encrypted: Encrypted, tmp_path: Path
+) -> None:
     url = database_url(encrypted.server.url)
     with connect(url) as connection, connection.cursor() as cursor:
         cursor.execute("CREATE USER IF NOT EXISTS strict@'127.0.0.1' IDENTIFIED BY 'not-a-secret' REQUIRE SSL")
         cursor.execute("GRANT ALL ON *.* TO strict@'127.0.0.1'")
     strict = url.set(username="strict", password="not-a-secret").render_as_string(hide_password=False)
-    refused = poolsize("sweep", "--url", strict, "--ssl-mode", "off", *SHORT)
+    refused = poolsize_here("sweep", "--url", strict, "--ssl-mode", "off", *SHORT)
     assert refused.returncode == 2
     assert "refuses strict@127.0.0.1" in refused.stderr or "connecting as strict@127.0.0.1" in refused.stderr
     words = ["--ssl-ca", str(encrypted.ca), "--processes", "2", "--output", "a.jsonl"]
     assert_swept(poolsize("sweep", "--url", strict, *words, *SHORT))
     setting = load_run(tmp_path / "a.jsonl").setting
     assert (setting.ssl_mode, str(setting.cipher)[:4]) == ("verify-ca", "TLS_")
-    assert poolsize("report", "a.jsonl", "--output", "a.md").returncode == 0
+    assert poolsize_here("report", "a.jsonl", "--output", "a.md").returncode == 0
     assert f"{setting.cipher} (ssl-mode verify-ca)" in (tmp_path / "a.md").read_text()
 
 

@@ -13,7 +13,7 @@ from poolsize.runs.plan import SearchEnd
 from poolsize.sweep.next_step import next_step, remaining
 from tests.conftest import Command, assert_swept, measured
 
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
 
 SEARCH = (
     "--workload", "scan", "--users", "8", "--step-time", "2s", "--warm-up", "0", "--processes", "2", "--cores", "2",

@@ -6,6 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import product
 from pathlib import Path
 
 import psutil
@@ -13,7 +14,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import ENDINGS, assert_swept, end_at_once
+from tests.conftest import ENDINGS, assert_swept, end_at_once, in_ci
 from tests.integration.test_workers import POOLSIZE
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -58,8 +59,10 @@ def _sweeping(folder: Path, *options: str) -> Iterator[Sweep]:
         sweep.communicate()
 
 
-@pytest.mark.parametrize("frozen", [_leader, _worker])
-@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize(
+    ("frozen", "ending"),
+    in_ci(product([_leader, _worker], ENDINGS), (_leader, "SIGTERM"), (_worker, "Ctrl-C twice")),
+)
 def test_a_signal_ends_a_sweep_with_a_frozen_process(
     tmp_path: Path, frozen: Callable[[Sweep], psutil.Process], ending: str
 ) -> None:
@@ -72,7 +75,7 @@ def test_a_signal_ends_a_sweep_with_a_frozen_process(
 
 
 def test_a_frozen_worker_costs_at_most_its_step(tmp_path: Path) -> None:
-    with _sweeping(tmp_path, "--pool-sizes", "2,4", "--step-time", "4s") as processes:
+    with _sweeping(tmp_path, "--pool-sizes", "2,4", "--step-time", "3s") as processes:
         sweep = processes[0]
         _worker(processes).suspend()
         out, err = sweep.communicate(timeout=120)

@@ -47,7 +47,7 @@ def assert_compared(done: "subprocess.CompletedProcess[str]") -> None:
         assert done.stdout.endswith("Stored in a.jsonl and a-other.jsonl\n")
 
 
-def test_two_private_servers_are_measured_in_turn_and_compared(poolsize: Command, tmp_path: Path) -> None:
+def test_two_private_servers_are_measured_in_turn_compared_and_resumed(poolsize: Command, tmp_path: Path) -> None:
     done = poolsize("sweep", *SHORT, "--against-option", "innodb_io_capacity=300")
     assert_compared(done)
     first, other = both_runs(tmp_path)
@@ -56,8 +56,14 @@ def test_two_private_servers_are_measured_in_turn_and_compared(poolsize: Command
     assert (first.setting.server_options, other.setting.server_options) == ({}, {"innodb_io_capacity": "300"})
     assert first.plan == other.plan
     assert remaining(first) is remaining(other) is None
+    for path in ("a.jsonl", "a-other.jsonl"):
+        lines = (tmp_path / path).read_text().splitlines(keepends=True)
+        (tmp_path / path).write_text("".join(lines[:-1]))
+    assert_compared(poolsize("sweep", "--resume", "a.jsonl", "--against-option", "innodb_io_capacity=300"))
+    assert [remaining(run) for run in both_runs(tmp_path)] == [None, None]
 
 
+@pytest.mark.experiment
 def test_servers_that_differ_twice_are_refused_before_the_first_step(poolsize: Command, tmp_path: Path) -> None:
     options = ("--against-option", "innodb_io_capacity=300", "--against-option", "innodb_buffer_pool_size=16777216")
     done = poolsize("sweep", *SHORT, *options)
@@ -66,6 +72,7 @@ def test_servers_that_differ_twice_are_refused_before_the_first_step(poolsize: C
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.experiment
 def test_two_server_programs_are_measured_in_turn_and_resumed(poolsize: Command, tmp_path: Path) -> None:
     other_program = ("--against-mysqld", str(mysqld("mysql")))
     assert_compared(poolsize("sweep", *SHORT, *other_program))

@@ -13,7 +13,7 @@ from sqlalchemy import make_url
 
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import ROOT, Command, on_mariadb
+from tests.conftest import ROOT, Command, on_both, on_mariadb
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
@@ -58,6 +58,7 @@ def held(url: str, number: int) -> Iterator[None]:
             connection.close()
 
 
+@on_both
 def test_it_says_what_the_server_says(server: PrivateServer, poolsize_here: Command) -> None:
     with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@version, @@max_connections, @@global.wait_timeout, @@hostname")
@@ -71,6 +72,7 @@ def test_it_says_what_the_server_says(server: PrivateServer, poolsize_here: Comm
     assert facts["platform"] is None
 
 
+@on_both
 @pytest.mark.parametrize("account", ["connects", "process", "root"])
 def test_an_account_gets_what_it_may_see(server: PrivateServer, poolsize_here: Command, account: str) -> None:
     url = server.url if account == "root" else account_url(server, account)
@@ -169,28 +171,28 @@ def test_the_effective_disks_are_those_that_statements_wait_for(
     assert answer["formula"]["effective_disks"] == pytest.approx(disks, abs=0.8)
 
 
-def test_a_fleet_keeps_the_limit_of_its_account(server: PrivateServer, poolsize: Command) -> None:
+def test_a_fleet_keeps_the_limit_of_its_account(server: PrivateServer, poolsize_here: Command) -> None:
     with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
         cursor.execute("DROP USER IF EXISTS limited")
         cursor.execute("CREATE USER limited IDENTIFIED BY 'secret' WITH MAX_USER_CONNECTIONS 12")
     url = make_url(server.url).set(username="limited", password="secret").render_as_string(hide_password=False)
     fleet = ["--instances", "4", "--surge", "0%", "--json"]
-    by_formula = inspected(poolsize, url, "--cores", "16", *fleet)["fleet"]
+    by_formula = inspected(poolsize_here, url, "--cores", "16", *fleet)["fleet"]
     assert by_formula["limit"]["max_user_connections"] == 12
     assert by_formula["connections_in_deploy"] == 12
     run = str(ROOT / "data/examples/insert-mariadb.jsonl")
-    measured = json.loads(poolsize("recommend", "--run", run, *fleet, url=url).stdout)["fleet"]
+    measured = json.loads(poolsize_here("recommend", "--run", run, *fleet, url=url).stdout)["fleet"]
     assert measured["limit"] == by_formula["limit"]
     for stack in ("hikaricp", "my.cnf"):
-        written = poolsize("config", "--for", stack, "--size", "33", *fleet, url=url)
+        written = poolsize_here("config", "--for", stack, "--size", "33", *fleet, url=url)
         assert written.returncode == 0, written.stderr
     assert json.loads(written.stdout)["connections"] == 32  # a larger limit is the server's to give
 
 
-def test_a_traffic_has_the_limit_of_the_server_that_is_asked(server: PrivateServer, poolsize: Command) -> None:
+def test_a_traffic_has_the_limit_of_the_server_that_is_asked(server: PrivateServer, poolsize_here: Command) -> None:
     """By --url, and by POOLSIZE_URL beside a run; without cores the server on this machine has this machine's."""
     traffic = ("--rate", "400/s", "--usage-time", "15ms", "--instances", "6", "--processes", "4")
-    answer = inspected(poolsize, server.url, *traffic)
+    answer = inspected(poolsize_here, server.url, *traffic)
     with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
         cursor.execute("SELECT @@max_connections")
         ((limit,),) = cursor.fetchall()
@@ -198,5 +200,5 @@ def test_a_traffic_has_the_limit_of_the_server_that_is_asked(server: PrivateServ
     assert answer["limit"] == (limit - 10) // pools
     assert answer["supply"]["basis"] == "formula"
     run = str(ROOT / "data/examples/oltp_read_write-mariadb.jsonl")
-    by_run = json.loads(poolsize("recommend", *traffic, "--run", run, "--json", url=server.url).stdout)
+    by_run = json.loads(poolsize_here("recommend", *traffic, "--run", run, "--json", url=server.url).stdout)
     assert (by_run["limit"], by_run["supply"]["basis"]) == (answer["limit"], "measured")

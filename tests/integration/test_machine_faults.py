@@ -56,11 +56,11 @@ def test_a_clock_that_jumps_changes_nothing(tmp_path: Path, workers: tuple[str, 
         "LD_PRELOAD": str(FAKE_TIME), "FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }  # fmt: skip
-    sizes = ("--pool-sizes", "2,4,8,16", "--step-time", "2s")
+    sizes = ("--pool-sizes", "2,4,8", "--step-time", "2s")
     with sweeping(tmp_path, *sizes, *workers, **environment) as sweep:
         for jump in ("+3600", "-86400"):
             offset.write_text(jump)
-            time.sleep(2)
+            time.sleep(1)
         _, errors = sweep.communicate(timeout=100)
     assert sweep.returncode in {0, 1}, errors
     run = load_run(tmp_path / "a.jsonl")

@@ -16,7 +16,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from tests.conftest import MARIADB_IN_CI, Command, assert_swept, in_ci, measured
+from tests.conftest import Command, assert_swept, in_ci, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -52,14 +52,14 @@ def url_of(server: PrivateServer, **changes: Any) -> str:
     return database_url(server.url).set(**changes).render_as_string(hide_password=False)
 
 
-@pytest.mark.parametrize(
-    ("changes", "message", "code"),
-    [
-        ({"password": "wrong"}, "refuses poolsize@127.0.0.1", 2),
-        ({"port": 1}, "no server answers at poolsize@127.0.0.1:1", 2),
-        ({"drivername": "postgresql"}, "MySQL and MariaDB", 2),
-    ],
-)
+WRONG = [
+    ({"password": "wrong"}, "refuses poolsize@127.0.0.1", 2),
+    ({"port": 1}, "no server answers at poolsize@127.0.0.1:1", 2),
+    ({"drivername": "postgresql"}, "MySQL and MariaDB", 2),
+]
+
+
+@pytest.mark.parametrize(("changes", "message", "code"), in_ci(WRONG, WRONG[0]))
 def test_a_wrong_url_is_one_line(
     server: PrivateServer, poolsize: Command, tmp_path: Path, changes: dict[str, Any], message: str, code: int
 ) -> None:
@@ -71,6 +71,7 @@ def test_a_wrong_url_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.experiment
 def test_sizes_beyond_max_connections_are_refused(server: PrivateServer, poolsize: Command) -> None:
     done = poolsize("sweep", "--pool-sizes", "4,400", "--workload", "select_one", url=server.url)
     assert done.returncode == 2
@@ -85,7 +86,6 @@ def test_a_reserve_of_connections_is_left(server: PrivateServer, poolsize: Comma
     assert "91 are free for the pool" in done.stderr
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     ended = threading.Event()
 
@@ -108,8 +108,13 @@ def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsiz
     assert_swept(done)
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
-def test_no_global_variable_is_set(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
+def test_leftovers_of_a_killed_sweep_are_cleared_and_no_global_variable_is_set(
+    server: PrivateServer, poolsize: Command, cursor: Any
+) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('task')")
+    cursor.execute("CREATE TABLE poolsize.task (id INT)")
     cursor.execute("SET GLOBAL log_output = 'TABLE'")
     cursor.execute("TRUNCATE mysql.general_log")
     cursor.execute("SET GLOBAL general_log = 1")
@@ -123,8 +128,11 @@ def test_no_global_variable_is_set(server: PrivateServer, poolsize: Command, cur
     assert any("GET_LOCK" in statement for statement in statements)
     changing = re.compile(r"\s*SET\s+(GLOBAL|PERSIST|@@GLOBAL)", re.IGNORECASE)
     assert list(filter(changing.match, statements)) == ["SET GLOBAL general_log = 0"]
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
 
 
+@pytest.mark.experiment
 def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
     cursor.execute("CREATE TABLE poolsize.precious (id INT)")
@@ -135,7 +143,7 @@ def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: C
     assert cursor.fetchall() == (("precious",),)
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.experiment
 def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     server: PrivateServer, poolsize: Command, cursor: Any
 ) -> None:
@@ -151,6 +159,7 @@ def test_an_empty_schema_made_for_it_is_used_and_left_empty(
     assert cursor.fetchall() == ()
 
 
+@pytest.mark.experiment
 def test_an_account_without_the_grant_is_told_it(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -162,18 +171,7 @@ def test_an_account_without_the_grant_is_told_it(
     assert not (tmp_path / "a.jsonl").exists()
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
-def test_leftovers_of_a_killed_sweep_are_cleared(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
-    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('task')")
-    cursor.execute("CREATE TABLE poolsize.task (id INT)")
-    done = poolsize("sweep", *SHORT, "--output", "a.jsonl", url=server.url)
-    assert_swept(done)
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
-
-
+@pytest.mark.experiment
 def test_a_table_that_somebody_adds_meanwhile_is_kept(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
     cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
@@ -189,6 +187,7 @@ def test_a_table_that_somebody_adds_meanwhile_is_kept(server: PrivateServer, poo
     assert cursor.fetchall() == (("precious",),)
 
 
+@pytest.mark.experiment
 def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     cursor.execute("SELECT GET_LOCK('poolsize', 0)")
     done = poolsize("sweep", *SHORT, url=server.url)
@@ -205,12 +204,17 @@ def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command
     indirect=["server"],
 )
 def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, ending: signal.Signals
+    server: PrivateServer,
+    poolsize: Command,
+    poolsize_here: Command,
+    tmp_path: Path,
+    cursor: Any,
+    ending: signal.Signals,
 ) -> None:
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
         [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "4s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
+         "--step-time", "3s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     wait_for_line(path)
@@ -223,12 +227,12 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
     assert ("The sweep ends after this step" in err) == (ending is signal.SIGINT)
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
     assert cursor.fetchall() == ()
-    incomplete = poolsize("recommend", "--run", "a.jsonl")
+    incomplete = poolsize_here("recommend", "--run", "a.jsonl")
     assert incomplete.returncode == 1
     assert "--resume" in incomplete.stderr
     with path.open("ab") as file:
         file.write(b'{"step": {"pool_si')
-    refused = poolsize("sweep", "--resume", "a.jsonl", "--users", "3", url=server.url)
+    refused = poolsize_here("sweep", "--resume", "a.jsonl", "--users", "3", url=server.url)
     assert (refused.returncode, "keeps its plan" in refused.stderr) == (2, True)
     done = poolsize("sweep", "--resume", "a.jsonl", url=server.url)
     assert_swept(done)
@@ -257,13 +261,13 @@ def test_a_second_ctrl_c_ends_the_step_under_way(server: PrivateServer, tmp_path
     assert load_run(path).steps == ()
 
 
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        ('cursor.execute("SELECT nonsense FROM nowhere")', "nowhere"),
-        ("raise ValueError('no such thing')", "ValueError: no such thing"),
-    ],
-)
+FAILING = [
+    ('cursor.execute("SELECT nonsense FROM nowhere")', "nowhere"),
+    ("raise ValueError('no such thing')", "ValueError: no such thing"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), in_ci(FAILING, FAILING[0]))
 def test_a_workload_that_fails_is_told_before_anything_is_measured(
     server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, message: str
 ) -> None:

@@ -53,7 +53,7 @@ def test_delay_and_loss_cost_no_transaction(tmp_path: Path) -> None:
         stack.enter_context(bad_path(name, HERE, THERE, delay_ms=10, loss=0.03))
         server = stack.enter_context(server_for([*machines, (name, HERE)]))
         url = f"mysql://loader:remote@{HERE}:{database_url(server.url).port}/?ssl-mode=off"
-        with sweeping(name, url, run, "--pool-sizes", "2,8", "--users", "16") as sweep:
+        with sweeping(name, url, run, "--pool-sizes", "2,8", "--users", "16", "--step-time", "2s") as sweep:
             _, errors = sweep.communicate(timeout=150)
         assert sweep.returncode in {0, 1}, errors
     swept = load_run(run)

@@ -13,12 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.image
-import nbformat
 import numpy as np
-import papermill
 import pytest
-from nbclient.exceptions import CellTimeoutError
-from traitlets.config import Config
 
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import difference_sentences
@@ -43,6 +39,10 @@ def executed(name: str, folder: Path, **parameters: object) -> Any:
     Kernels that start at once may take the same TCP port (jupyter_client issue 487), so each has sockets of its own.
     Jupyter at times waits for ever for a cell that has ended (jupyter_client issue 922); then the notebook runs again.
     """
+    import papermill  # every process that collects the tests would take seconds for it
+    from nbclient.exceptions import CellTimeoutError
+    from traitlets.config import Config
+
     done = folder / "out.ipynb"
     for kernel in range(1, KERNELS + 1):
         with tempfile.TemporaryDirectory() as sockets:
@@ -56,7 +56,13 @@ def executed(name: str, folder: Path, **parameters: object) -> Any:
             except CellTimeoutError:
                 if kernel == KERNELS:
                     raise
-    return nbformat.read(done, as_version=4)
+    return read(done)
+
+
+def read(path: Path) -> Any:
+    import nbformat  # takes seconds as well
+
+    return nbformat.read(path, as_version=4)
 
 
 def texts(notebook: Any) -> list[str]:
@@ -85,9 +91,9 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", NOTEBOOKS)
+@pytest.mark.parametrize("name", in_ci(NOTEBOOKS, "analysis", "compare"))
 def test_the_stored_outputs_are_what_it_shows_now(name: str, tmp_path: Path) -> None:
-    stored = nbformat.read(NOTEBOOKS[name], as_version=4)
+    stored = read(NOTEBOOKS[name])
     fresh = executed(name, tmp_path)
     assert texts(fresh) == texts(stored), "run scripts/notebooks and look at what changed"
     pairs = list(zip(images(fresh), images(stored), strict=True))
@@ -114,7 +120,8 @@ def test_a_code_host_can_show_it(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(sorted(EXAMPLES.keys() - {SHOWN}), "insert-mariadb", "scan-mysql"))
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", sorted(EXAMPLES.keys() - {SHOWN}))
 def test_the_analysis_runs_on_every_example(tmp_path: Path, name: str) -> None:
     done = executed("analysis", tmp_path, RUN=str(EXAMPLES[name]))
     assert len(images(done)) >= 7
@@ -139,7 +146,8 @@ def test_the_analysis_runs_on_a_replay(tmp_path: Path, poolsize: Command) -> Non
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("names", in_ci(PAIRS, PAIRS[0]))
+@pytest.mark.experiment
+@pytest.mark.parametrize("names", PAIRS)
 def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, names: str) -> None:
     pair = names.split()
     done = executed("compare", tmp_path, RUNS=[str(EXAMPLES[name]) for name in pair])
@@ -152,6 +160,7 @@ def test_the_comparison_runs_on_pairs_of_examples(tmp_path: Path, names: str) ->
 
 @pytest.mark.server
 @pytest.mark.slow
+@pytest.mark.experiment
 @measured_again
 def test_both_run_on_what_was_just_measured(poolsize: Command, tmp_path: Path) -> None:
     short = ("--pool-sizes", "1,2,4", "--users", "16", "--step-time", "3s", "--warm-up", "1s")

@@ -18,7 +18,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import MARIADB_IN_CI, Command, assert_counted_steps, assert_swept, in_ci
+from tests.conftest import Command, assert_counted_steps, assert_swept, in_ci
 
 pytestmark = pytest.mark.server
 ROWS = 100
@@ -44,6 +44,7 @@ class Shop(PoolUser):
         cursor.execute("COMMIT")
 """
 SWEEP = ("sweep", "--workload", "shop.py", "--warm-up", "0", "--step-time", "2s", "--pool-sizes")
+NOTE = "what the transactions change in the schema shop stays changed: define before_step to restore it"
 GRANT = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE ON shop.* TO clerk@'127.0.0.1'"
 
 
@@ -99,7 +100,6 @@ def started(server: PrivateServer, folder: Path, *options: str) -> "subprocess.P
     return sweep
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 @pytest.mark.parametrize("in_url", in_ci([False, True], False))
 def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any, in_url: bool
@@ -109,6 +109,7 @@ def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     with closing(connect(database_url(url_of(server)), "shop")):  # another client of the same account
         done = poolsize(*SWEEP, "1,4", *schema, "--output", "a.jsonl", url=url)
     assert_swept(done)
+    assert NOTE not in done.stderr
     run = load_run(tmp_path / "a.jsonl")
     assert run.setting.schema == "shop"
     assert_counted_steps(run)
@@ -149,12 +150,12 @@ def test_tables_that_can_not_be_restored_are_reported(server: PrivateServer, cur
     assert failures == ["the tables of the schema shop could not be restored at the end: no backup"]
 
 
-@pytest.mark.parametrize("options", [(), ("--processes=2",)])
+@pytest.mark.parametrize("processes", in_ci([1, 2], 2))
 def test_an_interrupted_sweep_restores_the_schema(
-    server: PrivateServer, tmp_path: Path, cursor: Any, options: tuple[str, ...]
+    server: PrivateServer, tmp_path: Path, cursor: Any, processes: int
 ) -> None:
     before = checksum(cursor)
-    sweep = started(server, tmp_path, *options)
+    sweep = started(server, tmp_path, *([] if processes == 1 else [f"--processes={processes}"]))
     assert checksum(cursor) != before
     sweep.send_signal(signal.SIGTERM)
     _, errors = sweep.communicate(timeout=60)
@@ -177,7 +178,6 @@ def test_a_failed_restoration_does_not_hide_what_ended_the_sweep(
     assert "orders' doesn't exist" in second, errors
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_second_ctrl_c_does_not_wait_for_the_clean_up(server: PrivateServer, tmp_path: Path, cursor: Any) -> None:
     """The clean-up restores the tables, which takes a minute here. The first Ctrl-C waits for it."""
     slow = (
@@ -231,7 +231,6 @@ def test_a_mistake_in_before_step_is_bad_input(
     assert checksum(cursor) == before
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -247,17 +246,17 @@ def test_a_killed_sweep_drops_nothing_and_the_next_one_restores(
     assert checksum(cursor) == before
 
 
-@pytest.mark.parametrize(
-    ("options", "in_url", "text"),
-    [
-        (("--schema=shop", "--workload=scan"), "", "--schema shop: scan makes tables"),
-        (("--workload=scan",), "shop", "leave the schema out, or name your own locustfile with --workload"),
-        (("--schema=shop",), "other", "--schema shop: POOLSIZE_URL names another schema, other"),
-        (("--schema=nowhere",), "", "--schema nowhere: the account can't use it, or there is no such schema"),
-        (("--schema=mysql",), "", "--schema mysql: that schema is the server's own"),
-        ((), "mysql", "POOLSIZE_URL mysql: that schema is the server's own"),
-    ],
-)
+NOT_MEANT = [
+    (("--schema=shop", "--workload=scan"), "", "--schema shop: scan makes tables"),
+    (("--workload=scan",), "shop", "leave the schema out, or name your own locustfile with --workload"),
+    (("--schema=shop",), "other", "--schema shop: POOLSIZE_URL names another schema, other"),
+    (("--schema=nowhere",), "", "--schema nowhere: the account can't use it, or there is no such schema"),
+    (("--schema=mysql",), "", "--schema mysql: that schema is the server's own"),
+    ((), "mysql", "POOLSIZE_URL mysql: that schema is the server's own"),
+]
+
+
+@pytest.mark.parametrize(("options", "in_url", "text"), in_ci(NOT_MEANT, NOT_MEANT[3]))
 def test_a_schema_that_is_not_meant_is_refused_in_one_line(
     server: PrivateServer,
     poolsize: Command,
@@ -276,6 +275,7 @@ def test_a_schema_that_is_not_meant_is_refused_in_one_line(
     assert checksum(cursor) == before
 
 
+@pytest.mark.experiment
 def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
     assert tables(cursor)
     done = poolsize(*SWEEP, "1", "--schema=nowhere", url=server.url)
@@ -284,18 +284,13 @@ def test_an_administrator_reads_that_a_schema_is_missing(server: PrivateServer, 
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_a_workload_that_restores_nothing_gets_a_note(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
-    note = "what the transactions change in the schema shop stays changed: define before_step to restore it"
-    restored = poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server))
-    assert_swept(restored)
-    assert note not in restored.stderr
     (tmp_path / "shop.py").write_text(SHOP.replace("before_step", "after_step"))
     done = poolsize(*SWEEP, "1", "--schema=shop", "--step-time=1s", url=url_of(server))
     assert_swept(done)
-    assert note in done.stderr
+    assert NOTE in done.stderr
     cursor.execute(f"SELECT COUNT(*) FROM orders WHERE id > {ROWS}")
     assert cursor.fetchall() > ((0,),)
 

@@ -82,12 +82,13 @@ def test_a_script_is_there(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", commands(*NO_SERVER))
-def test_what_needs_no_server_works_as_shown(line: str, tmp_path: Path) -> None:
+def test_what_needs_no_server_works_as_shown(line: str, tmp_path: Path, poolsize_here: Command) -> None:
     seconds = "\n".join(f"[ {second}s ] thds: 8 tps: 100.00 lat (ms,95%): 9.00 err/s: 0.00" for second in range(9))
     (tmp_path / "threads-8.log").write_text(seconds)
     link_checkout(tmp_path)
-    words = [word.replace("*", "8") for word in shlex.split(line)]
-    subprocess.run([*words, *_output(line)], cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    _, *words = [word.replace("*", "8") for word in shlex.split(line)]
+    done = poolsize_here(*words, *_output(line))
+    assert done.returncode == 0, done.stderr
 
 
 def _output(line: str) -> tuple[str, ...]:
@@ -96,9 +97,10 @@ def _output(line: str) -> tuple[str, ...]:
 
 
 @pytest.mark.parametrize("line", commands(*DRAWN))
-def test_what_draws_does(line: str, tmp_path: Path) -> None:
+def test_what_draws_does(line: str, tmp_path: Path, poolsize_here: Command) -> None:
     link_checkout(tmp_path)
-    subprocess.run(shlex.split(line), cwd=tmp_path, env=environment(), check=True, capture_output=True)
+    done = poolsize_here(*shlex.split(line)[1:])
+    assert done.returncode == 0, done.stderr
     assert list(tmp_path.glob("*.png"))
 
 
@@ -199,6 +201,7 @@ def test_the_sweeps_of_a_page_work_with_the_account_it_makes(
 
 
 @pytest.mark.server
+@pytest.mark.experiment
 @pytest.mark.parametrize("line", commands("locust "))
 def test_plain_locust_works_as_shown(server: PrivateServer, line: str, tmp_path: Path) -> None:
     link_checkout(tmp_path)

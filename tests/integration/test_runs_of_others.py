@@ -86,7 +86,7 @@ def test_a_changed_locustfile_is_not_executed(poolsize_here: Command, tmp_path: 
     assert_refused(done, tmp_path, "its text has changed")
 
 
-@pytest.mark.parametrize("way", ["whole", "changed", "compiled", "another"])
+@pytest.mark.parametrize("way", in_ci(["whole", "changed", "compiled", "another"], "changed", "compiled"))
 def test_locust_executes_only_the_text_that_was_checked(tmp_path: Path, way: str) -> None:
     """Whatever happens between the check and Locust: the file changes, or a compiled file of another text is there.
 
@@ -236,13 +236,13 @@ def test_the_other_run_of_a_pair_is_no_better(poolsize_here: Command, tmp_path: 
     assert_refused(poolsize_here("sweep", "--resume", "a.jsonl"), tmp_path, again)
 
 
-def test_a_schema_that_only_the_run_names_is_not_used(poolsize: Command, tmp_path: Path) -> None:
+def test_a_schema_that_only_the_run_names_is_not_used(poolsize_here: Command, tmp_path: Path) -> None:
     of_another(tmp_path, schema="shop", private=False, **named_locustfile(tmp_path, LOCUSTFILE.replace(EXECUTED, "ok")))
     words = ("sweep", "--resume", "a.jsonl", "--workload", "evil.py")
     url = "mysql://u:p@127.0.0.1:1/"
-    assert_refused(poolsize(*words, url=url), tmp_path, "check that schema, then add --schema shop")
-    assert_refused(poolsize(*words, "--schema", "other", url=url), tmp_path, "the run began in the schema shop")
-    assert_refused(poolsize(*words, "--schema", "shop", url=url), tmp_path, "no server answers")
+    assert_refused(poolsize_here(*words, url=url), tmp_path, "check that schema, then add --schema shop")
+    assert_refused(poolsize_here(*words, "--schema", "other", url=url), tmp_path, "the run began in the schema shop")
+    assert_refused(poolsize_here(*words, "--schema", "shop", url=url), tmp_path, "no server answers")
 
 
 NAMES = ["--url=mysql://evil/", "x; rm -rf ~", "$(touch executed)", "`touch executed`", "a 'b' \"c\"", "-f", "a\nb"]

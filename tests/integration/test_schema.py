@@ -16,7 +16,7 @@ from poolsize.server import schema
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import MARIADB_IN_CI, Command, assert_swept, on_mariadb
+from tests.conftest import Command, assert_swept, on_both, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -58,6 +58,7 @@ def make_table(cursor: Any) -> None:
     cursor.execute("CREATE TABLE mine (id INT)")
 
 
+@on_both
 def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, cursor: Any) -> None:
     url = database_url(server.url)
     with SweepSchema(url) as own:
@@ -71,6 +72,18 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
         cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
         assert cursor.fetchone() not in {(None,), (holder,)}
     cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
+
+
+def test_an_empty_schema_made_for_an_account_is_used_and_left_empty(server: PrivateServer, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("DROP USER IF EXISTS guest@'127.0.0.1'")
+    cursor.execute("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'of the house'")
+    cursor.execute("GRANT ALL ON poolsize.* TO guest@'127.0.0.1'")
+    with SweepSchema(database_url(server.url).set(username="guest", password="of the house")) as own:
+        own.make_tables(make_table)
+        assert tables(cursor) == {"mine"}
+    cursor.execute("SHOW TABLES FROM poolsize")
     assert cursor.fetchall() == ()
 
 
@@ -205,7 +218,7 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         assert cursor.fetchall() == ()
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.experiment
 def test_a_second_sweep_is_refused_while_the_first_lives(
     server: PrivateServer, cursor: Any, tmp_path: Path, poolsize: Command
 ) -> None:

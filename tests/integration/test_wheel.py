@@ -16,11 +16,8 @@ NOTEBOOK_ONLY = {"ipywidgets", "jupyterlab", "nbformat", "pandas", "papermill"}
 """What only the extra `notebook` installs."""
 COMMANDS = (
     "sweep --workload select_one --pool-sizes 1,2 --step-time 1s --warm-up 0 --think-time 20ms",
-    "recommend --run {examples}/scan-mariadb.jsonl",
     "report {examples}/scan-mariadb.jsonl --output report.html",
-    "analyze {examples}/scan-mariadb.jsonl --plot knee.png",
     "compare {examples}/scan-mariadb.jsonl {examples}/scan-mysql.jsonl --plot servers.png",
-    "predict {examples}/scan-mariadb.jsonl --cores 4",
 )
 
 

@@ -18,15 +18,16 @@ from poolsize.locust import PoolUser
 from poolsize.server.connection import database_url
 from poolsize.server.schema import SweepSchema
 sys.path.insert(0, os.path.dirname(sys.argv[2]))
-spec = spec_from_file_location("workload", sys.argv[2])
-module = module_from_spec(spec)
-spec.loader.exec_module(module)
-workloads = [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, PoolUser) and not c.abstract]
+def users_of(path):
+    spec = spec_from_file_location("workload", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [c for c in vars(module).values() if isinstance(c, type) and issubclass(c, PoolUser) and not c.abstract]
 def counted(cursor):
     cursor.execute("SHOW SESSION STATUS WHERE Variable_name LIKE 'Com\\\\_%' OR Variable_name = 'Questions'")
     return {name: int(value) for name, value in cursor.fetchall()}
-def work(cursor):
-    numbers = {}
+def numbers_of(workloads, cursor):
+    numbers = []
     for workload in workloads:
         workload.before_step(cursor)
         user = workload.__new__(workload)
@@ -34,11 +35,13 @@ def work(cursor):
         for _ in range(20):
             user.transaction(cursor)
         after = counted(cursor)
-        numbers[workload.__name__] = {name: (after[name] - before[name]) / 20 for name in after}
+        numbers.append({name: (after[name] - before[name]) / 20 for name in after})
     print(json.dumps(numbers))
-with SweepSchema(database_url(sys.argv[1])) as schema:
-    schema.make_tables(lambda cursor: [workload.prepare(cursor) for workload in workloads])
-    schema.work(work)
+for path in sys.argv[2:]:
+    workloads = users_of(path)
+    with SweepSchema(database_url(sys.argv[1])) as schema:
+        schema.make_tables(lambda cursor: [workload.prepare(cursor) for workload in workloads])
+        schema.work(lambda cursor: numbers_of(workloads, cursor))
 """
 
 MIXED = [{"select": 1}, {"select": 1}]
@@ -63,14 +66,15 @@ def test_every_workload_is_known_here() -> None:
     assert workloads().keys() == STATEMENTS.keys()
 
 
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_a_transaction_is_exactly_its_statements(server: PrivateServer, name: str) -> None:
+def test_a_transaction_is_exactly_its_statements(server: PrivateServer) -> None:
+    paths = [str(workloads()[name]) for name in STATEMENTS]
     done = subprocess.run(
-        [sys.executable, "-c", COUNT, server.url, str(workloads()[name])], capture_output=True, text=True, check=False
+        [sys.executable, "-c", COUNT, server.url, *paths], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     kinds = ("begin", "commit", "rollback", "select", "insert", "update", "delete")
-    for counted, expected in zip(json.loads(done.stdout).values(), STATEMENTS[name], strict=True):
-        sent = {kind: round(counted[f"Com_{kind}"], 2) for kind in kinds}
-        assert {kind: number for kind, number in sent.items() if number} == expected
-        assert round(counted["Questions"] - 1 / 20) == sum(expected.values())
+    for (name, statements), line in zip(STATEMENTS.items(), done.stdout.splitlines(), strict=True):
+        for counted, expected in zip(json.loads(line), statements, strict=True):
+            sent = {kind: round(counted[f"Com_{kind}"], 2) for kind in kinds}
+            assert {kind: number for kind, number in sent.items() if number} == expected, name
+            assert round(counted["Questions"] - 1 / 20) == sum(expected.values()), name

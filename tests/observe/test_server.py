@@ -26,7 +26,7 @@ from poolsize.observe.server_session import MOST_POOLS, Level, ServerSession, Ti
 from poolsize.observe.store import ObservationWriter, load_observation
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import MEASUREMENTS, in_ci, measured_again, mysqld
+from tests.conftest import MEASUREMENTS, in_ci, measured_again, mysqld, on_both
 from tests.servers import administered_server
 
 on_servers = pytest.mark.server
@@ -171,6 +171,7 @@ def seen_by(server: PrivateServer) -> Mapping[str, Seen]:
 
 
 @on_servers
+@on_both
 @pytest.mark.parametrize("privileges", ["process", "schema", "all"])
 def test_an_account_counts_what_it_may_see(server: PrivateServer, seen_by: Mapping[str, Seen], privileges: str) -> None:
     seen = seen_by[privileges]
@@ -188,6 +189,7 @@ def test_an_account_counts_what_it_may_see(server: PrivateServer, seen_by: Mappi
 
 
 @on_servers
+@on_both
 def test_without_privileges_an_account_counts_its_own_connections(
     server: PrivateServer, seen_by: Mapping[str, Seen]
 ) -> None:
@@ -203,6 +205,7 @@ def test_without_privileges_an_account_counts_its_own_connections(
 
 
 @on_servers
+@on_both
 @pytest.mark.parametrize("name", [*PRIVILEGES, "app"])
 def test_the_server_is_counted_for_any_account(seen_by: Mapping[str, Seen], name: str) -> None:
     (span,) = [span for span in seen_by[name].server if span is not None]

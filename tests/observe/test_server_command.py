@@ -17,7 +17,7 @@ from sqlalchemy import URL
 from poolsize.observe.store import load_observation
 from poolsize.server.connection import connect
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import measured_again, mysqld
+from tests.conftest import FLAVORS, in_ci, measured_again, mysqld
 from tests.observe.test_server import COUNTING, PRIVILEGES, account, is_mysql, three_connections
 from tests.servers import administered_server
 
@@ -94,6 +94,7 @@ def require_answers(ran: Mapping[str, Ran], seeing: set[str]) -> None:
         assert answer["server"][0]["max_connections"] == 100
 
 
+@pytest.mark.parametrize("server", in_ci(FLAVORS, "mysql"), indirect=True)
 @measured_again
 def test_each_level_answers_what_it_may_see(server: PrivateServer, tmp_path: Path) -> None:
     levels = {"process", "schema", "all"} if is_mysql(server) else {"process", "all"}

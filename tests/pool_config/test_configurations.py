@@ -26,7 +26,7 @@ from poolsize.pool_config.settings import PoolSettings, ServerFacts, UsageInPool
 from poolsize.pool_config.stacks import STACKS, configuration
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import FLAVORS, MARIADB_IN_CI, mysqld
+from tests.conftest import FLAVORS, mysqld
 from tests.java.__main__ import build, class_path
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -86,7 +86,7 @@ def account(server: PrivateServer) -> Iterator[str]:
     assert connections(server) == 0
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
+@pytest.mark.experiment
 def test_each_java_library_does_what_its_configuration_says(
     server: PrivateServer, account: str, tmp_path: Path
 ) -> None:
@@ -394,7 +394,6 @@ func main() {
 """
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
 def test_go(server: PrivateServer, account: str, tmp_path: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("no Go on this machine")

@@ -84,7 +84,7 @@ def wrong_values(value: str) -> list[str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(STACKS, "hikaricp", "spring-boot", "sqlalchemy", "node-mysql2", "php-fpm"))
+@pytest.mark.parametrize("name", in_ci(STACKS, "spring-boot", "sqlalchemy", "php-fpm"))
 def test_each_spoiled_value_is_found(poolsize_here: Command, tmp_path: Path, name: str) -> None:
     stack = STACKS[name]
     answer = written(poolsize_here, stack, OPTIONS["size"])

@@ -63,7 +63,7 @@ GRID = [
     Case(variation, load, *pool) for variation in (0.25, 1.0, 4.0) for load in (0.3, 0.5, 0.7, 0.9) for pool in POOLS
 ]
 QUICK = Case(1.0, 0.3, 8, 1)
-IN_CI = [case for case in GRID if case.load in {0.5, 0.9} and case.instances in {1, 4}]
+IN_CI = [case for case in GRID if (case.load, case.instances) == (0.9, 4)]
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,11 @@ from poolsize.server.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import (
     FLAVORS,
-    MARIADB_IN_CI,
     ROOT,
     Command,
     assert_swept,
     curve_of,
+    in_ci,
     measured,
     measured_again,
     on_mariadb,
@@ -100,8 +100,9 @@ def assert_measured(run: Run, sizes: set[int]) -> None:
         assert step.latencies.wait is step.latencies.usage is None
 
 
-@pytest.mark.parametrize("server", MARIADB_IN_CI, indirect=True)
-def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+def test_the_pool_inside_an_application_is_swept(
+    service: TaskService, tmp_path: Path, poolsize: Command, poolsize_here: Command
+) -> None:
     done = poolsize("sweep", "--application", str(service.file(tmp_path)), *QUICKLY)
     assert_swept(done)
     run = load_run(tmp_path / "a.jsonl")
@@ -109,11 +110,11 @@ def test_the_pool_inside_an_application_is_swept(service: TaskService, tmp_path:
     assert run.setting.application is not None
     assert run.setting.application.started
     assert not answers(service)
-    assert "tasks_locustfile" in done.stderr + poolsize("analyze", "a.jsonl").stdout
+    assert "tasks_locustfile" in done.stderr + poolsize_here("analyze", "a.jsonl").stdout
     for file in ("a.jsonl", "a.jsonl.application.log"):
         assert PASSWORD not in (tmp_path / file).read_text()
     for command in (["report", "a.jsonl", "--output", "a.md"], ["compare", "a.jsonl", "a.jsonl"], CONFIG):
-        assert "Traceback" not in poolsize(*command).stderr
+        assert "Traceback" not in poolsize_here(*command).stderr
 
 
 @pytest.mark.experiment
@@ -188,17 +189,17 @@ def test_plain_locust_and_two_workers_do_the_same(service: TaskService, tmp_path
     assert not answers(service)
 
 
+NOT_STARTED = [
+    (("ready_seconds = 1", 'ready = "http://127.0.0.1:1/"'), 1, "the application was not ready within 1 s"),
+    (('start = "false {pool_size}"',), 1, "the application ended by itself, with exit code 1"),
+    (('metrics = "http://127.0.0.1:1/"',), 1, "metrics http://127.0.0.1:1/: [Errno 111] Connection refused"),
+    (("metrics = {health}",), 1, "the page has no metrics of a pool that poolsize knows"),
+    (('start = "no-such-program {pool_size}"',), 1, "start can't be run: no-such-program"),
+]
+
+
 @on_mariadb
-@pytest.mark.parametrize(
-    ("changed", "code", "message"),
-    [
-        (("ready_seconds = 1", 'ready = "http://127.0.0.1:1/"'), 1, "the application was not ready within 1 s"),
-        (('start = "false {pool_size}"',), 1, "the application ended by itself, with exit code 1"),
-        (('metrics = "http://127.0.0.1:1/"',), 1, "metrics http://127.0.0.1:1/: [Errno 111] Connection refused"),
-        (("metrics = {health}",), 1, "the page has no metrics of a pool that poolsize knows"),
-        (('start = "no-such-program {pool_size}"',), 1, "start can't be run: no-such-program"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "code", "message"), in_ci(NOT_STARTED, NOT_STARTED[0]))
 def test_an_application_that_does_not_start_says_why(
     service: TaskService, tmp_path: Path, poolsize: Command, changed: tuple[str, ...], code: int, message: str
 ) -> None:
@@ -221,6 +222,7 @@ def test_an_application_that_dies_while_its_metrics_are_read_is_named(
     assert "the application ended by itself, with exit code 3" in done.stderr
 
 
+@pytest.mark.experiment
 @pytest.mark.slow
 @on_mariadb
 @measured_again
@@ -278,7 +280,9 @@ def test_every_process_has_started_when_the_load_begins(
 
 
 @on_mariadb
-def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
+def test_a_failed_restore_is_reported(
+    service: TaskService, tmp_path: Path, poolsize: Command, poolsize_here: Command
+) -> None:
     """The steps are kept, and the user must know that the application may have another size now."""
     environment = os.environ | service.environment("3")
     running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
@@ -290,7 +294,7 @@ def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, pool
         assert "restore failed, so the application may have another pool size now" in done.stderr
         assert {step.pool_size for step in load_run(tmp_path / "a.jsonl").steps} == {4}
         assert "Nothing shows that the application's pool had the measured sizes" in " ".join(
-            poolsize("recommend", "--run", "a.jsonl").stdout.split()
+            poolsize_here("recommend", "--run", "a.jsonl").stdout.split()
         )
     finally:
         running.terminate()
@@ -314,6 +318,7 @@ def test_a_task_that_fails_is_a_failed_request(service: TaskService, tmp_path: P
 
 
 @on_mariadb
+@pytest.mark.experiment
 def test_a_user_that_cant_start_ends_the_sweep(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     locustfile = tmp_path / "starting.py"
     locustfile.write_text(FAILING.replace("    @task", "    def on_start(self):\n        {}['token']\n\n    @task"))
@@ -323,6 +328,7 @@ def test_a_user_that_cant_start_ends_the_sweep(service: TaskService, tmp_path: P
     assert "starting.py:7: KeyError" in done.stderr
 
 
+@pytest.mark.experiment
 @on_mariadb
 def test_a_locust_file_with_an_error_names_its_line(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     (tmp_path / "broken.py").write_text("from locust import HttpUser\nclass Shop(HttpUser:\n")
@@ -352,7 +358,7 @@ def test_an_application_that_dies_keeps_the_steps_before(service: TaskService, t
 
 
 @on_mariadb
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", in_ci([signal.SIGKILL, signal.SIGINT, signal.SIGTERM], signal.SIGKILL))
 def test_a_killed_sweep_leaves_no_application(service: TaskService, tmp_path: Path, number: signal.Signals) -> None:
     sweep = sweeping(service.file(tmp_path), tmp_path)
     assert_soon(lambda: bool(of_service(service)))
@@ -362,7 +368,7 @@ def test_a_killed_sweep_leaves_no_application(service: TaskService, tmp_path: Pa
 
 
 @on_mariadb
-@pytest.mark.parametrize("number", [None, signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("number", in_ci([None, signal.SIGKILL, signal.SIGINT], signal.SIGINT))
 def test_a_running_application_gets_its_old_size_back(
     service: TaskService, tmp_path: Path, number: signal.Signals | None
 ) -> None:

@@ -28,7 +28,7 @@ from poolsize.errors import BadInput
 from poolsize.present.report import report_markdown
 from poolsize.present.text.recommendation import recommendation_json, recommendation_text
 from poolsize.present.text.sentences.findings import warning_sentences
-from tests.conftest import EXAMPLES, Command, a_run, example
+from tests.conftest import EXAMPLES, Command, a_run, example, in_ci
 from tests.network_simulation import simulated_throughput
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -69,7 +69,7 @@ def test_the_simulation_agrees_with_the_formula(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("added_ms", [0.0, 2.0, 20.0])
+@pytest.mark.parametrize("added_ms", in_ci([0.0, 2.0, 20.0], 2.0))
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_size_is_the_plateau_of_the_simulated_application(name: str, added_ms: float) -> None:
     """Within a fifth, and a connection: it reaches 93 % of capacity, and a pool smaller by that much misses 95 %."""
@@ -94,7 +94,7 @@ def test_the_size_is_the_plateau_of_the_simulated_application(name: str, added_m
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("cpu_time_ms", "cores"), [(0.5, 1), (1.0, 2), (4.0, 4)])
+@pytest.mark.parametrize(("cpu_time_ms", "cores"), in_ci([(0.5, 1), (1.0, 2), (4.0, 4)], (1.0, 2)))
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_size_counts_the_queue_for_the_application_s_own_cpu(name: str, cpu_time_ms: float, cores: int) -> None:
     """An application of 5 ms of its own, a part of which is CPU time: the exact network is the truth."""
@@ -216,7 +216,7 @@ def test_sizes_that_are_not_determined_are_left_out(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", in_ci(EXAMPLES, "oltp_read_write-mariadb", "scan-mysql"))
 def test_a_longer_usage_time_never_needs_fewer_connections(name: str) -> None:
     sizes = example(name).models.application_sizes
     assert [size.added_ms for size in sizes] == list(ADDED_MS)
@@ -236,7 +236,7 @@ def without_size_1(analysis: Analysis) -> Analysis:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["insert-mariadb", "insert-mysql"])
+@pytest.mark.parametrize("name", in_ci(["insert-mariadb", "insert-mysql"], "insert-mysql"))
 def test_the_sizes_do_not_hang_on_pool_size_1(name: str) -> None:
     """At most by half more or a third fewer, which is less than the ranges; and the ranges overlap."""
     complete, shorter = example(name), without_size_1(example(name))

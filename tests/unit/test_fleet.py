@@ -21,7 +21,7 @@ from poolsize.command_line.fleet_options import HELP
 from poolsize.errors import BadInput
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import ROOT, Command, example
+from tests.conftest import ROOT, Command, example, in_ci
 
 CASES = 10_000
 LIMITS = st.none() | st.integers(1, 400)
@@ -83,11 +83,12 @@ def random_case(random: Random) -> tuple[int, list[Service], ServerLimit]:
 
 
 @pytest.mark.long
-def test_no_split_found_by_brute_force_is_better() -> None:
+@pytest.mark.parametrize("number", in_ci([CASES // 10, CASES], CASES // 10))
+def test_no_split_found_by_brute_force_is_better(number: int) -> None:
     """Never over the limit, never below a floor, no pool could grow, and the worst supplied service gets the most."""
     random = Random(13)
     divided = 0
-    for _ in range(CASES):
+    for _ in range(number):
         size, services, limit = random_case(random)
         feasible = [
             split
@@ -105,7 +106,7 @@ def test_no_split_found_by_brute_force_is_better() -> None:
             if other != split and all(more >= own for more, own in zip(other, split, strict=True))
         ]  # fmt: skip
         assert min(supply(services, split)) == max(min(supply(services, other)) for other in feasible)
-    assert CASES / 4 < divided < CASES
+    assert number / 4 < divided < number
 
 
 @given(size=st.integers(1, 300), service=SERVICES, limit=LIMITS, more=st.integers(1, 5))

@@ -23,7 +23,7 @@ from poolsize.runs.store import RunWriter, load_run
 from poolsize.sweep.next_step import next_step, steps_to_verify
 from poolsize.units import milliseconds, per_second
 from tests.closed_loop_simulation import Network, simulated_run
-from tests.conftest import EXAMPLES
+from tests.conftest import EXAMPLES, in_ci
 
 NETWORK = Network(users=64, cores=2, client_ms=2.0, cpu_ms=4.0, slowdown=0.0)
 SIZES = (1, 2, 4, 8, 16)
@@ -164,7 +164,7 @@ def test_a_stored_step_is_read_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", in_ci(EXAMPLES, "oltp_read_write-mariadb"))
 def test_a_measured_run_has_the_same_answer_with_the_step(name: str) -> None:
     """Whatever the step shows: here twice the throughput, the usage times of 1 connection, and a failed check."""
     run = load_run(EXAMPLES[name])

@@ -7,7 +7,7 @@ from scipy.signal import lfilter
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.confidence import Noise, mean_interval, series_fit
 from poolsize.runs.run import Run
-from tests.conftest import a_setting, a_step
+from tests.conftest import a_setting, a_step, in_ci
 
 TRUTH = 1000.0
 RUNS = 250
@@ -39,13 +39,13 @@ def coverage(seconds: int, correlation: float, repeats: int = 1, between: float 
 
 @pytest.mark.long
 @pytest.mark.parametrize("correlation", [0.0, 0.5, 0.8])
-@pytest.mark.parametrize("seconds", [8, 15, 60])
+@pytest.mark.parametrize("seconds", in_ci([8, 15, 60], 8))
 def test_the_interval_of_a_single_step_holds_the_truth_in_93_to_97_of_100(seconds: int, correlation: float) -> None:
     assert 0.93 <= coverage(seconds, correlation) <= 0.97
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("correlation", [0.0, 0.5])
+@pytest.mark.parametrize("correlation", in_ci([0.0, 0.5], 0.5))
 @pytest.mark.parametrize("between", [0.5, 1.0])
 def test_repeats_show_the_noise_between_steps(correlation: float, between: float) -> None:
     assert 0.92 <= coverage(15, correlation, repeats=3, between=between) <= 0.98

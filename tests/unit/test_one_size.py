@@ -17,7 +17,7 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.store import load_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.replay import replay
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, example, in_ci
 
 SEEDS = range(1, 12)
 
@@ -43,11 +43,10 @@ def test_a_stored_run_has_one_size(name: str) -> None:
     assert_one_size(recommend(example(name)))
 
 
-@pytest.mark.parametrize(
-    "seed", [pytest.param(seed, marks=pytest.mark.long if seed == 1 else pytest.mark.experiment) for seed in SEEDS]
-)
-def test_a_replay_has_one_size(seed: int, tmp_path: Path) -> None:
-    for curve in published_curves():
+@pytest.mark.long
+@pytest.mark.parametrize(("seed", "every"), in_ci([(1, 5), *((seed, 1) for seed in SEEDS)], (1, 5)))
+def test_a_replay_has_one_size(seed: int, every: int, tmp_path: Path) -> None:
+    for curve in list(published_curves())[::every]:
         path = tmp_path / f"{curve}.jsonl"
         replay(SweepOptions(replay=Path(curve), cores=8, seed=seed, output=path), lambda _: None)
         assert_one_size(recommend(analyze(load_run(path))))

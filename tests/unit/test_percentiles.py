@@ -9,7 +9,7 @@ from poolsize.runs.run import QUANTILES
 
 
 @pytest.mark.long
-@settings(max_examples=40)  # the library takes a tenth of a second for each
+@settings(max_examples=15)  # the library takes a tenth of a second for each
 @given(st.lists(st.tuples(st.integers(1, HIGHEST_US), st.integers(1, 1000)), min_size=1, max_size=50))
 def test_percentiles_are_the_library_s(values: list[tuple[int, int]]) -> None:
     histogram = empty_histogram()

@@ -15,6 +15,7 @@ from poolsize.answer.traffic_need import smallest_pool
 from poolsize.traffic.pool_use import LARGEST_EXACT, PoolUse, ProcessTraffic, pool_use
 from poolsize.traffic.random_arrivals import in_bursts, steady, waits
 from poolsize.traffic.usage_phases import LEAST_VARIATION, NORMAL_QUANTILES, UsageTimes, log_normal, usage_phases
+from tests.conftest import in_ci
 from tests.pool_simulation import SimulatedPool, simulate
 
 USAGE_MS = 20.0
@@ -88,7 +89,7 @@ def test_a_wait_limit_that_hardly_any_request_reaches_changes_nothing(limit: flo
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("limit", [20.0, 60.0])
+@pytest.mark.parametrize("limit", in_ci([20.0, 60.0], 20.0))
 def test_bursts_beyond_the_pool_have_the_waits_and_time_outs_of_a_simulation(limit: float) -> None:
     assert not differences(SimulatedPool(4, 1.5, 1.0, 8.0, 20.0, limit), 300_000, range(8))
 
@@ -161,7 +162,7 @@ def differences(pool: SimulatedPool, requests: int, seeds: Iterable[int]) -> lis
     return found
 
 
-@pytest.mark.parametrize("place", range(0, 500, 70))
+@pytest.mark.parametrize("place", in_ci(range(0, 500, 70), 70, 420))
 def test_waits_are_those_of_a_simulation(place: int) -> None:
     assert not differences(list(grid(500))[place], 50_000, range(6))
 

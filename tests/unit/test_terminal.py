@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.store import load_run
 from poolsize.sweep.events import Noted, StepStarted, SweepStarted
 from poolsize.terminal import Output, guarded_output, visible
-from tests.conftest import EXAMPLES, Command
+from tests.conftest import EXAMPLES, Command, in_ci
 
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 RUN = str(EXAMPLES["insert-mysql"])
@@ -47,8 +48,10 @@ def redirected(words: list[str], redirection: str, folder: Path) -> "subprocess.
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("redirection", UNWRITABLE)
-@pytest.mark.parametrize("name", PRINTING)
+@pytest.mark.parametrize(
+    ("name", "redirection"),
+    in_ci(product(PRINTING, UNWRITABLE), ("formula", ">/dev/full"), ("run as JSON", ">&-"), ("help", ">/dev/full")),
+)
 def test_an_output_that_cant_be_written_is_one_line(name: str, redirection: str, tmp_path: Path) -> None:
     done = redirected(PRINTING[name], redirection, tmp_path)
     assert done.returncode == 1
@@ -58,8 +61,14 @@ def test_an_output_that_cant_be_written_is_one_line(name: str, redirection: str,
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("redirection", ["2>&-", "2>/dev/full", "<&- 2>&-"])
-@pytest.mark.parametrize("name", ["formula", "configuration"])
+@pytest.mark.parametrize(
+    ("name", "redirection"),
+    in_ci(
+        product(["formula", "configuration"], ["2>&-", "2>/dev/full", "<&- 2>&-"]),
+        ("formula", "2>/dev/full"),
+        ("configuration", "<&- 2>&-"),
+    ),
+)
 def test_without_standard_error_the_answer_is_the_same(name: str, redirection: str, tmp_path: Path) -> None:
     done = redirected(PRINTING[name], redirection, tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
@@ -67,14 +76,14 @@ def test_without_standard_error_the_answer_is_the_same(name: str, redirection: s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("redirection", [">&- 2>&-", ">/dev/full 2>/dev/full"])
+@pytest.mark.parametrize("redirection", in_ci([">&- 2>&-", ">/dev/full 2>/dev/full"], ">&- 2>&-"))
 def test_without_both_the_exit_code_is_left(redirection: str, tmp_path: Path) -> None:
     assert redirected(["recommend", "--cores", "4"], redirection, tmp_path).returncode == 1
     assert redirected(["recommend", "--cores", "none"], redirection, tmp_path).returncode == 2
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", PRINTING)
+@pytest.mark.parametrize("name", in_ci(PRINTING, "formula", "run as JSON"))
 def test_a_reader_that_is_gone_ends_the_program_silently(name: str, tmp_path: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -105,12 +114,14 @@ def test_control_characters_are_shown_and_json_stays_json() -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["analyze", "{run}"], ["analyze", "{run}", "--json"], ["recommend", "--run", "{run}"],
-     ["compare", "{run}", RUN], ["compare", "{run}", RUN, "--json"], ["compare", "{run}", RUN, "--plot", "a.svg"],
-     ["report", "{run}", "--output", "a.html"], ["report", "{run}", "--output", "a.md"],
-     ["config", "--for", "hikaricp", "--run", "{run}"], ["analyze", "{run}x"], ["config", "--check", "{run}"],
-     pytest.param(["sweep", "--resume", "{run}"], marks=pytest.mark.long), ["application", "check", "{run}"],
-     ["fleet", "{run}"], ["{run}"]],
+    [["analyze", "{run}", "--json"], ["compare", "{run}", RUN, "--plot", "a.svg"], ["analyze", "{run}x"],
+     ["report", "{run}", "--output", "a.html"], ["config", "--check", "{run}"],
+     pytest.param(["sweep", "--resume", "{run}"], marks=pytest.mark.long), ["{run}"],
+     *(pytest.param(words, marks=pytest.mark.experiment) for words in (
+         ["analyze", "{run}"], ["recommend", "--run", "{run}"], ["compare", "{run}", RUN],
+         ["compare", "{run}", RUN, "--json"], ["report", "{run}", "--output", "a.md"],
+         ["config", "--for", "hikaricp", "--run", "{run}"], ["application", "check", "{run}"], ["fleet", "{run}"],
+     ))],
     ids=" ".join,
 )  # fmt: skip
 def test_the_name_of_a_file_is_shown_and_not_obeyed(words: list[str], tmp_path: Path, poolsize_here: Command) -> None:

@@ -17,7 +17,7 @@ from poolsize.errors import BadInput
 from poolsize.traffic.total_times import BEYOND, SharedPool, usage_distribution
 from poolsize.traffic.wait_times import Departures, MeasuredDepartures
 from tests.closed_loop_simulation import Floats, Network, simulated_run, transactions
-from tests.conftest import EXAMPLES, Command, a_run, example
+from tests.conftest import EXAMPLES, Command, a_run, example, in_ci
 
 RARE = (0.95, 0.999)
 USERS_OF_OPEN_LOOP = 20_000
@@ -93,7 +93,7 @@ NETWORKS = [
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize("network", in_ci(NETWORKS, NETWORKS[1]))
 def test_the_price_table_has_the_total_times_of_a_simulated_open_loop(network: Network) -> None:
     """The run is a closed loop. At the answer's rate, the two smallest pools that keep up have the simulated times."""
     random = np.random.default_rng(4)

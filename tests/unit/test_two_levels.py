@@ -12,7 +12,7 @@ from poolsize.analysis.plateau import plateau
 from poolsize.answer.from_run import recommend
 from poolsize.answer.warnings import TwoLevels
 from poolsize.present.text.recommendation import recommendation_text
-from tests.conftest import a_run
+from tests.conftest import a_run, in_ci
 from tests.simulation import Case, cases, usual
 
 RUNS = 60
@@ -31,7 +31,7 @@ def slower(step: Observation, share: float) -> Observation:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("level", [0.6, 0.75])
+@pytest.mark.parametrize("level", in_ci([0.6, 0.75], 0.6))
 def test_the_range_holds_the_plateau_and_the_levels_are_recognized(level: float) -> None:
     """The range held it in 75 and 90 of 100 runs while no between-step noise was above 10 %."""
     random = np.random.default_rng(5)
@@ -45,7 +45,7 @@ def test_the_range_holds_the_plateau_and_the_levels_are_recognized(level: float)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("between", [0.03, 0.2])
+@pytest.mark.parametrize("between", in_ci([0.03, 0.2], 0.2))
 def test_noise_is_no_level(between: float) -> None:
     runs = cases(usual, RUNS, between=between, length=8, repeats=2)
     assert sum(run.fit().lower_level is not None for run in runs) <= 0.05 * RUNS

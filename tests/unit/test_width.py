@@ -13,7 +13,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.tables import price_table, sizes_table
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.replay import recorded_run
-from tests.conftest import EXAMPLES, example
+from tests.conftest import EXAMPLES, example, in_ci
 
 
 @pytest.fixture
@@ -41,8 +41,8 @@ def test_a_file_has_no_width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("terminal", [40, 60, 80, 120], indirect=True)
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("terminal", in_ci([40, 60, 80, 120], 40), indirect=True)
+@pytest.mark.parametrize("name", in_ci(EXAMPLES, "scan-mysql", "search-mariadb"))
 def test_no_table_and_no_bullet_is_wider_than_the_terminal(terminal: int, name: str) -> None:
     analysis = example(name)
     texts = analysis_text(analysis), recommendation_text(recommend(analysis))

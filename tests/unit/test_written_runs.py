@@ -102,7 +102,7 @@ def replays(draw: st.DrawFn) -> list[str]:
 @pytest.mark.parametrize(
     "examples",
     [
-        pytest.param(3, marks=pytest.mark.long),
+        pytest.param(1, marks=pytest.mark.long),
         pytest.param(60, marks=[pytest.mark.experiment, pytest.mark.timeout(3600)]),
     ],
 )
