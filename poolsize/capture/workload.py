@@ -26,6 +26,7 @@ HASH_DIGITS = 4
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
 Ends = Annotated[tuple[Integer, ...], Field(min_length=2, max_length=100)]
+Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
 Length = Annotated[int, Field(ge=0, le=2**32)]
 Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
 Sql = Annotated[str, Field(max_length=LONGEST_STATEMENT)]
@@ -222,16 +223,19 @@ class CapturedStatement:
     """A statement of a transaction.
 
     text: SQL with %s in place of its parameters, and %% in place of a percent sign. repeats: the lowest and the highest
-    number of times that it runs in a row; repeats_mean: their mean. rows_sent_mean: rows of a result, None where they
-    are not known. reads: whether it changes nothing and locks nothing.
+    number of times that it runs in a row; repeats_mean: their mean. rows, rows_mean: likewise, the rows of an INSERT,
+    whose text has the first row. rows_sent_mean: rows of a result, None where they are not known. reads: whether it
+    changes nothing and locks nothing.
     """
 
     text: Sql
     parameters: Annotated[tuple[Parameter, ...], Field(max_length=MOST_PARAMETERS)]
-    repeats: tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
+    repeats: Counts
     repeats_mean: Amount
     rows_sent_mean: Amount | None
     reads: bool
+    rows: Counts = (1, 1)
+    rows_mean: Amount = 1.0
 
 
 @record
