@@ -63,7 +63,7 @@ class Value:
     form: Literal["", " ", "T"] = ""
 
 
-def cut(literal: Scalar) -> Kept:
+def cut(literal: Kept) -> Kept:
     """Return a literal, or what is kept of a long text."""
     if not isinstance(literal, str | bytes) or len(literal) <= LONGEST_KEPT:
         return literal

@@ -91,7 +91,7 @@ def _likeliest_exponent(classes: "_Classes", draws: int, values: int) -> tuple[f
         method="bounded",
         options={"xatol": 2e-3},
     )
-    return float(best.fun), float(best.x)
+    return float(best.fun), round(float(best.x), 3)
 
 
 @dataclass(frozen=True)
