@@ -2,18 +2,22 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from itertools import chain
 from math import isnan
+from typing import Literal
 
 import numpy as np
 
 from poolsize.capture.columns import Place, is_insert, places_of, reads_only
+from poolsize.capture.events import Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
 from poolsize.capture.literals import Kept
 from poolsize.capture.parameters import Seen, parameter_of
 from poolsize.capture.references import Position, references_of
+from poolsize.capture.transactions import LeftOut, Reason
 from poolsize.capture.workload import (
     CapturedStatement,
     CapturedWorkload,
@@ -22,35 +26,77 @@ from poolsize.capture.workload import (
     Several,
     TransactionKind,
 )
+from poolsize.units import count
 
 MOST_KINDS = 40
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
 LONGEST_NAME = 50
+UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut")
+"""Why a statement of the workload is in no transaction."""
+LEFT_OUT: Mapping[Reason, str] = {
+    "too long": "too long to be read",
+    "not whole": "cut off in the source, or not SQL",
+    "cut": "in a transaction of more statements than are kept",
+    "not of the workload": "settings of a session, definitions of tables, or administration",
+}
 MOST_LISTED = 300_000
 """Literals of all lists of a parameter that are used."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
 
 
 def captured_workload(
-    counter: KindCounter, source: CaptureSource, seconds: float, notes: Iterable[str], *, keeps_values: bool
+    counter: KindCounter,
+    source: CaptureSource,
+    left_out: LeftOut,
+    notes: Iterable[str] = (),
+    *,
+    keeps_values: bool = False,
 ) -> CapturedWorkload:
-    """Return the workload of all transactions.
-
-    seconds: from the first statement to the last, nan where unknown. keeps_values: literals may be shown.
-    """
+    """Return the workload of all transactions. keeps_values: literals may be shown."""
     tallies = _most_important(counter)
-    names = _unique_names(tallies)
-    kinds = tuple(_kind(tally, name, keeps_values=keeps_values) for tally, name in zip(tallies, names, strict=True))
+    kinds = [
+        _kind(tally, name, keeps_values=keeps_values) for tally, name in zip(tallies, _names(tallies), strict=True)
+    ]
+    statements = counter.statements + sum(left_out.statements.get(reason, 0) for reason in UNREAD)
+    seconds = counter.seconds + sum(left_out.seconds.get(reason, 0.0) for reason in UNREAD)
+    lasts = (
+        (datetime.fromisoformat(source.until) - datetime.fromisoformat(source.since)).total_seconds()
+        if source.since and source.until
+        else 0.0
+    )
     return CapturedWorkload(
         source,
-        kinds,
-        1 - sum(tally.executions for tally in tallies) / max(source.statements, 1),
-        1 - sum(tally.seconds for tally in tallies) / counter.seconds if counter.seconds else 0.0,
-        counter.transactions / seconds if seconds > 0 else None,
+        tuple(kinds),
+        _other_share(sum(tally.executions for tally in tallies), statements),
+        _other_share(sum(tally.seconds for tally in tallies), seconds),
+        counter.transactions / lasts if lasts > 0 else None,
         1000 * counter.think_seconds / counter.thinks if counter.thinks else None,
-        tuple(notes),
+        (*notes, *_notes(counter, left_out)),
     )
+
+
+def capture_source(kind: Literal["slow log", "general log", "statement history"], tally: Tally) -> CaptureSource:
+    """Return the description of a source that was read."""
+    since, until = (
+        None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+        for moment in (tally.first, tally.last)
+    )
+    return CaptureSource(kind, ", ".join(sorted(tally.versions)), since, until, tally.statements)
+
+
+def _other_share(covered: float, total: float) -> float:
+    """Return the share that is not covered, between 0 and 1 in spite of rounding."""
+    return min(max(1 - covered / total, 0.0), 1.0) if total else 0.0
+
+
+def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
+    """Yield what the workload leaves out."""
+    if counter.cut_off:
+        yield f"{count(counter.cut_off, 'transaction')} began before the source or ended after it: no kind has them."
+    for reason, words in LEFT_OUT.items():
+        if statements := left_out.statements.get(reason, 0):
+            yield f"{count(statements, 'statement')} {'is' if statements == 1 else 'are'} left out: {words}."
 
 
 def _most_important(counter: KindCounter) -> list[KindTally]:
@@ -67,7 +113,7 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
     return [tallies[place] for place in order if chosen[place]][:MOST_KINDS]
 
 
-def _unique_names(tallies: Sequence[KindTally]) -> list[str]:
+def _names(tallies: Sequence[KindTally]) -> list[str]:
     """Return a name for each kind, after its first write or its first statement: update_orders, select_orders_2."""
     names: list[str] = []
     seen: Counter[str] = Counter()

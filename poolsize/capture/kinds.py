@@ -127,31 +127,31 @@ class KindCounter:
 
     def __init__(self) -> None:
         self.kinds: dict[Key, KindTally] = {}
-        self.transactions = self.statements = 0
+        self.transactions = self.statements = self.cut_off = 0
         self.seconds = 0.0
-        """Of all statements."""
+        """Of all transactions."""
         self.think_seconds, self.thinks = 0.0, 0
         self._cells = 0
         self._random = random.Random(SEED)
 
     def add(self, transaction: Transaction) -> None:
         """Count a transaction in."""
-        statements = transaction.statements
-        seconds = sum(statement.seconds for statement in statements if not isnan(statement.seconds))
+        seconds = 0.0 if isnan(transaction.seconds) else transaction.seconds
         self.transactions += 1
-        self.statements += len(statements)
+        self.statements += len(transaction.statements)
         self.seconds += seconds
+        self.cut_off += not transaction.is_whole
         if not isnan(transaction.after_previous):
-            self.think_seconds += transaction.after_previous
+            self.think_seconds += max(transaction.after_previous, 0.0)
             self.thinks += 1
-        runs = runs_of(statements) if transaction.is_whole else []
+        runs = runs_of(transaction.statements) if transaction.is_whole else []
         if not 0 < len(runs) <= MOST_STATEMENTS:
             return
         key = (transaction.is_explicit, transaction.ends, tuple([run.text for run in runs]))
         tally = self.kinds.get(key) or self._new_kind(key, runs)
         if tally is None:
             return
-        tally.executions += len(statements)
+        tally.executions += len(transaction.statements)
         tally.seconds += seconds
         tally.held_seconds += transaction.ended - transaction.started
         tally.add(runs)

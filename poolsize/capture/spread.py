@@ -109,7 +109,7 @@ def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "hi
 def _center(values: Vector, draws: Vector) -> float:
     """Return the mean place of the draws, from 0 at the lowest value to 1 at the highest."""
     mean = float(draws @ values) / float(draws.sum())
-    return (mean - float(values[0])) / max(float(values.max() - values.min()), 1.0)
+    return float((mean - values[0]) / max(np.ptp(values), 1.0))
 
 
 def _zipf_shares(ranks: Vector, span: float, exponent: float) -> Vector:
