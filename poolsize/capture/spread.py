@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, isnan, log10
+from math import floor, isnan, log10, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -135,7 +135,7 @@ def _distance(draws: Vector, shares: Vector) -> float:
 
 def _tolerance(draws: Vector) -> float:
     """Return the distance up to which a model is good enough: EVEN, or more where chance explains more."""
-    return max(EVEN, 2 / float(draws.sum()) ** 0.5)
+    return max(EVEN, 2 / sqrt(float(draws.sum())))
 
 
 def _quantiles(values: Vector, draws: Vector, ends: tuple[int, int]) -> tuple[int, ...]:
