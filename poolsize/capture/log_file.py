@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from math import inf, isnan, nan
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol
 
 from poolsize.capture.events import Event, StatementEvent, Tally
 from poolsize.errors import BadInput
@@ -146,10 +146,10 @@ def _blocks(path: Path, format_: Format, tally: Tally) -> Iterator[bytes]:
 def _unpacked(file: BinaryIO, path: Path, tally: Tally) -> Iterator[bytes]:
     is_packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    stream = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if is_packed else file
+    read = gzip.GzipFile(fileobj=file).read1 if is_packed else file.read  # `read` loses what precedes a cut
     before, unpacked = tally.bytes_read, 0
     try:
-        while block := stream.read(BLOCK_BYTES):
+        while block := read(BLOCK_BYTES):
             unpacked += len(block)
             tally.bytes_read = before + file.tell()
             if unpacked > max(RATIO_FROM, MOST_RATIO * file.tell()):
