@@ -173,7 +173,7 @@ class ServerSession(ReadingSession):
                 "performance_schema_consumer_events_transactions_current = ON and "
                 "performance_schema_consumer_events_statements_current = ON"
             )
-        restart = f"To count it, set {settings} {self._setting_at}, and restart the server."
+        restart = f"To count it, set {settings} {self.setting_at}, and restart the server."
         if self.server.flavor == "MariaDB" and self._times is None:
             return f"{restart} Without a restart, userstat = ON counts statements for an account with PROCESS."
         return restart

@@ -73,7 +73,7 @@ class ReadingSession:
         return f"GRANT {privilege} TO {account}."
 
     @property
-    def _setting_at(self) -> str:
+    def setting_at(self) -> str:
         """Where a server variable is set."""
         return (self._platform and SETTING_AT.get(self._platform)) or "in the server's configuration"
 
