@@ -172,7 +172,7 @@ class ServerPeriod:
             running_mean=_series(fmean(self._running)), running_max=_series(max(self._running)),
             connected_max=_series(connected), refused=_series(refused), aborted=_series(aborted),
             statements=_series(statements), busy_cores=_series(busy),
-            cores=session.cpus, max_connections=session.max_connections,
+            cores=session.cpus, max_connections=session.server.max_connections,
         )  # fmt: skip
 
 
