@@ -40,6 +40,8 @@ LEFT_OUT: Mapping[Reason, str] = {
     "cut": "in a transaction of more statements than are kept",
     "not of the workload": "settings of a session, definitions of tables, or administration",
 }
+MOST_FOR_REFERENCES = 4_000
+"""Transactions of a kind that references are searched in."""
 MOST_LISTED = 300_000
 """Literals of all lists of a parameter that are used."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
@@ -132,7 +134,8 @@ def _kind(tally: KindTally, name: str, *, keeps_values: bool) -> TransactionKind
     samples = sorted(tally.samples)
     texts = [statement.text for statement in tally.statements]
     places = [places_of(text) for text in texts]
-    references = references_of(texts, list(_positions(samples, places)))
+    some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
+    references = references_of(texts, list(_positions(some, places)))
     statements = []
     for index, statement in enumerate(tally.statements):
         parameters: list[Parameter] = []
@@ -179,7 +182,9 @@ def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> 
             if len(rows) < len(of_samples):
                 continue
             is_same = np.array([float(all(literal == row[-1] for literal in row)) for row in rows])
-            yield Position(index, parameter, [row[-1] for row in rows], list(chain(*rows)), is_same)
+            executions = list(chain(*rows))
+            last = executions if len(executions) == len(rows) else [row[-1] for row in rows]
+            yield Position(index, parameter, last, executions, is_same)
 
 
 def _singles(sample: Sample, index: int, parameter: int) -> list[Kept]:

@@ -113,7 +113,7 @@ def _of_numbers(old: Zipf | Range, new: Zipf | Range) -> str:
 
 def _width(drawn: Zipf | Range) -> float:
     ends = (drawn.low, drawn.high) if isinstance(drawn, Zipf) else (drawn.ends[0], drawn.ends[-1])
-    return (ends[1] - ends[0]) / 10 ** (drawn.decimals if isinstance(drawn, Range) else 0)
+    return float(ends[1] - ends[0]) / float(10 ** (drawn.decimals if isinstance(drawn, Range) else 0))
 
 
 def _differ(before: float, after: float) -> bool:

@@ -76,6 +76,9 @@ def value_of(literal: Kept) -> Value:
     """Return the value of a literal."""
     if literal is None or isinstance(literal, bool):
         return Value("keyword", "NULL" if literal is None else str(literal).upper(), 0)
+    if isinstance(literal, int):
+        text = str(literal)
+        return Value("number", text, len(text), literal)
     if isinstance(literal, LongText):
         return Value("bytes" if literal.is_bytes else "text", literal.text, literal.length, is_quoted=True)
     if isinstance(literal, bytes):

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.capture.columns import is_insert
-from poolsize.capture.literals import Kept, value_of
+from poolsize.capture.literals import Kept, Value, value_of
 from poolsize.capture.workload import Reference
 
 LEAST_TRANSACTIONS = 20
@@ -27,7 +28,8 @@ MOST_COMPARED = 300
 class Position:
     """A parameter of a transaction: indices of the statement and of the parameter, and the literals of it.
 
-    last: the literal of the last execution in each transaction. executions: of all executions. is_same: in each
+    last: the literal of the last execution in each transaction. executions: of all executions; the same object where
+    no statement repeats. is_same: in each
     transaction, whether all executions have the same literal.
     """
 
@@ -72,20 +74,24 @@ class _Column:
     @classmethod
     def of(cls, position: Position) -> "_Column":
         values = [value_of(literal) for literal in position.executions]
-        is_number = [value.kind in {"number", "moment"} for value in values]
-        numbers = [value.number / 10**value.decimals if value.kind == "number" else value.number for value in values]
-        codes = np.array([hash(value_of(literal).text) for literal in position.last], dtype=float)
+        last = values if position.last is position.executions else [value_of(literal) for literal in position.last]
+        codes = np.array([hash(value.text) for value in last], dtype=float)
         shares = np.unique(codes, return_counts=True)[1] / len(codes)
         varies = float(shares @ shares) <= MOST_BY_CHANCE
-        return cls(position, codes, np.where(is_number, numbers, np.nan), varies, _grows(position.last))
+        return cls(position, codes, _numbers(values), varies, _grows(last))
 
 
-def _grows(literals: Sequence[Kept]) -> bool:
-    values = [value_of(literal) for literal in literals]
-    if any(value.kind != "number" for value in values):
-        return False
-    numbers = np.array([value.number for value in values], dtype=float)
-    if len(np.unique(numbers)) < EQUAL * len(numbers):
+def _numbers(values: Sequence[Value]) -> Vector:
+    numbers = [
+        value.number if value.kind == "moment" else value.number / 10**value.decimals if value.kind == "number" else nan
+        for value in values
+    ]
+    return np.array(numbers, dtype=float)
+
+
+def _grows(values: Sequence[Value]) -> bool:
+    numbers = _numbers(values)
+    if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < EQUAL * len(numbers):
         return False
     return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 

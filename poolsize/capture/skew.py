@@ -24,7 +24,7 @@ LEAST_GAIN = 8.0
 """Log-likelihood by which Zipf must exceed a uniform distribution, and a free number of values a given number."""
 MOST_UNSEEN = 1_000
 """The most values that can be estimated for each value that was seen."""
-EXACT_RANKS, RANK_BINS = 50, 200
+EXACT_RANKS, RANK_BINS = 20, 60
 LEAST_DRAWS = 100
 
 
