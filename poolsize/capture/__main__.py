@@ -17,6 +17,7 @@ import pymysql
 from locust.env import Environment
 from locust.util.load_locustfile import load_locustfile
 
+from poolsize.capture.draws import insert
 from poolsize.capture.rehearsed import Rehearsed, TriedStatement
 from poolsize.errors import PoolsizeError
 from poolsize.locust.user import tasks_of
@@ -48,7 +49,8 @@ class TryingCursor:
     def __init__(self, cursor: Any, locustfile: str, schema: str) -> None:
         """Begin a transaction. schema: the copy, which is the cursor's."""
         self._cursor, self._locustfile = cursor, os.path.realpath(locustfile)
-        self._tried: dict[tuple[int, str], TriedStatement] = {}
+        self._tried: dict[int, TriedStatement] = {}
+        """Line -> its statement."""
         cursor.execute("SHOW DATABASES")
         self._other_schemas = {name for (name,) in cursor.fetchall()} - {schema}
         cursor.execute(NOT_ROLLED_BACK)
@@ -63,24 +65,26 @@ class TryingCursor:
         return sum(self.execute(query, row) for row in args)
 
     def execute(self, query: str, args: Any = None) -> int:
-        """Run a statement, and note what it did; of one that looks values up for a draw, only its failure."""
+        """Run a statement, and note what it did; of a statement that looks values up for a draw, only a failure."""
         caller, line = self._callers()
         text = self._cursor.mogrify(query, args)
         if BRACKETS.match(text):
             return 0
-        why_left = self._why_left(text)
-        is_new = line is not None and (line.f_lineno, query) not in self._tried
-        rows, failure = self._run(text, explain=is_new, run=not why_left)
+        is_new = line is not None and line.f_lineno not in self._tried
+        left, rows = self._why_left(text), None
+        failure = self._other_schema(text)
+        if not failure:
+            rows, failure = self._run(text, explain=is_new, run=not left)
         if line is not None and (failure or (is_new and caller is line)):
             shown = " ".join(query.split())
-            tried = TriedStatement(line.f_lineno, line.f_code.co_name, shown, rows, failure, why_left)
-            self._tried[line.f_lineno, query] = tried
+            tried = TriedStatement(line.f_lineno, line.f_code.co_name, shown, rows, failure, left)
+            self._tried[line.f_lineno] = tried
         return rows or 0
 
     def _callers(self) -> tuple[FrameType, FrameType | None]:
-        """Return the frame that has the cursor, and the frame of the locustfile."""
+        """Return the frame that executes a statement, and the frame of the locustfile."""
         caller = sys._getframe(2)
-        while caller.f_code.co_filename == __file__ and caller.f_back:
+        while caller.f_back and (caller.f_code.co_filename == __file__ or caller.f_code is insert.__code__):
             caller = caller.f_back
         line: FrameType | None = caller
         while line is not None and os.path.realpath(line.f_code.co_filename) != self._locustfile:
@@ -90,7 +94,7 @@ class TryingCursor:
     def tried(self) -> tuple[TriedStatement, ...]:
         """Return the statements in the order of their lines, after the transaction is rolled back."""
         self._cursor.execute("ROLLBACK")
-        return tuple(self._tried[key] for key in sorted(self._tried))
+        return tuple(self._tried[line] for line in sorted(self._tried))
 
     def _run(self, text: str, *, explain: bool, run: bool) -> tuple[int | None, str]:
         """Return the number of rows, None where the statement did not run, and the failure, or ""."""
@@ -105,10 +109,11 @@ class TryingCursor:
             if error.args[0] in LOST:
                 self._cursor.execute("ROLLBACK")
                 self._cursor.execute("BEGIN")
-            self._cursor.execute("DO 0")  # the last result must not be another statement's
-            return None, f"{error.args[-1]} ({error.args[0]})"
-        self._cursor.execute("DO 0")
-        return None, ""
+            failure = f"{error.args[-1]} ({error.args[0]})"
+        else:
+            failure = ""
+        self._cursor.execute("DO 0")  # the rows of EXPLAIN, or of the statement before, are not this statement's
+        return None, failure
 
     def _why_left(self, text: str) -> str:
         """Return why a statement is not run; "" where it can be rolled back."""
@@ -116,13 +121,17 @@ class TryingCursor:
             return "it may commit"
         if WRITES_FILE.search(text):
             return "it writes a file on the server"
-        for schema in self._other_schemas:
-            if re.search(rf"(?:\b(?:FROM|JOIN|INTO|UPDATE)\s+|,\s*)`?{re.escape(schema)}`?\s*\.", text, re.IGNORECASE):
-                return f"it names the schema {schema}, which is not the copy: remove the name"
         if not re.match(r"\s*(?:SELECT|SHOW|SET)\b", text, re.IGNORECASE):
             for table in self._lasting:
                 if re.search(rf"\b{re.escape(table)}\b", text):
                     return f"the engine of {table} has no transactions"
+        return ""
+
+    def _other_schema(self, text: str) -> str:
+        """Return why a statement must not run that names a schema in front of a table; "" for others."""
+        for schema in self._other_schemas:
+            if re.search(rf"(?:\b(?:FROM|JOIN|INTO|UPDATE)\s+|,\s*)`?{re.escape(schema)}`?\s*\.", text, re.IGNORECASE):
+                return f"it names the schema {schema}, which is not the copy: take the name out"
         return ""
 
 
