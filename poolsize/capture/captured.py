@@ -89,7 +89,7 @@ def capture_source(kind: Literal["slow log", "general log", "statement history"]
 
 def _other_share(covered: float, total: float) -> float:
     """Return the share that is not covered, between 0 and 1 in spite of rounding."""
-    return min(max(1 - covered / total, 0.0), 1.0) if total else 0.0
+    return min(max(round(1 - covered / total, 6), 0.0), 1.0) if total else 0.0
 
 
 def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:

@@ -216,7 +216,7 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
         if runs and runs[-1].text == text:
             runs[-1].add(run)
             continue
-        if text in texts:
+        if len(texts) < len(runs):
             _join_loop(runs)
         texts.add(text)
         runs.append(run)
