@@ -46,8 +46,8 @@ _TOKEN = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _CLOSED = re.compile(rf"{_QUOTED} | {_COMMENT}", re.DOTALL | re.VERBOSE)
-_PREFIX = re.compile(r"(?<![\w$@.])(?:[xXbBnN]|_[a-zA-Z][a-zA-Z\d]*\s*)\Z")
-"""Before a string: hexadecimal, bits, national, or the name of a character set."""
+_PREFIX = re.compile(r"(?<![\w$@.])(?:_[a-zA-Z][a-zA-Z\d]*(?:\s*|\s+([xXbB]))|([xXbBnN]))\Z")
+"""Before a literal: the name of a character set; hexadecimal, bits, national."""
 _HINT_NAMES = (
     "BKA|BNL|DERIVED_CONDITION_PUSHDOWN|GROUP_INDEX|HASH_JOIN|INDEX|INDEX_MERGE|JOIN_FIXED_ORDER|JOIN_INDEX|JOIN_ORDER"
     "|JOIN_PREFIX|JOIN_SUFFIX|MAX_EXECUTION_TIME|MERGE|MRR|NO_BKA|NO_BNL|NO_DERIVED_CONDITION_PUSHDOWN|NO_GROUP_INDEX"
@@ -61,7 +61,7 @@ _FROM = re.compile(r"\bFROM\s*\Z", re.IGNORECASE)
 _JSON_PATH = re.compile(r"""'\$(?:\.[A-Za-z_]\w*|\.\*|\[(?:\d{1,4}|\*)\])*'""")
 _DATE_FORMAT = re.compile(r"'(?:%[A-Za-z][-/:., T]?)+'")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
-_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+_ESCAPES = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
 
 _LITERAL, _NEGATIVE, _NULL, _TRUE, _FALSE = "\0\1\2\3\4"
 """The marks that stand for values while a shape is made."""
@@ -109,6 +109,8 @@ def fingerprinted(text: str) -> Fingerprint | None:
         if first in "0123456789.":
             values.append(_number(token))
             pieces[place] = _LITERAL
+            if token[1:2] in ("x", "b"):
+                _take_prefix(pieces, place)
         elif first in names:
             pass
         elif first in "'\"":
@@ -183,17 +185,26 @@ def _of_digits(digits: str, base: int) -> Value:
 
 def _string(pieces: list[str], place: int) -> Value:
     """Return the value of a string, and take its prefix away from the piece before it."""
-    token, before = pieces[place], pieces[place - 1]
+    token = pieces[place]
     quote, text = token[0], token[1:-1]
     if quote in text:
         text = text.replace(quote * 2, quote)
     if "\\" in text:
         text = _ESCAPE.sub(lambda escape: _ESCAPES.get(escape[1], escape[1]), text)
-    if (before[-1:].isalnum() or before[-1:].isspace()) and (prefix := _PREFIX.search(before)):
-        pieces[place - 1] = before[: prefix.start()]
-        if prefix[0] in "xXbB":
-            return _of_digits(text, 16 if prefix[0] in "xX" else 2)
-    return text
+    letter = _take_prefix(pieces, place)
+    return _of_digits(text, 16 if letter == "X" else 2) if letter in ("X", "B") else text
+
+
+def _take_prefix(pieces: list[str], place: int) -> str:
+    """Take a literal's prefix away from the piece before the literal. Returns X, B or N of that prefix, or ""."""
+    before = pieces[place - 1]
+    if not (before[-1:].isalnum() or before[-1:].isspace()):
+        return ""
+    prefix = _PREFIX.search(before)
+    if prefix is None:
+        return ""
+    pieces[place - 1] = before[: prefix.start()]
+    return (prefix[1] or prefix[2] or "").upper()
 
 
 def _is_syntax(token: str, before: str) -> bool:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import chain, islice
 from math import inf, isnan, nan
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, Protocol, cast
+from typing import BinaryIO, NamedTuple, Protocol
 
 from poolsize.capture.events import Event, StatementEvent, Tally
 from poolsize.errors import BadInput
@@ -25,6 +25,8 @@ MOST_RATIO, RATIO_FROM = 200, 2**26
 """A log that is gzipped has at most this many bytes for each byte on the disk, once it has more than RATIO_FROM."""
 MOST_WITHOUT_START = 1000
 """A log whose first events have no time comes last."""
+MOST_UNREADABLE = 1000
+"""Entries that can't be read, beside as many as can be."""
 OTHER_PACKERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd", b"PK\x03\x04": "zip"}
 _STARTED = re.compile(
     rb"^[^\n]{1,500}, Version: ([^\s(]{1,80})[^\n]{0,200} started with:\n[^\n]*\nTime +Id +Command +Argument(?:\n|\Z)",
@@ -74,10 +76,15 @@ def _first_start(path: Path, format_: Format, state: LogState) -> float:
 
 
 def _events(path: Path, format_: Format, state: LogState, tally: Tally) -> Iterator[Event]:
+    unreadable, statements = tally.unreadable, tally.statements
     for entry in log_entries(path, format_, tally):
         event = state.event_of(entry, tally)
         if event is not None:
             yield event
+        elif tally.unreadable - unreadable > MOST_UNREADABLE + tally.statements - statements:
+            raise BadInput(
+                f"{path} has more entries that are cut off than whole ones: it is no {format_.kind}, or damaged"
+            )
 
 
 def moment(text: str) -> float:
@@ -146,10 +153,10 @@ def _blocks(path: Path, format_: Format, tally: Tally) -> Iterator[bytes]:
 def _unpacked(file: BinaryIO, path: Path, tally: Tally) -> Iterator[bytes]:
     is_packed = file.read(2) == b"\x1f\x8b"
     file.seek(0)
-    stream = cast("BinaryIO", gzip.GzipFile(fileobj=file)) if is_packed else file
+    read = gzip.GzipFile(fileobj=file).read1 if is_packed else file.read  # `read` loses what precedes a cut
     before, unpacked = tally.bytes_read, 0
     try:
-        while block := stream.read(BLOCK_BYTES):
+        while block := read(BLOCK_BYTES):
             unpacked += len(block)
             tally.bytes_read = before + file.tell()
             if unpacked > max(RATIO_FROM, MOST_RATIO * file.tell()):

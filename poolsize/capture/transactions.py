@@ -229,7 +229,7 @@ class _Sessions:
         else:
             self._left_out.add("empty" if role == "begin" else "not of the workload", event.seconds)
             autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
-            if autocommit is not None:
+            if autocommit is not None and session.thread != UNKNOWN_THREAD:
                 session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
             if role == "definition" or (autocommit is not None and session.autocommits):
                 yield from self._closed(session, "commit")
