@@ -14,8 +14,8 @@ import numpy as np
 from poolsize.capture.columns import Place, is_insert, places_of, reads_only
 from poolsize.capture.events import Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
-from poolsize.capture.literals import Kept
-from poolsize.capture.parameters import Seen, parameter_of
+from poolsize.capture.literals import UNSEEN, Kept
+from poolsize.capture.parameters import Seen, parameter_of, unseen_parameter
 from poolsize.capture.references import Position, references_of
 from poolsize.capture.transactions import LeftOut, Reason
 from poolsize.capture.workload import (
@@ -72,8 +72,8 @@ def captured_workload(
         tuple(kinds),
         _other_share(sum(tally.executions for tally in tallies), statements),
         _other_share(sum(tally.seconds for tally in tallies), seconds),
-        counter.transactions / lasts if lasts > 0 else None,
-        1000 * counter.think_seconds / counter.thinks if counter.thinks else None,
+        _six_digits(counter.transactions / lasts) if lasts > 0 else None,
+        _six_digits(1000 * counter.think_seconds / counter.thinks) if counter.thinks else None,
         (*notes, *_notes(counter, left_out)),
     )
 
@@ -152,12 +152,17 @@ def _kind(tally: KindTally, name: str, *, keeps_values: bool) -> TransactionKind
         name,
         tally.count,
         tuple(statements),
-        1000 * tally.seconds / tally.count,
-        None if isnan(held) else 1000 * max(held, 0.0),
+        _six_digits(1000 * tally.seconds / tally.count),
+        None if isnan(held) else _six_digits(1000 * max(held, 0.0)),
         tally.is_explicit,
         tally.ends,
         not all(map(reads_only, texts)),
     )
+
+
+def _six_digits(mean: float) -> float:
+    """Return a mean with six significant digits."""
+    return float(f"{mean:.6g}")
 
 
 def _statement(tally: StatementTally, transactions: int, parameters: tuple[Parameter, ...]) -> CapturedStatement:
@@ -165,11 +170,11 @@ def _statement(tally: StatementTally, transactions: int, parameters: tuple[Param
         tally.text,
         parameters,
         (tally.repeats.low, tally.repeats.high),
-        tally.repeats.total / transactions,
-        tally.rows_sent / tally.known_results if tally.known_results else None,
+        _six_digits(tally.repeats.total / transactions),
+        _six_digits(tally.rows_sent / tally.known_results) if tally.known_results else None,
         reads_only(tally.text),
         (tally.rows.low, tally.rows.high),
-        tally.rows.total / tally.repeats.total,
+        _six_digits(tally.rows.total / tally.repeats.total),
     )
 
 
@@ -206,8 +211,15 @@ def _drawn(
     flat = [
         (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
     ][:MOST_LISTED]
+    flat = [(started, literal) for started, literal in flat if literal is not UNSEEN]
     literals = Seen([literal for _, literal in flat], np.array([started for started, _ in flat]))
-    item = parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
+    item = (
+        parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
+        if flat
+        else unseen_parameter(place)
+    )
     if not lengths:
         return item
-    return Several(item, min(lengths), max(lengths), sum(lengths) / len(lengths), place.table, place.column)
+    return Several(
+        item, min(lengths), max(lengths), _six_digits(sum(lengths) / len(lengths)), place.table, place.column
+    )

@@ -1,12 +1,13 @@
 """Transactions -> kinds of transactions: counted in bounded memory, with a random sample of the literals of each."""
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import NamedTuple
 
-from poolsize.capture.literals import Kept, cut
+from poolsize.capture.literals import UNSEEN, Kept, cut
 from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
 from poolsize.capture.workload import MOST_PARAMETERS, MOST_STATEMENTS
@@ -20,6 +21,7 @@ CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
+_PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
 @dataclass
@@ -211,7 +213,10 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     runs: list[Run] = []
     texts: set[str] = set()
     for statement in statements:
-        text, values, rows, more_rows = statement.fingerprint
+        text, known, rows, more_rows = statement.fingerprint
+        values: Literals = known
+        if "?" in text:
+            text, values = _with_unseen(text, values)
         run = Run(text, [values, *more_rows], 1, statement.rows_sent, rows, rows, rows)
         if runs and runs[-1].text == text:
             runs[-1].add(run)
@@ -223,6 +228,23 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     if len(texts) < len(runs):
         _join_loop(runs)
     return runs
+
+
+def _with_unseen(text: str, values: Literals) -> tuple[str, Literals]:
+    """Return a text with a %s for each placeholder whose value the source does not show, and all values."""
+    known = iter(values)
+    joined: list[Kept | tuple[Kept, ...]] = []
+
+    def mark(found: re.Match[str]) -> str:
+        if found[0] == "%s":
+            joined.append(next(known))
+        elif found[0] == "?":
+            joined.append(UNSEEN)
+        elif found[1]:
+            joined.append((UNSEEN,) * found[0].count("?"))
+        return f"{found[1]}%s" if found[1] else "%s" if found[0] == "?" else found[0]
+
+    return _PLACEHOLDER.sub(mark, text), tuple(joined)
 
 
 def _join_loop(runs: list[Run]) -> None:
