@@ -24,7 +24,7 @@ SEED = 41
 _PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
-@dataclass
+@dataclass(slots=True)
 class Span:
     """The lowest, the highest and the sum of counts."""
 
@@ -34,7 +34,9 @@ class Span:
 
     def add(self, count: int, low: int, high: int) -> None:
         """Add counts: their sum, the lowest and the highest."""
-        self.low, self.high, self.total = min(self.low, low), max(self.high, high), self.total + count
+        self.total += count
+        if low < self.low or high > self.high:  # rarely; this is called for each statement of a log
+            self.low, self.high = min(self.low, low), max(self.high, high)
 
 
 Literals = tuple[Kept | tuple[Kept, ...], ...]
@@ -60,8 +62,10 @@ class Run:
         """Add executions of the same statement."""
         self.executions += other.executions
         self.rows += other.rows
-        self.least_rows, self.most_rows = min(self.least_rows, other.least_rows), max(self.most_rows, other.most_rows)
-        self.rows_sent = self.rows_sent + other.rows_sent if min(self.rows_sent, other.rows_sent) >= 0 else -1
+        if other.least_rows != self.least_rows or other.most_rows != self.most_rows:
+            self.least_rows = min(self.least_rows, other.least_rows)
+            self.most_rows = max(self.most_rows, other.most_rows)
+        self.rows_sent = self.rows_sent + other.rows_sent if self.rows_sent >= 0 <= other.rows_sent else -1
         if len(self.literals) < MOST_EXECUTIONS_KEPT:
             self.literals += other.literals
 
@@ -82,7 +86,7 @@ class Sample(NamedTuple):
         return 3 + sum(1 + sum(1 + len(row) for row in rows) for rows in self.literals)
 
 
-@dataclass
+@dataclass(slots=True)
 class StatementTally:
     """A statement of a kind. rows_sent: of all executions whose result is known, which are counted."""
 
@@ -93,7 +97,7 @@ class StatementTally:
     known_results: int = 0
 
 
-@dataclass
+@dataclass(slots=True)
 class KindTally:
     """The transactions of a kind so far.
 
@@ -117,8 +121,9 @@ class KindTally:
         for statement, run in zip(self.statements, runs, strict=True):
             statement.repeats.add(run.executions, run.executions, run.executions)
             statement.rows.add(run.rows, run.least_rows, run.most_rows)
-            statement.rows_sent += max(run.rows_sent, 0)
-            statement.known_results += run.executions if run.rows_sent >= 0 else 0
+            if run.rows_sent >= 0:
+                statement.rows_sent += run.rows_sent
+                statement.known_results += run.executions
 
 
 Key = tuple[bool, Ends, tuple[str, ...]]
@@ -182,7 +187,7 @@ class KindCounter:
         Source: Vitter, Random Sampling with a Reservoir, 1985, algorithm R.
         """
         if len(tally.samples) >= tally.capacity:
-            place = self._random.randrange(tally.count)
+            place = int(self._random.random() * tally.count)
             if place >= len(tally.samples):
                 return
             self._cells -= tally.samples[place].cells
