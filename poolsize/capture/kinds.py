@@ -4,6 +4,7 @@ import random
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isnan, nan
 from typing import NamedTuple
 
@@ -21,6 +22,9 @@ CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
+LEAST_FAMILY = 16
+"""Kinds that differ in the numbers of their tables, from which on they are one kind."""
+_NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
 _PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
@@ -73,11 +77,12 @@ class Run:
 class Sample(NamedTuple):
     """The literals of a transaction. number: ascends in time. started: nan where unknown.
 
-    literals: of each statement of the kind, of each execution and each row.
+    texts: of its statements. literals: of each statement of the kind, of each execution and each row.
     """
 
     number: int
     started: float
+    texts: tuple[str, ...]
     literals: tuple[tuple[Literals, ...], ...]
 
     @property
@@ -90,7 +95,6 @@ class Sample(NamedTuple):
 class StatementTally:
     """A statement of a kind. rows_sent: of all executions whose result is known, which are counted."""
 
-    text: str
     repeats: Span = field(default_factory=Span)
     rows: Span = field(default_factory=Span)
     rows_sent: int = 0
@@ -125,6 +129,19 @@ class KindTally:
                 statement.rows_sent += run.rows_sent
                 statement.known_results += run.executions
 
+    def merge(self, other: "KindTally") -> None:
+        """Count the transactions of another kind, with as many statements, in."""
+        self.count += other.count
+        self.executions += other.executions
+        self.seconds += other.seconds
+        self.held_seconds += other.held_seconds
+        self.samples += other.samples
+        for statement, more in zip(self.statements, other.statements, strict=True):
+            statement.repeats.add(more.repeats.total, more.repeats.low, more.repeats.high)
+            statement.rows.add(more.rows.total, more.rows.low, more.rows.high)
+            statement.rows_sent += more.rows_sent
+            statement.known_results += more.known_results
+
 
 Key = tuple[bool, Ends, tuple[str, ...]]
 
@@ -155,33 +172,48 @@ class KindCounter:
         if not 0 < len(runs) <= MOST_STATEMENTS:
             return
         key = (transaction.is_explicit, transaction.ends, tuple([run.text for run in runs]))
-        tally = self.kinds.get(key) or self._new_kind(key, runs)
+        tally = self.kinds.get(key) or self.kinds.get(family_of(key)) or self._new_kind(key, runs)
         if tally is None:
             return
         tally.executions += len(transaction.statements)
         tally.seconds += seconds
         tally.held_seconds += transaction.ended - transaction.started
         tally.add(runs)
-        self._sample(tally, transaction.started, runs)
+        self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
         if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()
-        cells = Sample(0, nan, tuple(tuple(run.literals) for run in runs)).cells
+        cells = Sample(0, nan, key[2], tuple(tuple(run.literals) for run in runs)).cells
         capacity = max(LEAST_TRANSACTIONS, CELLS_OF_KIND // cells)
-        tally = KindTally(key[0], key[1], [StatementTally(run.text) for run in runs], capacity)
+        tally = KindTally(key[0], key[1], [StatementTally() for _ in runs], capacity)
         self.kinds[key] = tally
         return tally
 
     def _give_up_rare(self) -> None:
         """Forget the half of the kinds with the fewest transactions: these count among the others."""
+        self.merge_families()
         by_count = sorted(self.kinds, key=lambda key: self.kinds[key].count)
-        for key in by_count[: len(by_count) // 2]:
+        for key in by_count[: max(0, len(by_count) - MOST_TRACKED // 2)]:
             self._cells -= sum(sample.cells for sample in self.kinds.pop(key).samples)
 
-    def _sample(self, tally: KindTally, started: float, runs: list[Run]) -> None:
+    def merge_families(self) -> None:
+        """Merge kinds that differ in the numbers of their tables only, where there are many: a table in shards."""
+        families: dict[Key, list[Key]] = {}
+        for key in self.kinds:
+            families.setdefault(family_of(key), []).append(key)
+        for family, (first, *others) in families.items():
+            if not others or (len(others) < LEAST_FAMILY and family not in self.kinds):
+                continue
+            merged = self.kinds.pop(first)
+            for key in others:
+                merged.merge(self.kinds.pop(key))
+            merged.samples = self._random.sample(merged.samples, min(merged.capacity, len(merged.samples)))
+            self.kinds[family] = merged
+
+    def _sample(self, tally: KindTally, started: float, texts: tuple[str, ...], runs: list[Run]) -> None:
         """Keep the literals of a transaction if chance says so, with the same probability for all (reservoir sampling).
 
         Source: Vitter, Random Sampling with a Reservoir, 1985, algorithm R.
@@ -194,7 +226,7 @@ class KindCounter:
             tally.samples[place] = tally.samples[-1]
             tally.samples.pop()
         literals = tuple(tuple(tuple([_kept(literal) for literal in row]) for row in run.literals) for run in runs)
-        tally.samples.append(sample := Sample(self.transactions, started, literals))
+        tally.samples.append(sample := Sample(self.transactions, started, texts, literals))
         self._cells += sample.cells
         if self._cells > CELLS_OF_ALL:
             self._halve_samples()
@@ -204,6 +236,16 @@ class KindCounter:
             tally.capacity = max(1, min(tally.capacity, len(tally.samples)) // 2)
             tally.samples = self._random.sample(tally.samples, min(tally.capacity, len(tally.samples)))
         self._cells = sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
+
+
+def family_of(key: Key) -> Key:
+    """Return what kinds have in common that differ in the numbers at the ends of names only."""
+    return key[0], key[1], tuple(map(_without_numbers, key[2]))
+
+
+@lru_cache(5_000)
+def _without_numbers(text: str) -> str:
+    return _NUMBERED.sub("#", text)
 
 
 def _kept(literal: Kept | tuple[Kept, ...]) -> Kept | tuple[Kept, ...]:
