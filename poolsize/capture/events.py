@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from math import nan
+from math import isnan, nan
 
 UNKNOWN_ROWS = -1
 UNKNOWN_THREAD = 0
@@ -56,3 +56,14 @@ class Tally:
     without_thread: int = 0
     bytes_read: int = 0
     """Bytes of the files as they lie on the disk: compressed ones count as such."""
+
+    def counted(self, event: StatementEvent) -> StatementEvent:
+        """Count a statement, and return it."""
+        self.statements += 1
+        self.too_long += not event.text
+        self.without_thread += event.thread == UNKNOWN_THREAD
+        if not isnan(event.started):
+            ended = event.started if isnan(event.seconds) else event.started + event.seconds
+            self.first = event.started if isnan(self.first) else min(self.first, event.started)
+            self.last = ended if isnan(self.last) else max(self.last, ended)
+        return event
