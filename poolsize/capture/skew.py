@@ -1,9 +1,9 @@
 """How unequally values are drawn: a Zipf distribution fitted to how many values were seen once, twice, and so on.
 
 A value's rank among the seen values is not its true rank: of values that were seen once, the order is chance, and many
-were not seen at all. A likelihood of ranks therefore finds too small a range and a wrong exponent. The numbers of values
-seen m times have no such bias: their expectations follow from the true probabilities. With p(r) in proportion to
-r**-s over N values and n draws, the expected number of values seen m times is the sum of Poisson(m; n p(r)) over r.
+were not seen at all. A likelihood of ranks therefore finds too small a range and a wrong exponent. The numbers of
+values that were seen m times have no such bias: their expectations follow from the true probabilities. With p(r) in
+proportion to r**-s over N values and n draws, the expected number is the sum of Poisson(m; n p(r)) over the ranks r.
 See Good (1953), "The population frequencies of species and the estimation of population parameters".
 """
 
@@ -24,7 +24,7 @@ LEAST_GAIN = 8.0
 """Log-likelihood by which Zipf must exceed a uniform distribution, and a free number of values a given number."""
 MOST_UNSEEN = 1_000
 """The most values that can be estimated for each value that was seen."""
-EXACT_RANKS, RANK_BINS = 50, 200
+EXACT_RANKS, RANK_BINS = 20, 60
 LEAST_DRAWS = 100
 
 
@@ -91,7 +91,7 @@ def _likeliest_exponent(classes: "_Classes", draws: int, values: int) -> tuple[f
         method="bounded",
         options={"xatol": 2e-3},
     )
-    return float(best.fun), float(best.x)
+    return float(best.fun), round(float(best.x), 3)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _log_factorials(observed: Vector) -> float:
 
 @lru_cache(maxsize=8)
 def _rank_bins(values: int) -> tuple[Vector, Vector]:
-    """Return bins of the ranks 1 to values: their middles, and how many ranks each holds. The first ranks stand alone."""
+    """Return bins of the ranks 1 to values: their middles, and how many ranks each holds. First ranks stand alone."""
     far = np.geomspace(EXACT_RANKS, values + 1, RANK_BINS) if values > EXACT_RANKS else np.array([])
     ends = np.unique(np.concatenate([np.arange(1, min(EXACT_RANKS, values) + 1), far.astype(np.int64), [values + 1]]))
     return (ends[:-1] + ends[1:] - 1) / 2, np.diff(ends).astype(float)

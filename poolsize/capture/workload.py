@@ -25,6 +25,8 @@ HASH_DIGITS = 4
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
+Ends = Annotated[tuple[Integer, ...], Field(min_length=2, max_length=100)]
+Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
 Length = Annotated[int, Field(ge=0, le=2**32)]
 Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
 Sql = Annotated[str, Field(max_length=LONGEST_STATEMENT)]
@@ -54,14 +56,16 @@ class Constant(OfColumn):
 
 @record
 class Range(OfColumn):
-    """Numbers from low to high, all equally likely. decimals: digits after the point; low and high are in their unit.
+    """Numbers between two neighbours among `ends`; all pairs of neighbours are equally likely, and so are the numbers.
 
-    With 2 decimals, low 100 and high 250 are the numbers from 1.00 to 2.50. A draw is a whole number over 10**decimals.
+    ends: whole numbers that never descend, (low, high) for a uniform distribution. decimals: digits after the point; a
+    draw is a whole number over 10**decimals, so that (100, 250) with 2 decimals are the numbers from 1.00 to 2.50.
+    distinct: the estimated number of different values; None where most numbers of the range occur.
     """
 
-    low: Integer
-    high: Integer
+    ends: Ends
     decimals: Annotated[int, Field(ge=0, le=30)] = 0
+    distinct: Count | None = None
     is_quoted: bool = False
     table: Name = ""
     column: Name = ""
@@ -72,15 +76,15 @@ class Range(OfColumn):
 class Zipf(OfColumn):
     """Whole numbers from low to high, the number of rank r with a probability in proportion to r**-exponent.
 
-    is_scattered: ranks are spread over the range by a fixed permutation; otherwise low has rank 1. step: -1 where high
-    has rank 1, as for the newest rows.
+    first: the number that has rank 1: low, high (as for the newest rows), or "scattered", where the ranks are spread
+    over the range by a fixed permutation. distinct: as in Range; the number of ranks where it is not None.
     """
 
     low: Integer
     high: Integer
     exponent: Annotated[float, Field(gt=0, le=5)]
-    is_scattered: bool
-    step: Literal[1, -1] = 1
+    first: Literal["low", "high", "scattered"]
+    distinct: Count | None = None
     is_quoted: bool = False
     table: Name = ""
     column: Name = ""
@@ -110,13 +114,12 @@ class Text(OfColumn):
 
 @record
 class Time(OfColumn):
-    """Moments from oldest_seconds to newest_seconds before the statement; negative in the future.
+    """Moments before the statement. ages: seconds, as the ends of a Range; negative in the future.
 
     form: of the literal. decimals: of the seconds. is_midnight: the time of day is always 00:00:00.
     """
 
-    oldest_seconds: Integer
-    newest_seconds: Integer
+    ages: Ends
     form: Literal["date", "datetime", "iso", "unix", "unix_ms"]
     decimals: Annotated[int, Field(ge=0, le=6)] = 0
     is_midnight: bool = False
@@ -220,16 +223,19 @@ class CapturedStatement:
     """A statement of a transaction.
 
     text: SQL with %s in place of its parameters, and %% in place of a percent sign. repeats: the lowest and the highest
-    number of times that it runs in a row; repeats_mean: their mean. rows_sent_mean: rows of a result, None where they
-    are not known. reads: whether it changes nothing and locks nothing.
+    number of times that it runs in a row; repeats_mean: their mean. rows, rows_mean: likewise, the rows of an INSERT,
+    whose text has the first row. rows_sent_mean: rows of a result, None where they are not known. reads: whether it
+    changes nothing and locks nothing.
     """
 
     text: Sql
     parameters: Annotated[tuple[Parameter, ...], Field(max_length=MOST_PARAMETERS)]
-    repeats: tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
+    repeats: Counts
     repeats_mean: Amount
     rows_sent_mean: Amount | None
     reads: bool
+    rows: Counts = (1, 1)
+    rows_mean: Amount = 1.0
 
 
 @record

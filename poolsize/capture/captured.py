@@ -1,0 +1,213 @@
+"""Counted kinds of transactions -> the captured workload: which kinds stand, their names and their parameters."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import chain
+from math import isnan
+from typing import Literal
+
+import numpy as np
+
+from poolsize.capture.columns import Place, is_insert, places_of, reads_only
+from poolsize.capture.events import Tally
+from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
+from poolsize.capture.literals import Kept
+from poolsize.capture.parameters import Seen, parameter_of
+from poolsize.capture.references import Position, references_of
+from poolsize.capture.transactions import LeftOut, Reason
+from poolsize.capture.workload import (
+    CapturedStatement,
+    CapturedWorkload,
+    CaptureSource,
+    Parameter,
+    Several,
+    TransactionKind,
+)
+from poolsize.units import count
+
+MOST_KINDS = 40
+COVERED = 0.995
+"""Share of the time, and of the statements, from which on further kinds count among the others."""
+LONGEST_NAME = 50
+UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut")
+"""Why a statement of the workload is in no transaction."""
+LEFT_OUT: Mapping[Reason, str] = {
+    "too long": "too long to be read",
+    "not whole": "cut off in the source, or not SQL",
+    "cut": "in a transaction of more statements than are kept",
+    "not of the workload": "settings of a session, definitions of tables, or administration",
+}
+MOST_FOR_REFERENCES = 4_000
+"""Transactions of a kind that references are searched in."""
+MOST_LISTED = 300_000
+"""Literals of all lists of a parameter that are used."""
+_FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
+
+
+def captured_workload(
+    counter: KindCounter,
+    source: CaptureSource,
+    left_out: LeftOut,
+    notes: Iterable[str] = (),
+    *,
+    keeps_values: bool = False,
+) -> CapturedWorkload:
+    """Return the workload of all transactions. keeps_values: literals may be shown."""
+    tallies = _most_important(counter)
+    kinds = [
+        _kind(tally, name, keeps_values=keeps_values) for tally, name in zip(tallies, _names(tallies), strict=True)
+    ]
+    statements = counter.statements + sum(left_out.statements.get(reason, 0) for reason in UNREAD)
+    seconds = counter.seconds + sum(left_out.seconds.get(reason, 0.0) for reason in UNREAD)
+    lasts = (
+        (datetime.fromisoformat(source.until) - datetime.fromisoformat(source.since)).total_seconds()
+        if source.since and source.until
+        else 0.0
+    )
+    return CapturedWorkload(
+        source,
+        tuple(kinds),
+        _other_share(sum(tally.executions for tally in tallies), statements),
+        _other_share(sum(tally.seconds for tally in tallies), seconds),
+        counter.transactions / lasts if lasts > 0 else None,
+        1000 * counter.think_seconds / counter.thinks if counter.thinks else None,
+        (*notes, *_notes(counter, left_out)),
+    )
+
+
+def capture_source(kind: Literal["slow log", "general log", "statement history"], tally: Tally) -> CaptureSource:
+    """Return the description of a source that was read."""
+    since, until = (
+        None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+        for moment in (tally.first, tally.last)
+    )
+    return CaptureSource(kind, ", ".join(sorted(tally.versions)), since, until, tally.statements)
+
+
+def _other_share(covered: float, total: float) -> float:
+    """Return the share that is not covered, between 0 and 1 in spite of rounding."""
+    return min(max(round(1 - covered / total, 6), 0.0), 1.0) if total else 0.0
+
+
+def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
+    """Yield what the workload leaves out."""
+    if counter.cut_off:
+        yield f"{count(counter.cut_off, 'transaction')} began before the source or ended after it: no kind has them."
+    for reason, words in LEFT_OUT.items():
+        if statements := left_out.statements.get(reason, 0):
+            yield f"{count(statements, 'statement')} {'is' if statements == 1 else 'are'} left out: {words}."
+
+
+def _most_important(counter: KindCounter) -> list[KindTally]:
+    """Return the kinds that together have nearly all of the time and of the statements, by descending time."""
+    tallies = list(counter.kinds.values())
+    time = np.array([tally.seconds for tally in tallies])
+    executions = np.array([float(tally.executions) for tally in tallies])
+    chosen = np.zeros(len(tallies), dtype=bool)
+    for amounts in (time, executions):
+        descending = np.argsort(-amounts, kind="stable")
+        before = np.cumsum(amounts[descending]) - amounts[descending]
+        chosen[descending[before < COVERED * amounts.sum()]] = True
+    order = np.lexsort((-executions, -time))
+    return [tallies[place] for place in order if chosen[place]][:MOST_KINDS]
+
+
+def _names(tallies: Sequence[KindTally]) -> list[str]:
+    """Return a name for each kind, after its first write or its first statement: update_orders, select_orders_2."""
+    names: list[str] = []
+    seen: Counter[str] = Counter()
+    for tally in tallies:
+        texts = [statement.text for statement in tally.statements]
+        text = next((text for text in texts if not reads_only(text)), texts[0])
+        verb, table = re.search(r"[A-Za-z]+", text), _FIRST_TABLE.search(text)
+        words = [match[match.lastindex or 0] for match in (verb, table) if match]
+        name = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower())[:LONGEST_NAME].strip("_") or "statement"
+        seen[name] += 1
+        names.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return names
+
+
+def _kind(tally: KindTally, name: str, *, keeps_values: bool) -> TransactionKind:
+    samples = sorted(tally.samples)
+    texts = [statement.text for statement in tally.statements]
+    places = [places_of(text) for text in texts]
+    some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
+    references = references_of(texts, list(_positions(some, places)))
+    statements = []
+    for index, statement in enumerate(tally.statements):
+        parameters: list[Parameter] = []
+        for parameter, place in enumerate(places[index]):
+            reference = references.get((index, parameter))
+            if reference is None:
+                seen = _seen(samples, index, parameter)
+                parameters.append(_drawn(seen, place, statement.text, keeps_values=keeps_values))
+            else:
+                parameters.append(replace(reference, table=place.table, column=place.column))
+        statements.append(_statement(statement, tally.count, tuple(parameters)))
+    held = tally.held_seconds / tally.count
+    return TransactionKind(
+        name,
+        tally.count,
+        tuple(statements),
+        1000 * tally.seconds / tally.count,
+        None if isnan(held) else 1000 * max(held, 0.0),
+        tally.is_explicit,
+        tally.ends,
+        not all(map(reads_only, texts)),
+    )
+
+
+def _statement(tally: StatementTally, transactions: int, parameters: tuple[Parameter, ...]) -> CapturedStatement:
+    return CapturedStatement(
+        tally.text,
+        parameters,
+        (tally.repeats.low, tally.repeats.high),
+        tally.repeats.total / transactions,
+        tally.rows_sent / tally.known_results if tally.known_results else None,
+        reads_only(tally.text),
+        (tally.rows.low, tally.rows.high),
+        tally.rows.total / tally.repeats.total,
+    )
+
+
+def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> Iterator[Position]:
+    """Yield the parameters of a kind that are single values, in the order of the transaction."""
+    for index, parameters in enumerate(places):
+        for parameter in range(len(parameters)):
+            of_samples = [_singles(sample, index, parameter) for sample in samples]
+            rows = [literals for literals in of_samples if literals]
+            if len(rows) < len(of_samples):
+                continue
+            is_same = np.array([float(all(literal == row[-1] for literal in row)) for row in rows])
+            executions = list(chain(*rows))
+            last = executions if len(executions) == len(rows) else [row[-1] for row in rows]
+            yield Position(index, parameter, last, executions, is_same)
+
+
+def _singles(sample: Sample, index: int, parameter: int) -> list[Kept]:
+    """Return a parameter's literals in a transaction, without lists of values."""
+    literals = (row[parameter] for row in sample.literals[index])
+    return [literal for literal in literals if not isinstance(literal, tuple)]
+
+
+def _seen(samples: Sequence[Sample], index: int, parameter: int) -> list[tuple[float, Kept | tuple[Kept, ...]]]:
+    """Return when a parameter's literals were seen, and the literals, by time."""
+    return [(sample.started, row[parameter]) for sample in samples for row in sample.literals[index]]
+
+
+def _drawn(
+    seen: Sequence[tuple[float, Kept | tuple[Kept, ...]]], place: Place, text: str, *, keeps_values: bool
+) -> Parameter:
+    """Return how a parameter is drawn, which may be a list."""
+    lengths = [len(literal) for _, literal in seen if isinstance(literal, tuple)]
+    flat = [
+        (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
+    ][:MOST_LISTED]
+    literals = Seen([literal for _, literal in flat], np.array([started for started, _ in flat]))
+    item = parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
+    if not lengths:
+        return item
+    return Several(item, min(lengths), max(lengths), sum(lengths) / len(lengths), place.table, place.column)
