@@ -121,12 +121,7 @@ class HistorySession(ReadingSession):
                 "statements is not seen, and of a busy connection only a sample. To see all: "
                 f"{_switched_on(['events_statements_history_long'])}"
             )
-        if self.reads is None:
-            yield (
-                "The server keeps no history that this account can read. Each statement counts as a transaction of its "
-                "own, and what its parameters were is not known."
-            )
-        elif not self.sees_transactions:
+        if self.reads and not self.sees_transactions:
             yield (
                 "Transactions are told apart by BEGIN and COMMIT only. A connection with autocommit = 0 begins its "
                 f"transactions without BEGIN. To see these: {self._way_to_transactions()}"
@@ -168,8 +163,12 @@ class HistorySession(ReadingSession):
     def read(self) -> Reading:
         """Return the statements that ended since the reading before; of the first, since the session began."""
         values = {
-            "own": self._own_thread, "since": self._since, "longest": self._longest, "margin": MARGIN, "most": MOST_ROWS + 1,
-        }  # fmt: skip
+            "own": self._own_thread,
+            "since": self._since,
+            "longest": self._longest,
+            "margin": MARGIN,
+            "most": MOST_ROWS + 1,
+        }
         if self.reads == "all":
             return self._of_ring(self._rows(query("statements_of_all", QUERIES), 15, values=values))
         return self._of_rings(self._rows(query("statements_of_each", QUERIES), 14, values=values))
@@ -221,9 +220,10 @@ class HistorySession(ReadingSession):
             query("digests", QUERIES), 7, values={"started": self._began}
         ):
             was = before.get((schema, digest), (0, 0, 0) if is_new else None)
+            text = None if text is None else str(text).strip()
             if was is not None and text is not None and now[0] > was[0] and "performance_schema" not in text:
                 count, wait, sent = (max(0, int(value) - int(old)) for value, old in zip(now, was, strict=True))
-                digests.append(Digest(schema, str(text), count, wait / SECOND, sent))
+                digests.append(Digest(schema, text, count, wait / SECOND, sent))
         return tuple(digests)
 
 
