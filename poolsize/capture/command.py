@@ -223,9 +223,9 @@ def _read(
     seconds = options["for_seconds"] or FOR_SECONDS
     with StatementHistory(database_url(url)) as history, ending(history.end):
         _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
-        for line in history.notes:
-            _note(line)
         if workload is None:
+            for line in history.notes:
+                _note(line)
             workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=_by_minute(seconds))
         else:
             workload = with_counters(workload, history, seconds, _by_minute(seconds))

@@ -23,6 +23,9 @@ HISTORY = Bounds(30, 16 * 2**20, 60_000)
 """Of a reading: MOST_ROWS texts of 1 KiB, or the counters of all digests."""
 SECOND = 10**12
 """performance_schema counts picoseconds."""
+MARGIN, LONGEST = SECOND // 10, 3600 * SECOND
+"""The server writes a statement into its history so long after the statement's end, at the latest. The longest period
+of a reading."""
 SHRINK = 4
 """How many times shorter the next period is after a reading with more than MOST_ROWS statements."""
 
@@ -90,7 +93,7 @@ class HistorySession(ReadingSession):
         self.sees_transactions = self._is_on("transaction") and self._is_on("events_transactions_current")
         if self.reads is None and not self.counts_digests:
             raise BadInput(f"`url`: {' '.join(self._ways())} Or capture from the slow log with --slow-log")
-        self._longest = SECOND * 3600
+        self._longest = LONGEST
         self._last: dict[int, int] = {}
 
     def _is_on(self, name: str) -> bool:
@@ -118,12 +121,7 @@ class HistorySession(ReadingSession):
                 "statements is not seen, and of a busy connection only a sample. To see all: "
                 f"{_switched_on(['events_statements_history_long'])}"
             )
-        if self.reads is None:
-            yield (
-                "The server keeps no history that this account can read. Each statement counts as a transaction of its "
-                "own, and what its parameters were is not known."
-            )
-        elif not self.sees_transactions:
+        if self.reads and not self.sees_transactions:
             yield (
                 "Transactions are told apart by BEGIN and COMMIT only. A connection with autocommit = 0 begins its "
                 f"transactions without BEGIN. To see these: {self._way_to_transactions()}"
@@ -165,8 +163,12 @@ class HistorySession(ReadingSession):
     def read(self) -> Reading:
         """Return the statements that ended since the reading before; of the first, since the session began."""
         values = {
-            "own": self._own_thread, "since": self._since, "longest": self._longest, "most": MOST_ROWS + 1,
-        }  # fmt: skip
+            "own": self._own_thread,
+            "since": self._since,
+            "longest": self._longest,
+            "margin": MARGIN,
+            "most": MOST_ROWS + 1,
+        }
         if self.reads == "all":
             return self._of_ring(self._rows(query("statements_of_all", QUERIES), 15, values=values))
         return self._of_rings(self._rows(query("statements_of_each", QUERIES), 14, values=values))
@@ -176,13 +178,14 @@ class HistorySession(ReadingSession):
         if not rows:
             return Reading()
         read_at, oldest, kept = rows[0][12:]
-        since, self._since = self._since, read_at - SECOND // 100  # as in the query
-        is_lost = since + self._longest < read_at or (kept >= self._of_all and oldest > since)
+        since, self._since = self._since, read_at - MARGIN
+        is_full = kept > 0.98 * self._of_all  # a statement that is being written is not counted
+        is_lost = since + self._longest < read_at or (is_full and oldest > since)
         if len(rows) > MOST_ROWS:
-            self._longest = min(self._longest, read_at - since) // SHRINK
+            self._longest = max(2 * MARGIN, min(self._longest, read_at - since) // SHRINK)
             return Reading(lost=None)
-        spanned = max(SECOND // 100, min(self._longest, self._since - since))
-        self._longest = SECOND * 3600 if len(rows) < MOST_ROWS // 2 else spanned * MOST_ROWS * 3 // 4 // len(rows)
+        spanned = max(1, min(self._longest, read_at - since) - MARGIN)
+        self._longest = min(LONGEST, MARGIN + spanned * MOST_ROWS * 3 // 4 // len(rows))
         statements = sorted(_row(row) for row in rows)
         return Reading(tuple(statements), None if is_lost else ())
 
@@ -217,9 +220,10 @@ class HistorySession(ReadingSession):
             query("digests", QUERIES), 7, values={"started": self._began}
         ):
             was = before.get((schema, digest), (0, 0, 0) if is_new else None)
+            text = None if text is None else str(text).strip()
             if was is not None and text is not None and now[0] > was[0] and "performance_schema" not in text:
                 count, wait, sent = (max(0, int(value) - int(old)) for value, old in zip(now, was, strict=True))
-                digests.append(Digest(schema, str(text), count, wait / SECOND, sent))
+                digests.append(Digest(schema, text, count, wait / SECOND, sent))
         return tuple(digests)
 
 

@@ -57,8 +57,7 @@ def with_counters(
     workload: CapturedWorkload, history: StatementHistory, seconds: float, progress: Callable[[float], None]
 ) -> CapturedWorkload:
     """Return a log's workload with the weights that the server counts in the next so many seconds."""
-    for _ in history.events(seconds, progress):
-        pass
+    history.count(seconds, progress)
     if not history.digests:
         raise BadInput(f"the server counts no statements: {' '.join(history.notes) or 'leave `url` out'}")
     return weighted(workload, history.digests, history.seconds)
