@@ -78,12 +78,15 @@ def _kinds(workload: CapturedWorkload, written: Locustfile) -> Table:
 
 def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
     """Return the statements that failed, and why, and those that could not be tried."""
-    tried, failed = len(rehearsed.statements), len(rehearsed.failed)
+    tried, failed, left = len(rehearsed.statements), len(rehearsed.failed), len(rehearsed.left)
+    of_all = f"of {count(tried, 'statement')} of {locustfile}"
     if failed:
-        lines = [f"{failed} of {count(tried, 'statement')} of {locustfile} fail in the schema {schema}."]
+        headline = f"{failed} {of_all} fail in the schema {schema}."
+    elif left:
+        headline = f"{tried - left} {of_all} run in the schema {schema}."
     else:
-        lines = [f"All {count(tried, 'statement')} of {locustfile} run in the schema {schema}."]
-    return "\n".join([*map(paragraph, lines), *(line for line in _lines(rehearsed, locustfile))])
+        headline = f"All {count(tried, 'statement')} of {locustfile} run in the schema {schema}."
+    return "\n".join([paragraph(headline), *_lines(rehearsed, locustfile)])
 
 
 def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
