@@ -7,6 +7,8 @@ NAME = r"(?:`[^`]+`|[A-Za-z_$][\w$]*)"
 DOTTED = rf"{NAME}(?:\.{NAME}){{0,2}}"
 LOOKS_BACK = 400
 """Characters before a parameter that can name its column."""
+LONGEST_COLUMN = 3 * 64
+"""Characters of a column's name with those of its table and its schema."""
 
 _PARAMETER = re.compile(r"`[^`]*`|(%s)")
 _COMPARED = re.compile(
@@ -48,7 +50,8 @@ def places_of(text: str) -> tuple[Place, ...]:
     tables = _tables_of(text)
     insert = _INSERT.match(text)
     inserted = _inserted(text, insert, starts) if insert else {}
-    return tuple(inserted.get(start) or _place(text[max(0, start - LOOKS_BACK) : start], tables) for start in starts)
+    places = [inserted.get(start) or _place(text[max(0, start - LOOKS_BACK) : start], tables) for start in starts]
+    return tuple(place if len(place.table) + len(place.column) <= LONGEST_COLUMN else Place() for place in places)
 
 
 def is_insert(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from poolsize.capture.literals import UNSEEN, Kept, cut
 from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
-from poolsize.capture.workload import MOST_PARAMETERS, MOST_STATEMENTS
+from poolsize.capture.workload import LONGEST_STATEMENT, MOST_PARAMETERS, MOST_STATEMENTS
 
 MOST_TRACKED = 4_000
 """Kinds that are counted at the same time; the rarest half is given up when there are more."""
@@ -182,7 +182,7 @@ class KindCounter:
         self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
-        if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS:
+        if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS or sum(map(len, key[2])) > LONGEST_STATEMENT:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()

@@ -62,7 +62,7 @@ def _likeliest_of_ranks(counts: np.ndarray) -> float:
     return float(exponents[int(np.argmin(misfits))])
 
 
-@pytest.mark.parametrize("draws", [500, 5_000, 50_000])
+@pytest.mark.parametrize("draws", [500, 5_000, 20_000])
 def test_a_uniform_distribution_is_told_from_zipf(draws: int) -> None:
     """Uniform ids are a range, however few are seen."""
     for seed in range(60, 63):
