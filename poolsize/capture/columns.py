@@ -10,9 +10,10 @@ LOOKS_BACK = 400
 LONGEST_COLUMN = 3 * 64
 """Characters of a column's name with those of its table and its schema."""
 
-_PARAMETER = re.compile(r"`[^`]*`|(%s)")
+_PARAMETER = re.compile(r"`[^`]*`|%%|(%s)")
 _COMPARED = re.compile(
-    rf"({DOTTED}) ?(?:(?:<=>|<=|>=|<>|!=|=|<|>) ?| (?:NOT )?IN ?\(? ?| (?:NOT )?LIKE | (?:NOT )?BETWEEN (?:%s AND )?)$",
+    rf"(?<![%\w$.`])({DOTTED}) ?"
+    r"(?:(?:<=>|<=|>=|<>|!=|=|<|>) ?| (?:NOT )?IN ?\(? ?| (?:NOT )?LIKE | (?:NOT )?BETWEEN (?:%s AND )?)$",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:LIMIT|OFFSET) (?:%s ?, ?)?$", re.IGNORECASE)

@@ -25,7 +25,7 @@ SEED = 41
 LEAST_FAMILY = 16
 """Kinds that differ in the numbers of their tables, from which on they are one kind."""
 _NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
-_PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"`[^`]*`|%%|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -264,7 +264,9 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
         values: Literals = known
         if "?" in text:
             text, values = _with_unseen(text, values)
-        run = Run(text, [values, *more_rows], 1, statement.rows_sent, rows, rows, rows)
+        # A row has no values of what follows the rows, such as ON DUPLICATE KEY UPDATE: the first row's stand for all.
+        literals = [values, *(row + values[len(row) :] for row in more_rows)]
+        run = Run(text, literals, 1, statement.rows_sent, rows, rows, rows)
         if runs and runs[-1].text == text:
             runs[-1].add(run)
             continue

@@ -213,6 +213,26 @@ def test_lists_and_rows_have_lengths() -> None:
     assert insert.rows_mean == pytest.approx(2, abs=0.15)
 
 
+def test_what_follows_the_rows_of_an_insert_has_parameters() -> None:
+    """Each row has values of its own, and ON DUPLICATE KEY UPDATE has its values once."""
+
+    def make(chance: random.Random, _: int) -> tuple[str, ...]:
+        rows = f"({chance.randint(1, 99)}), ({chance.randint(900, 999)})"
+        return (f"INSERT INTO t (a) VALUES {rows} ON DUPLICATE KEY UPDATE b = b + 7",)
+
+    (insert,) = statements_of(make)
+    row, added = insert.parameters
+    assert isinstance(row, Heavy | Range)
+    assert added == Constant("7")
+    assert insert.rows == (2, 2)
+
+
+def test_a_percent_sign_is_no_parameter() -> None:
+    """Names that hold %s are names, and what precedes an operator need not be a column."""
+    (select,) = statements_of(lambda *_: ("SELECT `%s`, a % s FROM t WHERE 5 = 6",))
+    assert select.parameters == (Constant("5"), Constant("6"))
+
+
 def test_a_placeholder_without_a_value_is_drawn_from_the_copy() -> None:
     """The statement history of a server shows prepared statements so."""
     (statement,) = statements_of(
