@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from poolsize.bounds import shortened
 from poolsize.capture.columns import Place, is_insert, places_of, reads_only
 from poolsize.capture.events import Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
@@ -29,10 +30,10 @@ from poolsize.capture.workload import (
 )
 from poolsize.units import count
 
-MOST_KINDS = 40
+MOST_TALLIES = 40
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
-LONGEST_NAME = 50
+LONGEST_NAME, LONGEST_VERSIONS = 50, 200
 UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut")
 """Why a statement of the workload is in no transaction."""
 LEFT_OUT: Mapping[Reason, str] = {
@@ -87,7 +88,8 @@ def capture_source(kind: Literal["slow log", "general log", "statement history"]
         None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
         for moment in (tally.first, tally.last)
     )
-    return CaptureSource(kind, ", ".join(sorted(tally.versions)), since, until, tally.statements)
+    versions = shortened(", ".join(sorted(tally.versions)), LONGEST_VERSIONS)
+    return CaptureSource(kind, versions, since, until, tally.statements)
 
 
 def _other_share(covered: float, total: float) -> float:
@@ -115,7 +117,7 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
         before = np.cumsum(amounts[descending]) - amounts[descending]
         chosen[descending[before < COVERED * amounts.sum()]] = True
     order = np.lexsort((-executions, -time))
-    return [tallies[place] for place in order if chosen[place]][:MOST_KINDS]
+    return [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
 
 
 def _name(texts: Sequence[str], seen: Counter[str]) -> str:

@@ -7,10 +7,13 @@ NAME = r"(?:`[^`]+`|[A-Za-z_$][\w$]*)"
 DOTTED = rf"{NAME}(?:\.{NAME}){{0,2}}"
 LOOKS_BACK = 400
 """Characters before a parameter that can name its column."""
+LONGEST_COLUMN = 3 * 64
+"""Characters of a column's name with those of its table and its schema."""
 
-_PARAMETER = re.compile(r"`[^`]*`|(%s)")
+_PARAMETER = re.compile(r"`[^`]*`|%%|(%s)")
 _COMPARED = re.compile(
-    rf"({DOTTED}) ?(?:(?:<=>|<=|>=|<>|!=|=|<|>) ?| (?:NOT )?IN ?\(? ?| (?:NOT )?LIKE | (?:NOT )?BETWEEN (?:%s AND )?)$",
+    rf"(?<![%\w$.`])({DOTTED}) ?"
+    r"(?:(?:<=>|<=|>=|<>|!=|=|<|>) ?| (?:NOT )?IN ?\(? ?| (?:NOT )?LIKE | (?:NOT )?BETWEEN (?:%s AND )?)$",
     re.IGNORECASE,
 )
 _LIMIT = re.compile(r"\b(?:LIMIT|OFFSET) (?:%s ?, ?)?$", re.IGNORECASE)
@@ -48,7 +51,8 @@ def places_of(text: str) -> tuple[Place, ...]:
     tables = _tables_of(text)
     insert = _INSERT.match(text)
     inserted = _inserted(text, insert, starts) if insert else {}
-    return tuple(inserted.get(start) or _place(text[max(0, start - LOOKS_BACK) : start], tables) for start in starts)
+    places = [inserted.get(start) or _place(text[max(0, start - LOOKS_BACK) : start], tables) for start in starts]
+    return tuple(place if len(place.table) + len(place.column) <= LONGEST_COLUMN else Place() for place in places)
 
 
 def is_insert(text: str) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from poolsize.capture.literals import UNSEEN, Kept, cut
 from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
-from poolsize.capture.workload import MOST_PARAMETERS, MOST_STATEMENTS
+from poolsize.capture.workload import LONGEST_STATEMENT, MOST_PARAMETERS, MOST_STATEMENTS
 
 MOST_TRACKED = 4_000
 """Kinds that are counted at the same time; the rarest half is given up when there are more."""
@@ -25,7 +25,7 @@ SEED = 41
 LEAST_FAMILY = 16
 """Kinds that differ in the numbers of their tables, from which on they are one kind."""
 _NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
-_PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
+_PLACEHOLDER = re.compile(r"`[^`]*`|%%|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -182,7 +182,7 @@ class KindCounter:
         self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
-        if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS:
+        if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS or sum(map(len, key[2])) > LONGEST_STATEMENT:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()
@@ -264,7 +264,9 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
         values: Literals = known
         if "?" in text:
             text, values = _with_unseen(text, values)
-        run = Run(text, [values, *more_rows], 1, statement.rows_sent, rows, rows, rows)
+        # A row has no values of what follows the rows, such as ON DUPLICATE KEY UPDATE: the first row's stand for all.
+        literals = [values, *(row + values[len(row) :] for row in more_rows)]
+        run = Run(text, literals, 1, statement.rows_sent, rows, rows, rows)
         if runs and runs[-1].text == text:
             runs[-1].add(run)
             continue

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from poolsize.capture.workload import Alphabet
 
@@ -54,8 +54,7 @@ UNSEEN = Unseen.UNSEEN
 Kept = Scalar | LongText | Unseen
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """A literal. text: of a number, as the server would print the number; of NULL and booleans, the keyword.
 
     number: of a number, without its point; of a moment, its seconds since the epoch, in UTC. decimals: digits after the

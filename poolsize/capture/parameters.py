@@ -93,7 +93,7 @@ def _values(literals: Iterable[Kept]) -> Mapping[Kept, Value]:
     values = {literal: value_of(literal) for literal in literals}
     quoted = {value.kind for value in values.values() if value.is_quoted}
     if len(quoted) > 1:
-        return {key: replace(value, kind="text") if value.is_quoted else value for key, value in values.items()}
+        return {key: value._replace(kind="text") if value.is_quoted else value for key, value in values.items()}
     return values
 
 
@@ -144,10 +144,9 @@ def _split(seen: Seen, known: Counts, main: Counts, kind: Kind) -> tuple[list[Ke
     if kind == "number" and (age := _unix_time(seen, main)):
         return others, age
     frequent = _standing_out(main, kind, skew)
-    rest = main.of(literal for literal in main.counts if literal not in frequent)
-    if not rest.counts:
-        rest = main
-    elif frequent:
+    rest = main
+    if 0 < len(frequent) < len(main.counts):
+        rest = main.of(literal for literal in main.counts if literal not in frequent)
         skew = skew_of(rest, kind)
     return [*others, *frequent], spread_numbers(rest.numbers, skew) if kind == "number" else spread_texts(rest, skew)
 

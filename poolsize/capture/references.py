@@ -20,6 +20,8 @@ NARROW = 0.1
 """Spread of the distance to an earlier literal of the statement, over the literals' own spread, for a reference."""
 GROWS = 0.95
 """Rank correlation with time of an id that a server generates."""
+LARGEST_EXACT = 2**53
+"""Larger whole numbers are not exact as floats."""
 MOST_COMPARED = 300
 """Parameters of a transaction that are compared with each other."""
 
@@ -117,7 +119,8 @@ def _near(column: _Column, earlier: Sequence[_Column]) -> Reference | None:
     for other in earlier:
         if other.position.statement == column.position.statement and len(other.numbers) == len(column.numbers):
             distance = column.numbers - other.numbers
-            if np.ptp(distance) <= NARROW * spread and np.all(distance == np.round(distance)):
+            is_whole = np.all(distance == np.round(distance)) and np.abs(distance).max() < LARGEST_EXACT
+            if is_whole and np.ptp(distance) <= NARROW * spread:
                 return Reference(
                     "parameter", other.position.statement, other.position.parameter,
                     int(distance.min()), int(distance.max()),

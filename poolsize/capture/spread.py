@@ -86,7 +86,7 @@ def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf:
         if first is not None:
             return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
     if _distance(draws, (values - values[0] + 1) / (values[-1] - values[0] + 1)) > _tolerance(draws):
-        return Range(_quantiles(values, draws, ends), numbers.decimals, distinct, numbers.is_quoted)
+        return Range(_quantiles(values, draws, ends), numbers.decimals, None, numbers.is_quoted)
     return Range(ends, numbers.decimals, distinct, numbers.is_quoted)
 
 

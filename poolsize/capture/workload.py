@@ -16,10 +16,11 @@ from poolsize.record import Amount, Count, Moment, Name, record, wrong_field
 
 FORMAT: Final = 1
 """The version of the only format that is read."""
-MOST_BYTES = 2**24
+MOST_BYTES = 2**26
 """The longest file of a description."""
-MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 200, 500, 2_000, 64
+MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 2_000, 64
 LONGEST_STATEMENT = 100_000
+"""Characters of a statement, and of all statements of a kind together."""
 HASH_DIGITS = 4
 """Hexadecimal digits of a value's hash. They tell apart the values of a column, and many words share each hash."""
 

@@ -213,6 +213,26 @@ def test_lists_and_rows_have_lengths() -> None:
     assert insert.rows_mean == pytest.approx(2, abs=0.15)
 
 
+def test_what_follows_the_rows_of_an_insert_has_parameters() -> None:
+    """Each row has values of its own, and ON DUPLICATE KEY UPDATE has its values once."""
+
+    def make(chance: random.Random, _: int) -> tuple[str, ...]:
+        rows = f"({chance.randint(1, 99)}), ({chance.randint(900, 999)})"
+        return (f"INSERT INTO t (a) VALUES {rows} ON DUPLICATE KEY UPDATE b = b + 7",)
+
+    (insert,) = statements_of(make)
+    row, added = insert.parameters
+    assert isinstance(row, Heavy | Range)
+    assert added == Constant("7")
+    assert insert.rows == (2, 2)
+
+
+def test_a_percent_sign_is_no_parameter() -> None:
+    """Names that hold %s are names, and what precedes an operator need not be a column."""
+    (select,) = statements_of(lambda *_: ("SELECT `%s`, a % s FROM t WHERE 5 = 6",))
+    assert select.parameters == (Constant("5"), Constant("6"))
+
+
 def test_a_placeholder_without_a_value_is_drawn_from_the_copy() -> None:
     """The statement history of a server shows prepared statements so."""
     (statement,) = statements_of(
@@ -247,3 +267,22 @@ def test_no_secret_is_in_the_description(times: int) -> None:
     ]
     text = workload_json(captured([(text,) for text in statements] * times)).decode()
     assert [secret for secret in (*numbers, "Sekret", "@mail", *in_hex) if secret in text] == []
+
+
+ODD = [
+    "1e300", "-0", "9" * 40, "18446744073709551615", "-9223372036854775808", "0x", "x''", "b'101'", "''", "'%'", "'%%'",
+    "'0000-00-00'", "'9999-12-31 23:59:59.999999'", "'0001-01-01'", "'2026-13-01'", "'\\0'", ".5", "1.", "'1.'", "'-'",
+    "'\N{ARABIC-INDIC DIGIT THREE}'", "'007'", "NULL", "TRUE", f"'{'a' * 100_000}'", "0.0000000000000000001", "'1e5'",
+    "1780000000", "1780000000000", "'''", "_utf8mb4'x'", "N'x'", "'\N{PILE OF POO}'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "literals", [*([literal] for literal in ODD), ODD, ODD[:6], ODD[11:15]], ids=lambda x: x[0][:20]
+)
+@pytest.mark.parametrize("keeps", [False, True])
+def test_odd_literals_have_a_description(literals: list[str], keeps: bool) -> None:
+    """Whatever stands in a statement, the description can be made and written."""
+    texts = [f"INSERT INTO t (a) VALUES ({literal})" for literal in literals for _ in range(40)]
+    texts += [f"SELECT a FROM t WHERE b BETWEEN {first} AND {second}" for first in literals for second in literals[:3]]
+    assert workload_json(captured([(text,) for text in texts], keeps_values=keeps)).startswith(b"{")
