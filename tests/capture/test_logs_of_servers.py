@@ -15,7 +15,8 @@ from poolsize.server.private_server import PrivateServer
 
 pytestmark = pytest.mark.server
 
-SLEEP_SECONDS = 1.2
+SLEEP_SECONDS = 2.5
+"""Long beside the second to which some logs know the time."""
 
 
 @pytest.fixture(scope="module")
