@@ -35,17 +35,20 @@ class Fingerprint(NamedTuple):
     """The values of the second row and of those after it, up to MOST_ROWS_KEPT."""
 
 
-_QUOTED = r"""'(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" | `(?:[^`]++|``)*+`"""
-_COMMENT = r"/\*(?:[^*]++|\*(?!/))*+\*/"
-_RUN = r"/\*M?!(?:0[0-8]\d{4}|1[0-2]\d{4}|[0-8]\d{4})?+(?!\d)"
+_IN_QUOTES = r"""(?<=')(?:[^'\\]++|\\.|'')*+' | (?<=")(?:[^"\\]++|\\.|"")*+" | (?<=`)(?:[^`]++|``)*+`"""
+_IN_COMMENT = r"(?<=/)\*(?:[^*]++|\*(?!/))*+\*/"
+_RUN = r"(?<=/)\*M?!(?:0[0-8]\d{4}|1[0-2]\d{4}|[0-8]\d{4})?+(?!\d)"
 """The beginning of a comment whose content servers run: it has no version, or that of a server in use."""
-_NUMBER = r"0x[\da-fA-F]++ | 0b[01]++ | (?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
+_LINE_COMMENT = r"(?<=\#)[^\n]*+ | (?<=-)-(?![^\s\x01-\x1f])[^\n]*+"
+_NUMBER = r"""(?<![\w$@.`][0-9.]) (?: (?<=0)(?:x[0-9a-fA-F]++ | b[01]++)
+    | (?:(?<=[0-9])[0-9]*+(?:\.[0-9]*+)? | (?<=\.)[0-9]++)(?:[eE][+-]?[0-9]++)?) (?![\w$])"""
 _TOKEN = re.compile(
-    rf"""({_QUOTED} | ['"`].* | {_RUN} | {_COMMENT} | /\*.* | \*/ | \#[^\n]*+ | --(?![^\s\x01-\x1f])[^\n]*+
-    | (?<![\w$@.`])(?:{_NUMBER})(?![\w$]))""",
+    rf"""([0-9'"`/*\#.-](?: {_NUMBER} | {_IN_QUOTES} | (?<=['"`]).* | {_RUN} | {_IN_COMMENT} | (?<=/)\*.* | (?<=\*)/
+    | {_LINE_COMMENT}))""",
     re.DOTALL | re.VERBOSE,
 )
-_CLOSED = re.compile(rf"{_QUOTED} | {_COMMENT}", re.DOTALL | re.VERBOSE)
+"""The first character stands alone, which lets the search run fast to the next one that may begin a token."""
+_CLOSED = re.compile(rf"""['"`/](?: {_IN_QUOTES} | {_IN_COMMENT})""", re.DOTALL | re.VERBOSE)
 _PREFIX = re.compile(r"(?<![\w$@.])(?:_[a-zA-Z][a-zA-Z\d]*(?:\s*|\s+([xXbB]))|([xXbBnN]))\Z")
 """Before a literal: the name of a character set; hexadecimal, bits, national."""
 _HINT_NAMES = (
@@ -90,6 +93,8 @@ class _Shape(NamedTuple):
     """The place of the first value of an INSERT's second row."""
     per_row: int
     rows: int
+    is_plain: bool
+    """Whether the values are the literals as they are."""
 
 
 def fingerprinted(text: str) -> Fingerprint | None:
@@ -241,7 +246,8 @@ def _shape(skeleton: str) -> _Shape | None:
         text = text[: several.start(2)] + text[several.end(2) :]
     text, lists = _with_lists(text)
     text = text.replace("%", "%%").replace(_LITERAL, "%s")
-    return _Shape(text, "" if marks.count(_LITERAL) == len(marks) else marks, lists, rows_at, per_row, rows)
+    marks = marks.strip(_LITERAL) and marks
+    return _Shape(text, marks, lists, rows_at, per_row, rows, not (marks or lists or rows > 1))
 
 
 def _with_lists(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
@@ -259,6 +265,8 @@ def _with_lists(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def _filled(shape: _Shape, literals: list[Value]) -> Fingerprint:
+    if shape.is_plain:
+        return Fingerprint(shape.text, tuple(literals))
     values = _marked(shape.marks, literals) if shape.marks else literals
     more_rows: tuple[tuple[Value, ...], ...] = ()
     if shape.rows > 1:

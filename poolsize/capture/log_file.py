@@ -116,23 +116,24 @@ def log_entries(path: Path, format_: Format, tally: Tally) -> Iterator[Entry]:
     carry, skipped = b"", 0
     for block in _blocks(path, format_, tally):
         *entries, carry = format_.boundary.split(carry + block)
-        for entry in entries:
-            yield from _without_start(Entry(entry, not skipped and len(entry) <= LONGEST_ENTRY), tally)
+        for content in entries:
+            entry = Entry(content, not skipped and len(content) <= LONGEST_ENTRY)
             skipped = 0
+            if b" started with:\n" in content:
+                yield from _without_start(entry, tally)
+            else:
+                yield entry
         if len(carry) > LONGEST_ENTRY:
             skipped += len(carry) - KEPT_OF_LONG - LONGEST_BOUNDARY
             carry = carry[:KEPT_OF_LONG] + carry[-LONGEST_BOUNDARY:]
         if skipped > MOST_SKIPPED:
             raise BadInput(f"{path} has an entry of more than {MOST_SKIPPED // 2**30} GiB: it is damaged")
-    yield from _without_start(Entry(carry, not skipped), tally)
+    if carry:
+        yield from _without_start(Entry(carry, not skipped), tally)
 
 
 def _without_start(entry: Entry, tally: Tally) -> Iterator[Entry]:
     """Yield an entry, or those before and after each start of the server."""
-    if b" started with:\n" not in entry.content:
-        if entry.content:
-            yield entry
-        return
     parts = _STARTED.split(entry.content)
     tally.versions.update(version.decode("ascii", "replace") for version in parts[1::2])
     for content in filter(None, parts[::2]):

@@ -21,9 +21,12 @@ _ENTRY = re.compile(
     (?:SET\ [^\n;]{0,80}?timestamp=(\d{1,12}(?:\.\d{1,9})?)[^\n;]{0,80};\n)?""",
     re.VERBOSE,
 )
-_FIELD = re.compile(
-    rb"\b(Query_time|Rows_sent|Rows_examined|Thread_id|Id|Schema|Errno|Last_errno):\ *([^\s:]*)(?=\s|\Z)"
+_NUMBERS = re.compile(
+    rb"# Query_time: *(\S+)(?:\s+Lock_time: *\S+(?:\s+Rows_sent: *(\d{1,18})(?:\s+Rows_examined: *(\d{1,18})\b)?)?)?"
 )
+_THREAD = re.compile(rb"(?:Thread_id|Id(?<= Id)): *(\d{1,18})(?=\s)")
+_SCHEMA = re.compile(rb"Schema: ?(\S*)")
+_ERROR = re.compile(rb"rrno: *([1-9])")
 _TIME = re.compile(rb"# Time: +([^\n#]*[^\n# ])")
 _START = re.compile(rb" Start: (\S+)")
 _COMMAND = b"# administrator command: "
@@ -49,26 +52,31 @@ class _State:
 
     def event_of(self, entry: Entry, tally: Tally) -> Event | None:
         """Return the event of an entry; None for a command of the protocol, and for an entry that is cut off."""
-        head = _ENTRY.match(entry.content)
-        assert head is not None  # each part of the pattern may be empty
-        fields = dict(_FIELD.findall(head[1]))
-        seconds = _seconds(fields.get(b"Query_time", b""))
-        if isnan(seconds):
+        entry_head = _ENTRY.match(entry.content)
+        assert entry_head is not None  # each part of the pattern may be empty
+        head, use, timestamp = entry_head.groups()
+        numbers = _NUMBERS.search(head)
+        seconds = _seconds(numbers[1]) if numbers is not None else nan
+        if numbers is None or isnan(seconds):
             tally.unreadable += 1
             return None
-        if head[2] is not None:
-            self._schema = _text(head[2])
-        started = self._started(head[1], head[3], seconds)
-        thread = _whole(fields.get(b"Thread_id") or fields.get(b"Id", b""), UNKNOWN_THREAD)
-        content = entry.content[head.end() :].rstrip(b"; \n")
+        if use is not None:
+            self._schema = _text(use)
+        started = self._started(head, timestamp, seconds)
+        session = _THREAD.search(head)
+        thread = UNKNOWN_THREAD if session is None else int(session[1])
+        content = entry.content[entry_head.end() :].rstrip(b"; \n")
         if content.startswith(_COMMAND):
             is_end = content.startswith(_ENDS, len(_COMMAND))
             return Disconnected(thread, started) if is_end else None
-        schema = _text(fields[b"Schema"]) or None if b"Schema" in fields else self._schema
-        rows = (_whole(fields.get(name, b""), UNKNOWN_ROWS) for name in (b"Rows_sent", b"Rows_examined"))
-        failed = fields.get(b"Errno", fields.get(b"Last_errno", b"0")) != b"0"
-        text = _text(content) if entry.is_whole else ""
-        return tally.counted(StatementEvent(thread, started, seconds, text, schema, *rows, failed))
+        schema = _SCHEMA.search(head)
+        return tally.counted(
+            StatementEvent(
+                thread, started, seconds, _text(content) if entry.is_whole else "",
+                self._schema if schema is None else _text(schema[1]) or None,
+                int(numbers[2] or UNKNOWN_ROWS), int(numbers[3] or UNKNOWN_ROWS), _ERROR.search(head) is not None,
+            )
+        )  # fmt: skip
 
     def _started(self, head: bytes, timestamp: bytes | None, seconds: float) -> float:
         """Return when a statement started. A log's time is that of its end; only `Start` is what its name says."""
@@ -87,10 +95,6 @@ def _seconds(text: bytes) -> float:
     except ValueError:
         return nan
     return seconds if 0 <= seconds <= LONGEST_SECONDS else nan
-
-
-def _whole(text: bytes, otherwise: int) -> int:
-    return int(text) if text.isdigit() and len(text) <= 18 else otherwise
 
 
 def _text(content: bytes) -> str:

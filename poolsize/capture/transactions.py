@@ -1,7 +1,7 @@
 """Events -> transactions: the statements of a session between BEGIN and COMMIT, or each alone under autocommit."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import isnan, nan
@@ -19,7 +19,7 @@ MOST_SESSIONS = 100_000
 
 Ends = Literal["commit", "rollback"]
 Reason = Literal["too long", "not whole", "not of the workload", "empty", "cut"]
-Role = Literal["begin", "commit", "rollback", "statement", "definition", "set", "other"]
+Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definition", "set", "other"]
 
 
 class Executed(NamedTuple):
@@ -85,9 +85,7 @@ _SET_AUTOCOMMIT = re.compile(r"\bautocommit\W{0,9}=\s{0,9}'?(\w+)", re.IGNORECAS
 _SAVEPOINT = re.compile(
     r"((?:RELEASE )?SAVEPOINT|ROLLBACK (?:WORK )?TO(?: SAVEPOINT)?) (`[^`]+`|[^`\s]+)", re.IGNORECASE
 )
-_OF_WORKLOAD = frozenset(
-    ("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "DO", "TABLE", "VALUES", "SAVEPOINT", "RELEASE")
-)
+_OF_WORKLOAD = frozenset(("SELECT", "INSERT", "UPDATE", "DELETE", "REPLACE", "WITH", "CALL", "DO", "TABLE", "VALUES"))
 _DEFINITIONS = frozenset(
     ("ALTER", "ANALYZE", "CHECK", "CREATE", "DROP", "FLUSH", "GRANT", "INSTALL", "LOCK", "OPTIMIZE", "RENAME", "REPAIR",
      "RESET", "REVOKE", "TRUNCATE", "UNINSTALL", "UNLOCK")
@@ -107,11 +105,11 @@ def _role(text: str) -> Role:
     if (first == "ROLLBACK" and " TO " not in text.upper()) or (first, second) == ("XA", "ROLLBACK"):
         return "rollback"
     is_setting = first == "SELECT" and second.startswith("@@") and " FROM " not in text.upper()
-    if first in _OF_WORKLOAD and not is_setting:
-        return "statement"
     is_variable = first == "SET" and second.startswith("@") and not second.startswith("@@")
-    if first == "ROLLBACK" or second == "TEMPORARY" or is_variable:
+    if (first in _OF_WORKLOAD and not is_setting) or second == "TEMPORARY" or is_variable:
         return "statement"
+    if first in ("SAVEPOINT", "RELEASE", "ROLLBACK"):
+        return "savepoint"
     return "set" if first == "SET" else "definition" if first in _DEFINITIONS else "other"
 
 
@@ -140,21 +138,24 @@ class _Session:
         self.seconds += event.seconds
         self.last_end = event.started + (0 if isnan(event.seconds) else event.seconds)
 
-    def add(self, event: StatementEvent, fingerprint: Fingerprint) -> int:
-        """Add a statement to the open transaction. Returns the memory that it takes, about."""
+    def add(self, event: StatementEvent, fingerprint: Fingerprint) -> None:
+        """Add a statement to the open transaction."""
         self.note(event)
-        if (savepoint := _SAVEPOINT.fullmatch(fingerprint.text)) is not None:
-            name = self.savepoints.setdefault(savepoint[2], f"sp{len(self.savepoints) + 1}")
-            fingerprint = fingerprint._replace(text=f"{savepoint[1]} {name}")
+        self.bytes += BYTES_PER_STATEMENT + BYTES_PER_CHARACTER * len(event.text)
         self.statements.append(
             Executed(
                 fingerprint, event.started, event.seconds, event.schema, event.rows_sent, event.rows_examined,
                 event.failed,
             )
         )  # fmt: skip
-        size = BYTES_PER_STATEMENT + BYTES_PER_CHARACTER * len(event.text)
-        self.bytes += size
-        return size
+
+    def with_same_names(self, fingerprint: Fingerprint) -> Fingerprint:
+        """Return the fingerprint of a statement on a savepoint, whose name is the same in each such transaction."""
+        savepoint = _SAVEPOINT.fullmatch(fingerprint.text)
+        if savepoint is None:
+            return fingerprint
+        name = self.savepoints.setdefault(savepoint[2], f"sp{len(self.savepoints) + 1}")
+        return fingerprint._replace(text=f"{savepoint[1]} {name}")
 
     def transaction(self, ends: Ends, *, is_explicit: bool, is_whole: bool = True) -> Transaction:
         """Return the open transaction, which ends."""
@@ -177,18 +178,18 @@ def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]
     for event in events:
         if isinstance(event, Disconnected):
             yield from sessions.disconnected(event.thread)
-            continue
-        for part in _parts(event):
-            yield from sessions.ran(part)
+        elif ";" in event.text:
+            for part in _parts(event):
+                yield from sessions.ran(part)
+        else:
+            yield from sessions.ran(event)
     yield from sessions.cut_off()
 
 
 def _parts(event: StatementEvent) -> list[StatementEvent]:
     """Return the statements of an event, which share its run time: some sources log several as one."""
-    if ";" not in event.text or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
-        return [event]
     texts = split_statements(event.text)
-    if len(texts) < 2:
+    if len(texts) < 2 or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
         return [event]
     seconds = event.seconds / len(texts)
     starts = [event.started + (0 if isnan(seconds) else place * seconds) for place in range(len(texts))]
@@ -207,78 +208,96 @@ class _Sessions:
         self._open: dict[int, None] = {}  # threads, in the order in which their transactions began
         self._bytes = 0
 
-    def ran(self, event: StatementEvent) -> Iterator[Transaction]:
-        """Yield the transactions that end with a statement, or before it."""
+    def ran(self, event: StatementEvent) -> Iterable[Transaction]:
+        """Return the transactions that end with a statement, or before it."""
         fingerprint = fingerprinted(event.text) if event.text else None
         if fingerprint is None:
             self._left_out.add("not whole" if event.text else "too long", event.seconds)
-            return
+            return ()
         session = self._sessions.get(event.thread)
         if session is None:
             session = self._sessions[event.thread] = _Session(event.thread)
         role = _role(fingerprint.text)
-        if role == "statement":
-            yield from self._statement(session, event, fingerprint)
+        if role == "savepoint":
+            fingerprint = session.with_same_names(fingerprint)
+        if role in ("statement", "savepoint"):
+            ended = self._statement(session, event, fingerprint)
+        elif role == "begin":
+            ended = self._begun(session, event)
         elif role in ("commit", "rollback"):
-            yield from self._finished(session, event, role)
-        elif role == "begin" and session.thread != UNKNOWN_THREAD:
-            yield from self._closed(session, "commit")
-            session.is_begun = True
-            session.note(event)
-            self._open[session.thread] = None
+            ended = self._finished(session, event, role)
         else:
-            self._left_out.add("empty" if role == "begin" else "not of the workload", event.seconds)
-            autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
-            if autocommit is not None and session.thread != UNKNOWN_THREAD:
-                session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
-            if role == "definition" or (autocommit is not None and session.autocommits):
-                yield from self._closed(session, "commit")
-        yield from self._bounded()
+            ended = self._other(session, event, role)
+        return (
+            (*ended, *self._bounded())
+            if self._bytes > MOST_BYTES_OPEN or len(self._sessions) > MOST_SESSIONS
+            else ended
+        )
 
-    def disconnected(self, thread: int) -> Iterator[Transaction]:
-        """Yield the open transaction of a session that ends: the server rolls it back."""
+    def disconnected(self, thread: int) -> Sequence[Transaction]:
+        """Return the open transaction of a session that ends: the server rolls it back."""
         session = self._sessions.pop(thread, None)
-        if session is not None:
-            yield from self._closed(session, "rollback")
+        return self._closed(session, "rollback") if session is not None else ()
 
     def cut_off(self) -> Iterator[Transaction]:
         """Yield the transactions that are open where the source ends."""
         for thread in list(self._open):
             yield from self._closed(self._sessions[thread], "rollback", is_whole=False)
 
-    def _statement(self, session: _Session, event: StatementEvent, fingerprint: Fingerprint) -> Iterator[Transaction]:
+    def _statement(self, session: _Session, event: StatementEvent, fingerprint: Fingerprint) -> Sequence[Transaction]:
         if len(session.statements) >= MOST_STATEMENTS:
             session.is_cut = True
             self._left_out.add("cut", event.seconds)
-            return
-        size = session.add(event, fingerprint)
-        if session.is_begun or session.autocommits is False:
-            self._bytes += size
-            self._open.setdefault(session.thread)
-        else:
-            yield session.transaction("commit", is_explicit=False)
+            return ()
+        before = session.bytes
+        session.add(event, fingerprint)
+        if not session.is_begun and session.autocommits is not False:
+            return (session.transaction("commit", is_explicit=False),)
+        self._bytes += session.bytes - before
+        self._open.setdefault(session.thread)
+        return ()
 
-    def _finished(self, session: _Session, event: StatementEvent, ends: Ends) -> Iterator[Transaction]:
-        """Yield the transaction that a COMMIT or a ROLLBACK ends."""
+    def _begun(self, session: _Session, event: StatementEvent) -> Sequence[Transaction]:
+        """Begin a transaction. Returns the one that is open, which this commits."""
+        if session.thread == UNKNOWN_THREAD:
+            self._left_out.add("empty", event.seconds)
+            return ()
+        committed = self._closed(session, "commit")
+        session.is_begun = True
+        session.note(event)
+        self._open[session.thread] = None
+        return committed
+
+    def _finished(self, session: _Session, event: StatementEvent, ends: Ends) -> Sequence[Transaction]:
+        """Return the transaction that a COMMIT or a ROLLBACK ends."""
         if session.thread not in self._open:
             if session.autocommits is None:
                 session.autocommits = False
             self._left_out.add("empty", event.seconds)
-            return
+            return ()
         session.note(event)
-        yield from self._closed(session, ends)
+        return self._closed(session, ends)
 
-    def _closed(self, session: _Session, ends: Ends, *, is_whole: bool = True) -> Iterator[Transaction]:
-        """Yield a session's open transaction, where it has one with a statement."""
+    def _other(self, session: _Session, event: StatementEvent, role: Role) -> Sequence[Transaction]:
+        """Count a statement that is no part of the workload. Returns the transaction that it commits."""
+        self._left_out.add("not of the workload", event.seconds)
+        autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
+        if autocommit is not None and session.thread != UNKNOWN_THREAD:
+            session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
+        commits = role == "definition" or (autocommit is not None and session.autocommits)
+        return self._closed(session, "commit") if commits else ()
+
+    def _closed(self, session: _Session, ends: Ends, *, is_whole: bool = True) -> Sequence[Transaction]:
+        """Return a session's open transaction, where it has one with a statement."""
         if session.thread not in self._open:
-            return
+            return ()
         del self._open[session.thread]
         self._bytes -= session.bytes
         if session.statements:
-            yield session.transaction(ends, is_explicit=True, is_whole=is_whole)
-        else:
-            self._left_out.add("empty", session.seconds, session.sent)
-            session.clear()
+            return (session.transaction(ends, is_explicit=True, is_whole=is_whole),)
+        self._left_out.add("empty", session.seconds, session.sent)
+        session.clear()
+        return ()
 
     def _bounded(self) -> Iterator[Transaction]:
         """End the oldest transactions while there are too many, and forget sessions while there are too many."""

@@ -41,7 +41,7 @@ def test_a_literal_has_its_value(literal: str, value: Value) -> None:
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT c1, t2.3d, 12foo FROM db1.sbtest12 AS x2y",
+        "SELECT c1, t2.3d, 12foo, é5, ٣ FROM db1.sbtest12 AS x2y",
         "SELECT `a 1`, `it``s`, `'`, `/*` FROM `123`",
         "SELECT a FROM t WHERE b IS NULL AND c IS NOT TRUE",
         "SELECT @v1, @@session.x1",

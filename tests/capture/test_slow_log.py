@@ -28,7 +28,7 @@ def test_mysql_times_are_those_of_the_end(tmp_path: Path) -> None:
 
 def test_extra_fields_of_mysql_say_the_start_and_the_error(tmp_path: Path) -> None:
     extra = " Thread_id: 9 Errno: 1062 Killed: 0 Start: 2023-11-14T22:13:19.000000Z End: 2023-11-14T22:13:19.250000Z\n"
-    entry = mysql_entry("SELECT 1").replace("Rows_examined: 20\n", f"Rows_examined: 20{extra}")
+    entry = mysql_entry("SELECT 1", thread=9).replace("Rows_examined: 20\n", f"Rows_examined: 20{extra}")
     assert read(tmp_path / "slow.log", entry) == [StatementEvent(9, SECOND - 1, 0.25, "SELECT 1", None, 1, 20, True)]
 
 
