@@ -138,7 +138,7 @@ class TryingCursor:
 
 def rehearse(locustfile: str, schema: str, url: str) -> Rehearsed:
     """Run each task of a locustfile once on a schema. Raises PoolsizeError where the file or the server prevents it."""
-    classes, _ = load_locustfile(locustfile)
+    classes: dict[str, Any] = load_locustfile(locustfile)[0]
     environment = Environment(user_classes=list(classes.values()), available_user_classes=classes)
     tasks = tasks_of(environment)
     address = database_url(url)

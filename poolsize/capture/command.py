@@ -206,13 +206,13 @@ def _read(
     logs: Paths, url: str | None, *, is_general: bool, options: dict[str, Any]
 ) -> tuple["CapturedWorkload", bool]:
     """Return the workload of the source, and whether the server was there until the end."""
-    from poolsize.capture.sources import with_counters, workload_of_logs, workload_of_server
+    from poolsize.capture.sources import LogKind, with_counters, workload_of_logs, workload_of_server
 
     keeps_values = options["keep_values"]
     workload = None
     if logs:
         with _bar(sum(path.stat().st_size for path in logs)) as progress:
-            kind = "general log" if is_general else "slow log"
+            kind: LogKind = "general log" if is_general else "slow log"
             workload = workload_of_logs(logs, kind, keeps_values=keeps_values, progress=progress)
     if url is None:
         assert workload is not None

@@ -259,7 +259,8 @@ class Next(_OfCopy):
 
     def draw(self, cursor: Any) -> int:
         """Return the next value. The first call reads the copy."""
-        return next(self._known or self._read_once(cursor))
+        value: int = next(self._known or self._read_once(cursor))
+        return value
 
     def _read(self, cursor: Any) -> "count[int]":
         highest = self._above

@@ -36,13 +36,18 @@ INSERT INTO orders SELECT seq, 1 + seq % 500, IF(seq % 5, 'paid', 'open'), seq /
 def statement(text: str, *parameters: Parameter, **others: Any) -> CapturedStatement:
     """A statement that runs once and reads, unless the others say more."""
     reads = text.startswith("SELECT")
-    known = {"repeats": (1, 1), "repeats_mean": 1.0, "rows_sent_mean": 1.0 if reads else None, "reads": reads}
+    known: dict[str, Any] = {
+        "repeats": (1, 1),
+        "repeats_mean": 1.0,
+        "rows_sent_mean": 1.0 if reads else None,
+        "reads": reads,
+    }
     return CapturedStatement(text, parameters, **(known | others))
 
 
 def kind(name: str, weight: int, *statements: CapturedStatement, **others: Any) -> TransactionKind:
     """A kind of transaction that autocommits, unless it has several statements."""
-    known = {
+    known: dict[str, Any] = {
         "mean_ms": 1.0, "held_ms": None, "is_explicit": len(statements) > 1, "ends": "commit",
         "writes": not all(part.reads for part in statements),
     }  # fmt: skip

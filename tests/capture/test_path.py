@@ -34,11 +34,13 @@ def logging_server() -> Iterator[PrivateServer]:
 def cursor(logging_server: PrivateServer) -> Iterator[Any]:
     """A cursor in a new schema copy."""
     with closing(connect(database_url(logging_server.url))) as connection, connection.cursor() as cursor:
+        cursor.execute("SET SESSION slow_query_log = OFF")
         cursor.execute("DROP DATABASE IF EXISTS copy")
         cursor.execute("CREATE DATABASE copy")
         cursor.execute("USE copy")
         for text in SHOP_TABLES.split(";"):
             cursor.execute(text)
+        cursor.execute("SET SESSION slow_query_log = ON")
         yield cursor
 
 
