@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
 
+from poolsize.capture.fingerprint import NotShown
 from poolsize.capture.workload import Alphabet
 
 LONGEST_KEPT = 100
@@ -29,7 +30,7 @@ _ALPHABETS: tuple[tuple[Alphabet, re.Pattern[str]], ...] = (
     ("ascii", re.compile(r"[\x00-\x7f]*")),
 )
 
-Scalar = int | Decimal | float | str | bytes | bool | None
+Scalar = int | Decimal | float | str | bytes | bool | NotShown | None
 """A literal, as a fingerprint gives it."""
 Kind = Literal["keyword", "number", "text", "bytes", "moment"]
 
@@ -73,8 +74,8 @@ def cut(literal: Kept) -> Kept:
 
 
 def value_of(literal: Kept) -> Value:
-    """Return the value of a literal."""
-    if literal is None or isinstance(literal, bool):
+    """Return the value of a literal. One that the source does not show is like a keyword: no two are compared."""
+    if literal is None or isinstance(literal, bool | NotShown):
         return Value("keyword", "NULL" if literal is None else str(literal).upper(), 0)
     if isinstance(literal, int):
         text = str(literal)
