@@ -25,6 +25,12 @@ _ENDS = re.compile(r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SET|SHOW|USE|PREPA
 """Statements around those of a transaction, which a workload's kinds do not count."""
 _ROW_OF_VALUES = re.compile(r"\(([^()?]+)\) VALUES? \(\.\.\.\)(?: /\* , \.\.\. \*/)?")
 _LIST = re.compile(r"\bIN \(\.\.\.\)")
+_DOT = re.compile(r"(?<=[`\w]) \. (?=[`\w*])")
+_FUNCTION = re.compile(
+    r"\b(?!(?:ALL|AND|ANY|AS|BETWEEN|BY|CASE|ELSE|EXISTS|FROM|HAVING|IN|INTO|JOIN|KEY|LIKE|NOT|ON|OR|OVER|SELECT|SET"
+    r"|SOME|THEN|UNION|USING|VALUES?|WHEN|WHERE|XOR)\b)([A-Z_]+) (?=\()"
+)
+"""A function, between whose name and parenthesis a server may allow no space."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,7 @@ def runnable(text: str) -> str | None:
     A list of values, as in IN (...), gets one ?; a row of an INSERT gets as many as there are columns.
     """
     text = _ROW_OF_VALUES.sub(lambda row: f"({row[1]}) VALUES ({', '.join('?' * len(row[1].split(',')))})", text)
+    text = _FUNCTION.sub(r"\1", _DOT.sub(".", text))
     text = _LIST.sub("IN (?)", text).replace("LIMIT ?, ...", "LIMIT ?, ?")
     return None if "..." in text else text
 

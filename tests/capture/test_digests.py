@@ -79,6 +79,10 @@ def test_without_counters_a_workload_stays_as_it_is() -> None:
     ("digest", "text"),
     [
         (SELECT, SELECT),
+        (
+            "SELECT COUNT ( * ) , SUM ( `s` . `t` . `a` ) FROM `s` . `t` WHERE `b` IN (...) AND ( `c` = ? )",
+            "SELECT COUNT( * ) , SUM( `s`.`t`.`a` ) FROM `s`.`t` WHERE `b` IN (?) AND ( `c` = ? )",
+        ),
         ("SELECT `c` FROM `t` WHERE `id` IN (...) LIMIT ?, ...", "SELECT `c` FROM `t` WHERE `id` IN (?) LIMIT ?, ?"),
         ("INSERT INTO `t` ( `a` , `b` ) VALUES (...)", "INSERT INTO `t` ( `a` , `b` ) VALUES (?, ?)"),
         ("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */", "INSERT INTO `t` ( `a` ) VALUES (?)"),
