@@ -25,7 +25,6 @@ from poolsize.capture.workload import (
     Parameter,
     Several,
     TransactionKind,
-    Unknown,
 )
 from poolsize.units import count
 
@@ -75,7 +74,7 @@ def captured_workload(
         _other_share(sum(tally.seconds for tally in tallies), seconds),
         counter.transactions / lasts if lasts > 0 else None,
         1000 * counter.think_seconds / counter.thinks if counter.thinks else None,
-        (*notes, *_notes(counter, left_out, kinds)),
+        (*notes, *_notes(counter, left_out)),
     )
 
 
@@ -93,14 +92,8 @@ def _other_share(covered: float, total: float) -> float:
     return min(max(round(1 - covered / total, 6), 0.0), 1.0) if total else 0.0
 
 
-def _notes(counter: KindCounter, left_out: LeftOut, kinds: Iterable[TransactionKind]) -> Iterator[str]:
-    """Yield what the workload leaves out, and what it does not know."""
-    parameters = [parameter for kind in kinds for statement in kind.statements for parameter in statement.parameters]
-    if unknown := sum(isinstance(getattr(each, "item", each), Unknown) for each in parameters):
-        yield (
-            f"The source shows no values of {unknown} of {count(len(parameters), 'parameter')}, as of a prepared "
-            "statement. In their place stand values of their columns on the copy, or 1."
-        )
+def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
+    """Yield what the workload leaves out."""
     if counter.cut_off:
         yield f"{count(counter.cut_off, 'transaction')} began before the source or ended after it: no kind has them."
     for reason, words in LEFT_OUT.items():

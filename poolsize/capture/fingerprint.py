@@ -6,7 +6,6 @@ of SQL takes more than ten times as long.
 
 import re
 from decimal import Decimal, InvalidOperation
-from enum import Enum
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,14 +15,7 @@ LONGEST_SHAPE_CACHED, SHAPES_CACHED = 4096, 5000
 MOST_DIGITS = 65
 """The most digits of a number in MySQL and MariaDB: a longer literal stays a text."""
 
-
-class NotShown(Enum):
-    """In place of a literal: a prepared statement has a question mark, and the source shows no value."""
-
-    VALUE = "?"
-
-
-Value = int | Decimal | str | bytes | NotShown | None
+Value = int | Decimal | str | bytes | None
 """A literal; TRUE and FALSE are bool. bytes: of a hexadecimal or bit literal. Decimal: of a number with a point."""
 
 
@@ -49,7 +41,7 @@ _RUN = r"/\*M?!(?:0[0-8]\d{4}|1[0-2]\d{4}|[0-8]\d{4})?+(?!\d)"
 """The beginning of a comment whose content servers run: it has no version, or that of a server in use."""
 _NUMBER = r"0x[\da-fA-F]++ | 0b[01]++ | (?:\d++(?:\.\d*+)?|\.\d++)(?:[eE][+-]?\d++)?"
 _TOKEN = re.compile(
-    rf"""({_QUOTED} | ['"`].* | {_RUN} | {_COMMENT} | /\*.* | \*/ | \? | \#[^\n]*+ | --(?![^\s\x01-\x1f])[^\n]*+
+    rf"""({_QUOTED} | ['"`].* | {_RUN} | {_COMMENT} | /\*.* | \*/ | \#[^\n]*+ | --(?![^\s\x01-\x1f])[^\n]*+
     | (?<![\w$@.`])(?:{_NUMBER})(?![\w$]))""",
     re.DOTALL | re.VERBOSE,
 )
@@ -119,9 +111,6 @@ def fingerprinted(text: str) -> Fingerprint | None:
             pieces[place] = _LITERAL
             if token[1:2] in ("x", "b"):
                 _take_prefix(pieces, place)
-        elif first == "?":
-            values.append(NotShown.VALUE)
-            pieces[place] = _LITERAL
         elif first in names:
             pass
         elif first in "'\"":

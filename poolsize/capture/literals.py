@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
 
-from poolsize.capture.fingerprint import NotShown
 from poolsize.capture.workload import Alphabet
 
 LONGEST_KEPT = 100
@@ -30,7 +29,7 @@ _ALPHABETS: tuple[tuple[Alphabet, re.Pattern[str]], ...] = (
     ("ascii", re.compile(r"[\x00-\x7f]*")),
 )
 
-Scalar = int | Decimal | float | str | bytes | bool | NotShown | None
+Scalar = int | Decimal | float | str | bytes | bool | None
 """A literal, as a fingerprint gives it."""
 Kind = Literal["keyword", "number", "text", "bytes", "moment"]
 
@@ -74,8 +73,8 @@ def cut(literal: Kept) -> Kept:
 
 
 def value_of(literal: Kept) -> Value:
-    """Return the value of a literal. One that the source does not show is like a keyword: no two are compared."""
-    if literal is None or isinstance(literal, bool | NotShown):
+    """Return the value of a literal."""
+    if literal is None or isinstance(literal, bool):
         return Value("keyword", "NULL" if literal is None else str(literal).upper(), 0)
     if isinstance(literal, int):
         text = str(literal)

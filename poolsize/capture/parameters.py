@@ -8,7 +8,6 @@ import numpy as np
 
 from poolsize.analysis.vector import Vector
 from poolsize.capture.columns import Place
-from poolsize.capture.fingerprint import NotShown
 from poolsize.capture.literals import Kept, Kind, LongText, Value, is_harmless, value_of
 from poolsize.capture.skew import Skew
 from poolsize.capture.spread import (
@@ -30,7 +29,6 @@ from poolsize.capture.workload import (
     Range,
     Tail,
     Time,
-    Unknown,
     value_hash,
 )
 from poolsize.capture.workload import Sequence as Growing
@@ -57,11 +55,6 @@ class Seen:
 
 def parameter_of(seen: Seen, place: Place, *, in_insert: bool, keeps_values: bool) -> Drawn:
     """Return how a parameter is drawn. in_insert: the statement adds rows. keeps_values: literals may be shown."""
-    if NotShown.VALUE in seen.literals:
-        shown = [index for index, literal in enumerate(seen.literals) if literal is not NotShown.VALUE]
-        seen = Seen([seen.literals[index] for index in shown], seen.started[shown])
-        if not shown:
-            return Unknown(place.table, place.column)
     counts = Counter(seen.literals)
     known = Counts(counts, _values(counts))
     if len(counts) == 1:

@@ -18,8 +18,6 @@ COMPARES = re.compile(r"\b(?:WHERE|HAVING|JOIN)\b", re.IGNORECASE)
 SETS = re.compile(r"\s*(?:INSERT|REPLACE|UPDATE)\b", re.IGNORECASE)
 REPEATED = 0.5
 """Texts that a statement sets come from the copy where a text has more than two draws on average, as a state has."""
-UNKNOWN = "1"
-"""In place of a value that is not known at all."""
 Place = tuple[int, int]
 """The index of a statement in its transaction, and of a parameter in its statement."""
 
@@ -114,8 +112,6 @@ class Code:
                 return _quoted_number(self._column(table, column, "Next", code), is_quoted=parameter.is_quoted)
             case Text(table=table, column=column) if table and column and _is_looked_up(kind, statement, index):
                 return self._existing(parameter)
-            case workload.Unknown(table=table, column=column):
-                return self._unknown(table, column)
         return self._simple(parameter)
 
     def _simple(self, parameter: Parameter) -> str:
@@ -169,10 +165,6 @@ class Code:
         options += f", exponent={round(text.exponent, 3)}" if text.exponent else ""
         code = f"Existing({quoted_code(text.table)}, {quoted_code(text.column)}, lambda: {otherwise}{options})"
         return self._patterned(text, self._column(text.table, text.column, "Existing", code))
-
-    def _unknown(self, table: str, column: str) -> str:
-        code = f"Existing({quoted_code(table)}, {quoted_code(column)}, lambda: {UNKNOWN})"
-        return self._column(table, column, "Existing", code) if table and column else UNKNOWN
 
     def _patterned(self, text: Text, drawn: str) -> str:
         if not text.begins and not text.ends:

@@ -162,15 +162,6 @@ class Reference(OfColumn):
 
 
 @record
-class Unknown(OfColumn):
-    """A parameter whose values the source does not show, as those of a prepared statement."""
-
-    table: Name = ""
-    column: Name = ""
-    kind: Literal["unknown"] = "unknown"
-
-
-@record
 class HeavyValue:
     """A frequent value.
 
@@ -205,7 +196,7 @@ class Heavy(OfColumn):
 
 
 Drawn: TypeAlias = Annotated[
-    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Unknown, Field(discriminator="kind")
+    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference, Field(discriminator="kind")
 ]
 
 
@@ -223,8 +214,7 @@ class Several(OfColumn):
 
 
 Parameter: TypeAlias = Annotated[
-    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Unknown | Several,
-    Field(discriminator="kind"),
+    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Several, Field(discriminator="kind")
 ]
 
 

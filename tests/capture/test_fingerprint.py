@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from poolsize.capture.fingerprint import NotShown, Value, fingerprinted, split_statements
+from poolsize.capture.fingerprint import Value, fingerprinted, split_statements
 
 
 def text_of(statement: str) -> str:
@@ -160,11 +160,3 @@ def test_no_text_fails(text: str) -> None:
     fingerprint = fingerprinted(text)
     assert fingerprint is None or fingerprint.text.count("%s") == len(fingerprint.values)
     split_statements(text)
-
-
-def test_a_question_mark_of_a_prepared_statement_is_a_parameter_without_a_value() -> None:
-    fingerprint = fingerprinted("SELECT `a?` FROM t WHERE a = ? AND b IN (?, ?) AND c = '?' LIMIT ?, ?")
-    assert fingerprint is not None
-    assert fingerprint.text == "SELECT `a?` FROM t WHERE a = %s AND b IN %s AND c = %s LIMIT %s, %s"
-    unknown = NotShown.VALUE
-    assert fingerprint.values == (unknown, (unknown, unknown), "?", unknown, unknown)

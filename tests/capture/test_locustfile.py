@@ -15,7 +15,6 @@ from poolsize.capture.workload import (
     Range,
     Reference,
     Text,
-    Unknown,
     load_workload,
     workload_json,
 )
@@ -152,10 +151,3 @@ def test_weights_are_small_and_in_proportion(counts: list[int], expected: list[i
 
 def test_browse_is_the_first_kind() -> None:
     assert SHOP.kinds[0] is BROWSE
-
-
-def test_an_unknown_parameter_is_a_value_of_its_column_on_the_copy() -> None:
-    read = statement("SELECT a FROM t WHERE b = %s LIMIT %s", Unknown("t", "b"), Unknown())
-    text = locustfile(replace(SHOP, kinds=(kind("read", 1, read),)), "x.py", writes=False, keeps_values=False).text
-    assert 't_b = Existing("t", "b", lambda: 1)' in text
-    assert 'cursor.execute("SELECT a FROM t WHERE b = %s LIMIT %s", (t_b.draw(cursor), 1))' in text

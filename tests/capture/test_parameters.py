@@ -17,7 +17,6 @@ from poolsize.capture.workload import (
     Several,
     Text,
     Time,
-    Unknown,
     value_hash,
     workload_json,
 )
@@ -212,11 +211,3 @@ def test_lists_and_rows_have_lengths() -> None:
     )
     assert (insert.rows, len(insert.parameters)) == ((1, 3), 1)
     assert insert.rows_mean == pytest.approx(2, abs=0.15)
-
-
-def test_what_the_source_does_not_show_is_unknown() -> None:
-    assert parameter_of(lambda *_: "SELECT a FROM t WHERE b = ?") == Unknown("t", "b")
-    assert parameter_of(lambda *_: "SELECT a FROM t LIMIT ?") == Unknown("", "")
-    assert parameter_of(lambda _, number: f"SELECT a FROM t WHERE b = {'?' if number % 2 else 7}") == Constant(
-        "7", "t", "b"
-    )
