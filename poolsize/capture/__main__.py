@@ -28,7 +28,8 @@ from poolsize.sweep.source_line import located
 
 EXPLAINED = re.compile(r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|\()", re.IGNORECASE)
 HARMLESS = re.compile(
-    r"\s*(?:SHOW|SET\s+(?!GLOBAL|PERSIST|@@GLOBAL|@@PERSIST|PASSWORD)|DO|VALUES|TABLE)\b", re.IGNORECASE
+    r"\s*(?:SHOW|SAVEPOINT|RELEASE|DO|VALUES|TABLE|SET(?!.*\b(?:GLOBAL|PERSIST\w*|PASSWORD|AUTOCOMMIT)\b))\b",
+    re.IGNORECASE | re.DOTALL,
 )
 BRACKETS = re.compile(r"\s*(?:BEGIN|START\s+TRANSACTION|COMMIT|ROLLBACK)\b", re.IGNORECASE)
 WRITES_FILE = re.compile(r"\bINTO\s+(?:OUTFILE|DUMPFILE)\b", re.IGNORECASE)
@@ -118,7 +119,7 @@ class TryingCursor:
     def _why_left(self, text: str) -> str:
         """Return why a statement is not run; "" where it can be rolled back."""
         if not EXPLAINED.match(text) and not HARMLESS.match(text):
-            return "it may commit"
+            return "a transaction may not undo it"
         if WRITES_FILE.search(text):
             return "it writes a file on the server"
         if not re.match(r"\s*(?:SELECT|SHOW|SET)\b", text, re.IGNORECASE):

@@ -7,21 +7,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
 from math import isnan
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from poolsize.capture.columns import Place, is_insert, places_of, reads_only
 from poolsize.capture.events import Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
-from poolsize.capture.literals import Kept
-from poolsize.capture.parameters import Seen, parameter_of
+from poolsize.capture.literals import UNSEEN, Kept
+from poolsize.capture.parameters import Seen, parameter_of, unseen_parameter
 from poolsize.capture.references import Position, references_of
 from poolsize.capture.transactions import LeftOut, Reason
 from poolsize.capture.workload import (
     CapturedStatement,
     CapturedWorkload,
     CaptureSource,
+    Heavy,
     Parameter,
     Several,
     TransactionKind,
@@ -40,6 +41,8 @@ LEFT_OUT: Mapping[Reason, str] = {
     "cut": "in a transaction of more statements than are kept",
     "not of the workload": "settings of a session, definitions of tables, or administration",
 }
+MOST_VARIANTS, MOST_CANDIDATES = 8, 500
+"""Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
 MOST_FOR_REFERENCES = 4_000
 """Transactions of a kind that references are searched in."""
 MOST_LISTED = 300_000
@@ -56,10 +59,10 @@ def captured_workload(
     keeps_values: bool = False,
 ) -> CapturedWorkload:
     """Return the workload of all transactions. keeps_values: literals may be shown."""
+    counter.merge_families()
     tallies = _most_important(counter)
-    kinds = [
-        _kind(tally, name, keeps_values=keeps_values) for tally, name in zip(tallies, _names(tallies), strict=True)
-    ]
+    seen: Counter[str] = Counter()
+    kinds = [kind for tally in tallies for kind in _kinds(tally, seen, keeps_values=keeps_values)]
     statements = counter.statements + sum(left_out.statements.get(reason, 0) for reason in UNREAD)
     seconds = counter.seconds + sum(left_out.seconds.get(reason, 0.0) for reason in UNREAD)
     lasts = (
@@ -72,8 +75,8 @@ def captured_workload(
         tuple(kinds),
         _other_share(sum(tally.executions for tally in tallies), statements),
         _other_share(sum(tally.seconds for tally in tallies), seconds),
-        counter.transactions / lasts if lasts > 0 else None,
-        1000 * counter.think_seconds / counter.thinks if counter.thinks else None,
+        _six_digits(counter.transactions / lasts) if lasts > 0 else None,
+        _six_digits(1000 * counter.think_seconds / counter.thinks) if counter.thinks else None,
         (*notes, *_notes(counter, left_out)),
     )
 
@@ -115,61 +118,94 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
     return [tallies[place] for place in order if chosen[place]][:MOST_KINDS]
 
 
-def _names(tallies: Sequence[KindTally]) -> list[str]:
-    """Return a name for each kind, after its first write or its first statement: update_orders, select_orders_2."""
-    names: list[str] = []
-    seen: Counter[str] = Counter()
-    for tally in tallies:
-        texts = [statement.text for statement in tally.statements]
-        text = next((text for text in texts if not reads_only(text)), texts[0])
-        verb, table = re.search(r"[A-Za-z]+", text), _FIRST_TABLE.search(text)
-        words = [match[match.lastindex or 0] for match in (verb, table) if match]
-        name = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower())[:LONGEST_NAME].strip("_") or "statement"
-        seen[name] += 1
-        names.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return names
+def _name(texts: Sequence[str], seen: Counter[str]) -> str:
+    """Return a name for a kind, after its first write or its first statement. seen: how often each name was given."""
+    text = next((text for text in texts if not reads_only(text)), texts[0])
+    verb, table = re.search(r"[A-Za-z]+", text), _FIRST_TABLE.search(text)
+    words = [match[match.lastindex or 0] for match in (verb, table) if match]
+    name = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower())[:LONGEST_NAME].strip("_") or "statement"
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name}_{seen[name]}"
 
 
-def _kind(tally: KindTally, name: str, *, keeps_values: bool) -> TransactionKind:
+def _kinds(tally: KindTally, seen: Counter[str], *, keeps_values: bool) -> Iterator[TransactionKind]:
+    """Yield the kind of a tally, or several if tables in shards have been merged. seen: as in _name."""
     samples = sorted(tally.samples)
-    texts = [statement.text for statement in tally.statements]
+    variants = _variants([sample.texts for sample in samples])
+    drawn = _parameters(samples, variants[0], keeps_values=keeps_values)
+    held = tally.held_seconds / tally.count
+    for place, texts in enumerate(variants):
+        statements = [
+            _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
+            for statement, text, parameters in zip(tally.statements, texts, drawn, strict=True)
+        ]
+        yield TransactionKind(
+            _name(texts, seen),
+            tally.count // len(variants) + (place < tally.count % len(variants)),
+            tuple(statements),
+            _six_digits(1000 * tally.seconds / tally.count),
+            None if isnan(held) else _six_digits(1000 * max(held, 0.0)),
+            tally.is_explicit,
+            tally.ends,
+            not all(map(reads_only, texts)),
+        )
+
+
+def _variants(texts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return up to MOST_VARIANTS of some transactions' texts, which together have as many tables as possible."""
+    candidates = list(dict.fromkeys(texts))[:MOST_CANDIDATES]
+    chosen: list[tuple[str, ...]] = []
+    covered: set[tuple[int, str]] = set()
+    while candidates and len(chosen) < MOST_VARIANTS:
+        best = max(candidates, key=lambda variant: len(set(enumerate(variant)) - covered))
+        candidates.remove(best)
+        chosen.append(best)
+        covered.update(enumerate(best))
+    return chosen
+
+
+def _parameters(samples: Sequence[Sample], texts: Sequence[str], *, keeps_values: bool) -> list[list[Parameter]]:
+    """Return how the parameters of each statement are drawn."""
     places = [places_of(text) for text in texts]
     some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
     references = references_of(texts, list(_positions(some, places)))
-    statements = []
-    for index, statement in enumerate(tally.statements):
-        parameters: list[Parameter] = []
-        for parameter, place in enumerate(places[index]):
-            reference = references.get((index, parameter))
-            if reference is None:
-                seen = _seen(samples, index, parameter)
-                parameters.append(_drawn(seen, place, statement.text, keeps_values=keeps_values))
-            else:
-                parameters.append(replace(reference, table=place.table, column=place.column))
-        statements.append(_statement(statement, tally.count, tuple(parameters)))
-    held = tally.held_seconds / tally.count
-    return TransactionKind(
-        name,
-        tally.count,
-        tuple(statements),
-        1000 * tally.seconds / tally.count,
-        None if isnan(held) else 1000 * max(held, 0.0),
-        tally.is_explicit,
-        tally.ends,
-        not all(map(reads_only, texts)),
-    )
+    return [
+        [
+            references.get((index, parameter))
+            or _drawn(_seen(samples, index, parameter), place, texts[index], keeps_values=keeps_values)
+            for parameter, place in enumerate(places[index])
+        ]
+        for index in range(len(texts))
+    ]
 
 
-def _statement(tally: StatementTally, transactions: int, parameters: tuple[Parameter, ...]) -> CapturedStatement:
+def _placed(parameter: Parameter, place: Place) -> Parameter:
+    """Return a parameter, and what is drawn within it, with the column of a place."""
+    changes: dict[str, Any] = {"table": place.table, "column": place.column}
+    if isinstance(parameter, Heavy):
+        changes["tail"] = _placed(parameter.tail, place)
+    if isinstance(parameter, Several):
+        changes["item"] = _placed(parameter.item, place)
+    return replace(parameter, **changes)
+
+
+def _six_digits(mean: float) -> float:
+    """Return a mean with six significant digits."""
+    return float(f"{mean:.6g}")
+
+
+def _statement(
+    tally: StatementTally, transactions: int, text: str, parameters: tuple[Parameter, ...]
+) -> CapturedStatement:
     return CapturedStatement(
-        tally.text,
+        text,
         parameters,
         (tally.repeats.low, tally.repeats.high),
-        tally.repeats.total / transactions,
-        tally.rows_sent / tally.known_results if tally.known_results else None,
-        reads_only(tally.text),
+        _six_digits(tally.repeats.total / transactions),
+        _six_digits(tally.rows_sent / tally.known_results) if tally.known_results else None,
+        reads_only(text),
         (tally.rows.low, tally.rows.high),
-        tally.rows.total / tally.repeats.total,
+        _six_digits(tally.rows.total / tally.repeats.total),
     )
 
 
@@ -206,8 +242,15 @@ def _drawn(
     flat = [
         (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
     ][:MOST_LISTED]
+    flat = [(started, literal) for started, literal in flat if literal is not UNSEEN]
     literals = Seen([literal for _, literal in flat], np.array([started for started, _ in flat]))
-    item = parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
+    item = (
+        parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
+        if flat
+        else unseen_parameter(place)
+    )
     if not lengths:
         return item
-    return Several(item, min(lengths), max(lengths), sum(lengths) / len(lengths), place.table, place.column)
+    return Several(
+        item, min(lengths), max(lengths), _six_digits(sum(lengths) / len(lengths)), place.table, place.column
+    )

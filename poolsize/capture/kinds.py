@@ -1,12 +1,14 @@
 """Transactions -> kinds of transactions: counted in bounded memory, with a random sample of the literals of each."""
 
 import random
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import isnan, nan
 from typing import NamedTuple
 
-from poolsize.capture.literals import Kept, cut
+from poolsize.capture.literals import UNSEEN, Kept, cut
 from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
 from poolsize.capture.workload import MOST_PARAMETERS, MOST_STATEMENTS
@@ -20,9 +22,13 @@ CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
+LEAST_FAMILY = 16
+"""Kinds that differ in the numbers of their tables, from which on they are one kind."""
+_NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
+_PLACEHOLDER = re.compile(r"`[^`]*`|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 
-@dataclass
+@dataclass(slots=True)
 class Span:
     """The lowest, the highest and the sum of counts."""
 
@@ -32,7 +38,9 @@ class Span:
 
     def add(self, count: int, low: int, high: int) -> None:
         """Add counts: their sum, the lowest and the highest."""
-        self.low, self.high, self.total = min(self.low, low), max(self.high, high), self.total + count
+        self.total += count
+        if low < self.low or high > self.high:  # rarely; this is called for each statement of a log
+            self.low, self.high = min(self.low, low), max(self.high, high)
 
 
 Literals = tuple[Kept | tuple[Kept, ...], ...]
@@ -58,8 +66,10 @@ class Run:
         """Add executions of the same statement."""
         self.executions += other.executions
         self.rows += other.rows
-        self.least_rows, self.most_rows = min(self.least_rows, other.least_rows), max(self.most_rows, other.most_rows)
-        self.rows_sent = self.rows_sent + other.rows_sent if min(self.rows_sent, other.rows_sent) >= 0 else -1
+        if other.least_rows != self.least_rows or other.most_rows != self.most_rows:
+            self.least_rows = min(self.least_rows, other.least_rows)
+            self.most_rows = max(self.most_rows, other.most_rows)
+        self.rows_sent = self.rows_sent + other.rows_sent if self.rows_sent >= 0 <= other.rows_sent else -1
         if len(self.literals) < MOST_EXECUTIONS_KEPT:
             self.literals += other.literals
 
@@ -67,11 +77,12 @@ class Run:
 class Sample(NamedTuple):
     """The literals of a transaction. number: ascends in time. started: nan where unknown.
 
-    literals: of each statement of the kind, of each execution and each row.
+    texts: of its statements. literals: of each statement of the kind, of each execution and each row.
     """
 
     number: int
     started: float
+    texts: tuple[str, ...]
     literals: tuple[tuple[Literals, ...], ...]
 
     @property
@@ -80,18 +91,17 @@ class Sample(NamedTuple):
         return 3 + sum(1 + sum(1 + len(row) for row in rows) for rows in self.literals)
 
 
-@dataclass
+@dataclass(slots=True)
 class StatementTally:
     """A statement of a kind. rows_sent: of all executions whose result is known, which are counted."""
 
-    text: str
     repeats: Span = field(default_factory=Span)
     rows: Span = field(default_factory=Span)
     rows_sent: int = 0
     known_results: int = 0
 
 
-@dataclass
+@dataclass(slots=True)
 class KindTally:
     """The transactions of a kind so far.
 
@@ -115,8 +125,22 @@ class KindTally:
         for statement, run in zip(self.statements, runs, strict=True):
             statement.repeats.add(run.executions, run.executions, run.executions)
             statement.rows.add(run.rows, run.least_rows, run.most_rows)
-            statement.rows_sent += max(run.rows_sent, 0)
-            statement.known_results += run.executions if run.rows_sent >= 0 else 0
+            if run.rows_sent >= 0:
+                statement.rows_sent += run.rows_sent
+                statement.known_results += run.executions
+
+    def merge(self, other: "KindTally") -> None:
+        """Count the transactions of another kind, with as many statements, in."""
+        self.count += other.count
+        self.executions += other.executions
+        self.seconds += other.seconds
+        self.held_seconds += other.held_seconds
+        self.samples += other.samples
+        for statement, more in zip(self.statements, other.statements, strict=True):
+            statement.repeats.add(more.repeats.total, more.repeats.low, more.repeats.high)
+            statement.rows.add(more.rows.total, more.rows.low, more.rows.high)
+            statement.rows_sent += more.rows_sent
+            statement.known_results += more.known_results
 
 
 Key = tuple[bool, Ends, tuple[str, ...]]
@@ -148,46 +172,61 @@ class KindCounter:
         if not 0 < len(runs) <= MOST_STATEMENTS:
             return
         key = (transaction.is_explicit, transaction.ends, tuple([run.text for run in runs]))
-        tally = self.kinds.get(key) or self._new_kind(key, runs)
+        tally = self.kinds.get(key) or self.kinds.get(family_of(key)) or self._new_kind(key, runs)
         if tally is None:
             return
         tally.executions += len(transaction.statements)
         tally.seconds += seconds
         tally.held_seconds += transaction.ended - transaction.started
         tally.add(runs)
-        self._sample(tally, transaction.started, runs)
+        self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
         if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()
-        cells = Sample(0, nan, tuple(tuple(run.literals) for run in runs)).cells
+        cells = Sample(0, nan, key[2], tuple(tuple(run.literals) for run in runs)).cells
         capacity = max(LEAST_TRANSACTIONS, CELLS_OF_KIND // cells)
-        tally = KindTally(key[0], key[1], [StatementTally(run.text) for run in runs], capacity)
+        tally = KindTally(key[0], key[1], [StatementTally() for _ in runs], capacity)
         self.kinds[key] = tally
         return tally
 
     def _give_up_rare(self) -> None:
         """Forget the half of the kinds with the fewest transactions: these count among the others."""
+        self.merge_families()
         by_count = sorted(self.kinds, key=lambda key: self.kinds[key].count)
-        for key in by_count[: len(by_count) // 2]:
+        for key in by_count[: max(0, len(by_count) - MOST_TRACKED // 2)]:
             self._cells -= sum(sample.cells for sample in self.kinds.pop(key).samples)
 
-    def _sample(self, tally: KindTally, started: float, runs: list[Run]) -> None:
+    def merge_families(self) -> None:
+        """Merge kinds that differ in the numbers of their tables only, where there are many: a table in shards."""
+        families: dict[Key, list[Key]] = {}
+        for key in self.kinds:
+            families.setdefault(family_of(key), []).append(key)
+        for family, (first, *others) in families.items():
+            if not others or (len(others) < LEAST_FAMILY and family not in self.kinds):
+                continue
+            merged = self.kinds.pop(first)
+            for key in others:
+                merged.merge(self.kinds.pop(key))
+            merged.samples = self._random.sample(merged.samples, min(merged.capacity, len(merged.samples)))
+            self.kinds[family] = merged
+
+    def _sample(self, tally: KindTally, started: float, texts: tuple[str, ...], runs: list[Run]) -> None:
         """Keep the literals of a transaction if chance says so, with the same probability for all (reservoir sampling).
 
         Source: Vitter, Random Sampling with a Reservoir, 1985, algorithm R.
         """
         if len(tally.samples) >= tally.capacity:
-            place = self._random.randrange(tally.count)
+            place = int(self._random.random() * tally.count)
             if place >= len(tally.samples):
                 return
             self._cells -= tally.samples[place].cells
             tally.samples[place] = tally.samples[-1]
             tally.samples.pop()
         literals = tuple(tuple(tuple([_kept(literal) for literal in row]) for row in run.literals) for run in runs)
-        tally.samples.append(sample := Sample(self.transactions, started, literals))
+        tally.samples.append(sample := Sample(self.transactions, started, texts, literals))
         self._cells += sample.cells
         if self._cells > CELLS_OF_ALL:
             self._halve_samples()
@@ -197,6 +236,16 @@ class KindCounter:
             tally.capacity = max(1, min(tally.capacity, len(tally.samples)) // 2)
             tally.samples = self._random.sample(tally.samples, min(tally.capacity, len(tally.samples)))
         self._cells = sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
+
+
+def family_of(key: Key) -> Key:
+    """Return what kinds have in common that differ in the numbers at the ends of names only."""
+    return key[0], key[1], tuple(map(_without_numbers, key[2]))
+
+
+@lru_cache(5_000)
+def _without_numbers(text: str) -> str:
+    return _NUMBERED.sub("#", text)
 
 
 def _kept(literal: Kept | tuple[Kept, ...]) -> Kept | tuple[Kept, ...]:
@@ -211,7 +260,10 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     runs: list[Run] = []
     texts: set[str] = set()
     for statement in statements:
-        text, values, rows, more_rows = statement.fingerprint
+        text, known, rows, more_rows = statement.fingerprint
+        values: Literals = known
+        if "?" in text:
+            text, values = _with_unseen(text, values)
         run = Run(text, [values, *more_rows], 1, statement.rows_sent, rows, rows, rows)
         if runs and runs[-1].text == text:
             runs[-1].add(run)
@@ -223,6 +275,23 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     if len(texts) < len(runs):
         _join_loop(runs)
     return runs
+
+
+def _with_unseen(text: str, values: Literals) -> tuple[str, Literals]:
+    """Return a text with a %s for each placeholder whose value the source does not show, and all values."""
+    known = iter(values)
+    joined: list[Kept | tuple[Kept, ...]] = []
+
+    def mark(found: re.Match[str]) -> str:
+        if found[0] == "%s":
+            joined.append(next(known))
+        elif found[0] == "?":
+            joined.append(UNSEEN)
+        elif found[1]:
+            joined.append((UNSEEN,) * found[0].count("?"))
+        return f"{found[1]}%s" if found[1] else "%s" if found[0] == "?" else found[0]
+
+    return _PLACEHOLDER.sub(mark, text), tuple(joined)
 
 
 def _join_loop(runs: list[Run]) -> None:

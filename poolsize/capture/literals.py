@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Literal
 
 from poolsize.capture.workload import Alphabet
@@ -43,7 +44,14 @@ class LongText:
     is_bytes: bool
 
 
-Kept = Scalar | LongText
+class Unseen(Enum):
+    """The value of a prepared statement's parameter that the source does not show."""
+
+    UNSEEN = "?"
+
+
+UNSEEN = Unseen.UNSEEN
+Kept = Scalar | LongText | Unseen
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +94,7 @@ def value_of(literal: Kept) -> Value:
     if isinstance(literal, str):
         value = None if len(literal) > LONGEST_NUMBER else _number(literal, is_quoted=True) or _moment(literal)
         return value or Value("text", literal, len(literal), is_quoted=True)
-    text = f"{Decimal(literal):f}"  # 1e5, too
+    text = "" if isinstance(literal, Unseen) else f"{Decimal(literal):f}"  # 1e5, too
     return _number(text, is_quoted=False) or Value("text", text, len(text))
 
 

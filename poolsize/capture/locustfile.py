@@ -88,6 +88,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         imports=_imports(code, tables),
         columns=code.columns,
         class_name=_class_name(name),
+        covers=_covers(coverage(workload, kinds)),
         inserted=tables.inserted_code,
         kinds=tasks,
     )
@@ -212,8 +213,7 @@ def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]
     yield ""
     yield from _paragraph(
         "Coverage",
-        f"{count(len(kinds), 'kind')} of transactions: {percent(share.statements)} of the statements and "
-        f"{percent(share.time)} of the time in the server. Rare kinds are left out: "
+        f"{count(len(kinds), 'kind')} of transactions: {_covers(share)}. Rare kinds are left out: "
         f"{percent(workload.other_share_of_statements)} of the statements, {percent(workload.other_share_of_time)} "
         "of the time.",
     )
@@ -226,6 +226,10 @@ def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]
             f"{milliseconds(think)} on average between two transactions of a session. To pause as long: "
             f"--think-time {_typed(think)}ms.",
         )
+
+
+def _covers(share: Coverage) -> str:
+    return f"{percent(share.statements)} of the statements and {percent(share.time)} of the time in the server"
 
 
 def _commands(name: str) -> Iterator[str]:

@@ -28,6 +28,7 @@ from poolsize.capture.workload import (
     HeavyValue,
     Range,
     Tail,
+    Text,
     Time,
     value_hash,
 )
@@ -70,6 +71,13 @@ def parameter_of(seen: Seen, place: Place, *, in_insert: bool, keeps_values: boo
     else:
         drawn = _with_frequent(seen, known, kind, place, keeps_values=keeps_values)
     return replace(drawn, table=place.table, column=place.column)
+
+
+def unseen_parameter(place: Place) -> Constant | Text:
+    """Return how a parameter is drawn of which the source shows no literal: from the column's values on the copy."""
+    if place.is_limit:
+        return Constant("10")
+    return Text(1, 6, "digits", 0, table=place.table, column=place.column)
 
 
 def as_sql(value: Value, literal: Kept) -> str:
@@ -122,7 +130,7 @@ def _with_frequent(seen: Seen, known: Counts, kind: Kind, place: Place, *, keeps
     for literal in sorted(frequent, key=lambda literal: -known.counts[literal])[:MOST_HEAVY]:
         value = known.values[literal]
         can_show = _can_show(literal, value, place, keeps_values=keeps_values)
-        share = known.counts[literal] / known.draws
+        share = round(known.counts[literal] / known.draws, 4)
         values.append(HeavyValue(share, value_hash(value.text), as_sql(value, literal) if can_show else None))
     return Heavy(tuple(values), replace(tail, table=place.table, column=place.column))
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.capture.literals import Kept, Value, alphabet_of
+from poolsize.capture.literals import LONGEST_HARMLESS, Kept, Value, alphabet_of
 from poolsize.capture.skew import Skew, fitted_skew
 from poolsize.capture.workload import Range, Text, Time, Zipf
 
@@ -19,6 +19,8 @@ DENSE = 2
 """A range is dense when at least 1 of so many of its numbers occurs."""
 EVEN = 0.05
 """The largest distance (Kolmogorov's) from what was seen at which a distribution is good enough."""
+MOSTLY = 0.8
+"""Share of the values that are not the most frequent of a parameter."""
 QUANTILES = 20
 LEAST_AGE, MOST_AGE = -240_000_000_000, 60_000_000_000
 """Seconds; within these, every moment is in the years 100 to 9700."""
@@ -100,16 +102,10 @@ def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "hi
         return "low"
     if _distance(draws[::-1], _zipf_shares(span + 1 - ranks[::-1], span, exponent)) <= tolerance:
         return "high"
-    scattered = _distance(np.ones_like(draws), ranks / span) <= _tolerance(np.ones_like(draws))
-    return (
-        "scattered" if scattered and abs(_center(values, draws) - _center(values, np.ones_like(draws))) < 0.2 else None
-    )
-
-
-def _center(values: Vector, draws: Vector) -> float:
-    """Return the mean place of the draws, from 0 at the lowest value to 1 at the highest."""
-    mean = float(draws @ values) / float(draws.sum())
-    return float((mean - values[0]) / max(np.ptp(values), 1.0))
+    # A frequent number is anywhere if ranks are scattered, and moves the draws; that others are near it is a cluster.
+    usual = np.minimum(draws, np.quantile(draws, MOSTLY))
+    tolerance = max(EVEN, 2 / sqrt(len(values)))
+    return "scattered" if _distance(usual, ranks / span) <= tolerance else None
 
 
 def _zipf_shares(ranks: Vector, span: float, exponent: float) -> Vector:
@@ -150,10 +146,11 @@ def rounded_ends(low: int, high: int, different: int) -> tuple[int, int]:
     """Return the ends of a range, rounded outward so that they are no literals.
 
     different: how many different values were seen. With few of them, two digits remain; with more, two digits of the
-    range's width. A positive low end stays positive.
+    range's width, and never all digits of a long number. A positive low end stays positive.
     """
-    widest = max(abs(low), abs(high), 1) if different < FEW else max(high - low, 1)
-    unit = 10 ** max(0, floor(log10(widest)) - 1)
+    largest = max(abs(low), abs(high), 1)
+    widest = largest if different < FEW else max(high - low, 1)
+    unit = 10 ** max(len(str(largest)) > LONGEST_HARMLESS, floor(log10(widest)) - 1)
     bottom, top = low // unit * unit, -(-high // unit) * unit
     return _bounded(min(1, low) if bottom <= 0 <= low else bottom), _bounded(top)
 

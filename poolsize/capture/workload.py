@@ -95,9 +95,10 @@ class Zipf(OfColumn):
 class Text(OfColumn):
     """Texts, of shortest to longest characters (bytes for the alphabet "bytes").
 
-    distinct: the estimated number of different texts. exponent: of a Zipf distribution over these; 0 where all are
-    equally likely. begins, ends: the wildcards of a LIKE pattern, such as "" and "%". Where the column is known, values
-    of this column on the copy can be drawn in place of random characters, which would find no row.
+    distinct: the estimated number of different texts, 0 where the source shows no value. exponent: of a Zipf
+    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern, such as ""
+    and "%". Where the column is known, values of this column on the copy can be drawn in place of random characters,
+    which would find no row.
     """
 
     shortest: Length

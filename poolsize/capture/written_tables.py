@@ -58,7 +58,9 @@ def written_tables(kinds: Iterable[TransactionKind]) -> WrittenTables:
     for statement in (statement for kind in kinds for statement in kind.statements if not statement.reads):
         match = _WRITE.match(statement.text)
         if match is None:
-            unknown |= not re.match(r"\s*(SELECT|SET|WITH)\b", statement.text, re.IGNORECASE)
+            unknown |= not re.match(
+                r"\s*(SELECT|SET|WITH|DO|SAVEPOINT|RELEASE|ROLLBACK)\b", statement.text, re.IGNORECASE
+            )
             continue
         verb, table = match[1].upper(), ".".join(_unquoted(name) for name in match.groups()[1:] if name)
         if verb == "INSERT":

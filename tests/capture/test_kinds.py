@@ -9,7 +9,7 @@ from poolsize.capture import kinds
 from poolsize.capture.changes import changes
 from poolsize.capture.kinds import KindCounter
 from poolsize.capture.transactions import LeftOut, rebuilt
-from poolsize.capture.workload import Range, load_workload, workload_json
+from poolsize.capture.workload import Range, Reference, load_workload, workload_json
 from poolsize.errors import BadInput
 from tests.capture.logged import captured, explicit, logged, repeated
 
@@ -92,7 +92,8 @@ def test_samples_are_bounded_and_not_biased(monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements whose text is always another do not push the frequent kind out."""
     monkeypatch.setattr(kinds, "MOST_TRACKED", 50)
-    workload = captured(text for place in range(500) for text in ((READ,), (f"SELECT a{place} FROM t",)))
+    names = ("".join("abcdefghij"[int(digit)] for digit in str(place)) for place in range(500))
+    workload = captured(text for name in names for text in ((READ,), (f"SELECT {name} FROM t",)))
     assert workload.kinds[0].weight == 500
     assert workload.other_share_of_statements > 0.4
 
@@ -133,3 +134,31 @@ def test_numbers_of_a_range_are_found_again() -> None:
     workload = captured((f"SELECT a FROM t WHERE id = {number}",) for number in range(1, 1_001))
     (parameter,) = workload.kinds[0].statements[0].parameters
     assert parameter == Range((1, 1_000), table="t", column="id")
+
+
+@pytest.mark.parametrize("most_tracked", [50, 4_000])
+def test_tables_in_shards_are_variants_of_one_kind(monkeypatch: pytest.MonkeyPatch, most_tracked: int) -> None:
+    """Transactions on random tables out of eight are nearly all different; some stand for all, with all tables."""
+    monkeypatch.setattr(kinds, "MOST_TRACKED", most_tracked)
+
+    def make(chance: random.Random, _: int) -> tuple[str, ...]:
+        select, update, insert = (chance.randint(1, 8) for _ in range(3))
+        number = chance.randint(1, 99_000)
+        return explicit(
+            *[f"SELECT c FROM sbtest{select} WHERE id = {chance.randint(1, 99_000)}"] * 10,
+            f"UPDATE sbtest{update} SET k = k + 1 WHERE id = {chance.randint(1, 99_000)}",
+            f"DELETE FROM sbtest{insert} WHERE id = {number}",
+            f"INSERT INTO sbtest{insert} (id, k) VALUES ({number}, {chance.randint(1, 99_000)})",
+        )
+
+    workload = captured(repeated(400, make))
+    assert workload.other_share_of_statements == 0
+    assert sum(kind.weight for kind in workload.kinds) == 400
+    assert len(workload.kinds) == 8
+    tables = [{kind.statements[place].text.split("sbtest")[1][0] for kind in workload.kinds} for place in range(4)]
+    assert min(map(len, tables)) >= 7
+    for kind in workload.kinds:
+        select, _, delete, insert = kind.statements
+        assert select.repeats == (10, 10)
+        assert delete.text.split()[2] == insert.text.split()[2] == insert.parameters[0].table
+        assert insert.parameters[0] == Reference("parameter", 2, 0, table=insert.parameters[0].table, column="id")

@@ -69,7 +69,7 @@ def test_a_few_texts_are_frequent_values() -> None:
     """Their shares are those of the log, in descending order."""
     shares = {"open": 0.7, "paid": 0.2, "gone": 0.1}
     drawn = parameter_of(
-        lambda chance, _: f"SELECT a FROM t WHERE s = '{chance.choices(list(shares), shares.values())[0]}'"
+        lambda chance, _: f"SELECT a FROM t WHERE s = '{chance.choices(list(shares), list(shares.values()))[0]}'"
     )
     assert isinstance(drawn, Heavy)
     assert [item.hash for item in drawn.values] == [value_hash(name) for name in shares]
@@ -211,3 +211,39 @@ def test_lists_and_rows_have_lengths() -> None:
     )
     assert (insert.rows, len(insert.parameters)) == ((1, 3), 1)
     assert insert.rows_mean == pytest.approx(2, abs=0.15)
+
+
+def test_a_placeholder_without_a_value_is_drawn_from_the_copy() -> None:
+    """The statement history of a server shows prepared statements so."""
+    (statement,) = statements_of(
+        lambda chance, _: (f"SELECT a FROM t WHERE id = ? AND b = {chance.randint(1, 99_000)} AND c IN (?, ?) LIMIT ?",)
+    )
+    assert statement.text == "SELECT a FROM t WHERE id = %s AND b = %s AND c IN %s LIMIT %s"
+    unseen, seen, several, limit = statement.parameters
+    assert unseen == Text(1, 6, "digits", 0, table="t", column="id")
+    assert isinstance(seen, Range)
+    assert isinstance(several, Several)
+    assert (several.low, several.high, several.item.column) == (2, 2, "c")
+    assert limit == Constant("10")
+
+
+@pytest.mark.parametrize("times", [1, 5, 40])
+def test_no_secret_is_in_the_description(times: int) -> None:
+    """Not a number, a name, a mail address or a text of the log, however often each of them stands in it."""
+    chance = random.Random(times)
+    numbers = [str(chance.randrange(10**digits, 10 ** (digits + 1)) | 1) for digits in range(4, 16) for _ in range(2)]
+    words = [f"Sekret{place:02}{chance.choice(('@mail.test', '', ' Ltd'))}" for place in range(30)]
+    in_hex = [word.encode().hex() for word in words]
+    statements = [
+        text
+        for number, word, digits in zip(numbers, words, in_hex, strict=False)
+        for text in (
+            f"SELECT a FROM t WHERE card = {number}",
+            f"SELECT a FROM t WHERE phone = '{number}' AND name LIKE '{word}%'",
+            f"INSERT INTO t (a, b, c) VALUES ({number}, '{word}', {number}.25)",
+            f"UPDATE t SET a = a + {number} /* {word} */ WHERE b IN ('{word}', 'x') AND d = {number} -- {word}",
+            f"SELECT a FROM v{digits[:2]} WHERE x BETWEEN {number} AND {int(number) + 7} AND y = x'{digits}'",
+        )
+    ]
+    text = workload_json(captured([(text,) for text in statements] * times)).decode()
+    assert [secret for secret in (*numbers, "Sekret", "@mail", *in_hex) if secret in text] == []
