@@ -220,10 +220,9 @@ class HistorySession(ReadingSession):
             query("digests", QUERIES), 7, values={"started": self._began}
         ):
             was = before.get((schema, digest), (0, 0, 0) if is_new else None)
-            text = None if text is None else str(text).strip()
             if was is not None and text is not None and now[0] > was[0] and "performance_schema" not in text:
                 count, wait, sent = (max(0, int(value) - int(old)) for value, old in zip(now, was, strict=True))
-                digests.append(Digest(schema, text, count, wait / SECOND, sent))
+                digests.append(Digest(schema, str(text).strip(), count, wait / SECOND, sent))
         return tuple(digests)
 
 
