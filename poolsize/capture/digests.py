@@ -20,6 +20,13 @@ KEY_WORDS = 40
 LEAST_WEIGHT = 1
 
 _NOT_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\*.*?\*/|%s|\bnull\b", re.IGNORECASE | re.DOTALL)
+_VARIANTS = frozenset(
+    "character char curdate current_date current_time current_timestamp curtime database distinct distinctrow false int"
+    " integer localtime localtimestamp mid now regexp rlike schema session_user std stddev substr substring system_user"
+    " true user".split()
+)
+"""Literals, and words for which a digest has another word of the same meaning."""
+_DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
 _ENDS = re.compile(r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SET|SHOW|USE|PREPARE|DEALLOCATE|KILL)\b", re.IGNORECASE)
 """Statements around those of a transaction, which a workload's kinds do not count."""
@@ -45,8 +52,12 @@ class Digest:
 
 
 def statement_key(text: str) -> tuple[str, ...]:
-    """Return what a digest's text has in common with a workload's statement: the names and the SQL words."""
-    return tuple(_WORDS.findall(_NOT_WORDS.sub(" ", text).lower()))[:KEY_WORDS]
+    """Return what a digest's text has in common with a workload's statement: the names and the SQL words.
+
+    Names are without digits: a workload's kind may stand for transactions on several tables of the same form.
+    """
+    words = _WORDS.findall(_NOT_WORDS.sub(" ", text).lower())
+    return tuple([_DIGITS.sub("", word) for word in words if word not in _VARIANTS][:KEY_WORDS])
 
 
 def digest_events(digests: Sequence[Digest], started: float) -> Iterator[StatementEvent]:

@@ -88,7 +88,7 @@ def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, paus
 
     def repeat(transaction: tuple[str, ...]) -> None:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
-            connection.autocommit(transaction[0] in {"BEGIN", *ALONE})
+            connection.autocommit(transaction != IMPLICIT)
             started.wait()
             until = time.monotonic() + seconds
             while time.monotonic() < until:
