@@ -20,11 +20,24 @@ KEY_WORDS = 40
 LEAST_WEIGHT = 1
 
 _NOT_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\*.*?\*/|%s|\bnull\b", re.IGNORECASE | re.DOTALL)
+_VARIANTS = frozenset(
+    "character char curdate current_date current_time current_timestamp curtime database distinct distinctrow false int"
+    " integer localtime localtimestamp mid now regexp rlike schema session_user std stddev substr substring system_user"
+    " true user".split()
+)
+"""Literals, and words for which a digest has another word of the same meaning."""
+_DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
 _ENDS = re.compile(r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SET|SHOW|USE|PREPARE|DEALLOCATE|KILL)\b", re.IGNORECASE)
 """Statements around those of a transaction, which a workload's kinds do not count."""
 _ROW_OF_VALUES = re.compile(r"\(([^()?]+)\) VALUES? \(\.\.\.\)(?: /\* , \.\.\. \*/)?")
 _LIST = re.compile(r"\bIN \(\.\.\.\)")
+_DOT = re.compile(r"(?<=[`\w]) \. (?=[`\w*])")
+_FUNCTION = re.compile(
+    r"\b(?!(?:ALL|AND|ANY|AS|BETWEEN|BY|CASE|ELSE|EXISTS|FROM|HAVING|IN|INTO|JOIN|KEY|LIKE|NOT|ON|OR|OVER|SELECT|SET"
+    r"|SOME|THEN|UNION|USING|VALUES?|WHEN|WHERE|XOR)\b)([A-Z_]+) (?=\()"
+)
+"""A function, between whose name and parenthesis a server may allow no space."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +52,12 @@ class Digest:
 
 
 def statement_key(text: str) -> tuple[str, ...]:
-    """Return what a digest's text has in common with a workload's statement: the names and the SQL words."""
-    return tuple(_WORDS.findall(_NOT_WORDS.sub(" ", text).lower()))[:KEY_WORDS]
+    """Return what a digest's text has in common with a workload's statement: the names and the SQL words.
+
+    Names are without digits: a workload's kind may stand for transactions on several tables of the same form.
+    """
+    words = _WORDS.findall(_NOT_WORDS.sub(" ", text).lower())
+    return tuple([_DIGITS.sub("", word) for word in words if word not in _VARIANTS][:KEY_WORDS])
 
 
 def digest_events(digests: Sequence[Digest], started: float) -> Iterator[StatementEvent]:
@@ -64,6 +81,7 @@ def runnable(text: str) -> str | None:
     A list of values, as in IN (...), gets one ?; a row of an INSERT gets as many as there are columns.
     """
     text = _ROW_OF_VALUES.sub(lambda row: f"({row[1]}) VALUES ({', '.join('?' * len(row[1].split(',')))})", text)
+    text = _FUNCTION.sub(r"\1", _DOT.sub(".", text))
     text = _LIST.sub("IN (?)", text).replace("LIMIT ?, ...", "LIMIT ?, ?")
     return None if "..." in text else text
 

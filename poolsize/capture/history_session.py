@@ -1,5 +1,6 @@
 """HistorySession: what performance_schema keeps of the statements of a server in production, read in small parts."""
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -26,6 +27,8 @@ SECOND = 10**12
 MARGIN, LONGEST = SECOND // 10, 3600 * SECOND
 """The server writes a statement into its history so long after the statement's end, at the latest. The longest period
 of a reading."""
+EXECUTES = re.compile(r"^EXECUTE (?=[A-Z(])")
+"""Before the text of a prepared statement in MySQL's digests; a name that EXECUTE has in SQL is in quotes."""
 SHRINK = 4
 """How many times shorter the next period is after a reading with more than MOST_ROWS statements."""
 
@@ -220,10 +223,9 @@ class HistorySession(ReadingSession):
             query("digests", QUERIES), 7, values={"started": self._began}
         ):
             was = before.get((schema, digest), (0, 0, 0) if is_new else None)
-            text = None if text is None else str(text).strip()
             if was is not None and text is not None and now[0] > was[0] and "performance_schema" not in text:
                 count, wait, sent = (max(0, int(value) - int(old)) for value, old in zip(now, was, strict=True))
-                digests.append(Digest(schema, text, count, wait / SECOND, sent))
+                digests.append(Digest(schema, EXECUTES.sub("", str(text).strip(), 1), count, wait / SECOND, sent))
         return tuple(digests)
 
 

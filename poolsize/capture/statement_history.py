@@ -46,7 +46,7 @@ class StatementHistory:
         self.digests: tuple[Digest, ...] = ()
         self.seconds = 0.0
         self.is_complete, self.read, self.whole, self.cut, self.unseen = True, 0, 0, 0, 0
-        self._unseen_seconds = 0.0
+        self._unseen_seconds, self._without_values = 0.0, 0
         self._is_ending = False
         self._groups = NestedStatements if self._session.sees_transactions else OrderedStatements
         self._threads: dict[int, NestedStatements | OrderedStatements] = {}
@@ -143,6 +143,7 @@ class StatementHistory:
             self._unseen_seconds += row.wait / SECOND
         else:
             self.cut += is_cut(row.text)
+            self._without_values += row.name in EXECUTES and b"?" in row.text
         return row
 
     def _events(self, rows: Sequence[Row], number: int) -> Iterator[StatementEvent]:
@@ -181,6 +182,11 @@ class StatementHistory:
             yield (
                 f"{self.unseen / self.read:.0%} of the statements are executions of prepared statements, of which "
                 "this server shows no text. Their transactions are left out: capture from the slow log with --slow-log."
+            )
+        if self._without_values:
+            yield (
+                f"{self._without_values / self.read:.0%} of the statements are executions of prepared statements, of "
+                "which this server shows no values. Values of their columns on the copy stand for them."
             )
         counted = sum(digest.count for digest in self.digests) or self.read
         if self._session.reads and self.whole < LEAST_SHARE * counted:

@@ -36,6 +36,8 @@ WRITES = a_kind(
         (SELECT, "SELECT c FROM t WHERE id=%s"),
         ("SELECT `c` FROM `t` WHERE `id` IN (...)", "select c from t where id in (%s)"),
         ("INSERT INTO `t` ( `a` , `b` ) VALUES (...) /* , ... */", "INSERT INTO t (a, b) VALUES (%s, NULL)"),
+        ("SELECT `c` FROM `t12` WHERE `id` = ?", "SELECT c FROM t7 WHERE id = %s"),
+        ("SELECT DISTINCTROW `c` FROM `t` WHERE `a` = ?", "SELECT DISTINCT c FROM t WHERE a = TRUE"),
         ("SELECT SUM ( `k` ) FROM `t` WHERE NAME = ?", "SELECT SUM(k) FROM t WHERE name = 'Müller\\'s'"),
     ],
 )
@@ -79,6 +81,10 @@ def test_without_counters_a_workload_stays_as_it_is() -> None:
     ("digest", "text"),
     [
         (SELECT, SELECT),
+        (
+            "SELECT COUNT ( * ) , SUM ( `s` . `t` . `a` ) FROM `s` . `t` WHERE `b` IN (...) AND ( `c` = ? )",
+            "SELECT COUNT( * ) , SUM( `s`.`t`.`a` ) FROM `s`.`t` WHERE `b` IN (?) AND ( `c` = ? )",
+        ),
         ("SELECT `c` FROM `t` WHERE `id` IN (...) LIMIT ?, ...", "SELECT `c` FROM `t` WHERE `id` IN (?) LIMIT ?, ?"),
         ("INSERT INTO `t` ( `a` , `b` ) VALUES (...)", "INSERT INTO `t` ( `a` , `b` ) VALUES (?, ?)"),
         ("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */", "INSERT INTO `t` ( `a` ) VALUES (?)"),
