@@ -216,8 +216,8 @@ def plan_fleet(
     if not plan.pools:
         return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(plan, services)))
     unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
-    warnings = (*_above_size(plan, services, losses), *unknown)
-    return replace(plan, findings=(*_reasons(plan, instances), *_alternatives(plan, services), *warnings))
+    reasons = (*_reasons(plan, instances), *_above_size(plan, services, losses))
+    return replace(plan, findings=(*reasons, *_alternatives(plan, services), *unknown))
 
 
 def require_fleet(size: int | None, services: Sequence[Service]) -> None:

@@ -117,7 +117,7 @@ HELP = {
     "usage_p99": "99th percentile of the usage time.  [default: usage times vary like exponential ones]",
     "burst": "Rate of a minute's busiest second over the mean rate, e.g. 3x.  [default: requests arrive at random]",
     "max_wait_p99": "Highest p99 of the wait time for a connection.  [default: --usage-time]",
-    "wait_limit": "The pool's timeout, after which a request gives up: shows which share does.  [default: none]",
+    "wait_limit": "The pool's timeout, to show the share of requests that time out.  [default: none]",
 }
 TRAFFIC_OPTIONS = tuple(READERS)
 """The options' parameters."""

@@ -171,7 +171,7 @@ def _answer_weights(
 ) -> None:
     source = ""
     if "run_path" in basis:
-        source = ", by the run (for its load generator)"
+        source = ", by the run, for its load generator's usage time"
         analysis, answer = measured_answer(basis["run_path"])
         services = services or [fleet.measured_in(answer).service()]
         plan = plan_of_run(analysis, answer, services, fleet.limit(url))

@@ -142,9 +142,9 @@ GROUPS = {
 @click.option(
     "--observation",
     metavar="FILE",
-    help="The traffic is that of an observation, which `poolsize observe` makes, in its busiest period.",
+    help="Answer from the busiest period of this observation, a file of `poolsize observe`.",
 )
-@click.option("--pool", metavar="NAME", help="The pool of --observation, where it has several.")
+@click.option("--pool", metavar="NAME", help="The pool, if --observation has several.")
 @click.option(
     "--growth",
     metavar="FACTOR",

@@ -51,10 +51,10 @@ _RESTART = Cause("The server restarted, crashed or failed over.",
     "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
 _KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a packet above max_allowed_packet.",
     "It fails for the same statement, or after the same time.")  # fmt: skip
-_NOT_KEPT = Cause("Connections are opened and closed for each request, or the pool keeps few idle ones (Go keeps 2).",
+_NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
     "Connections in SHOW GLOBAL STATUS rises as fast as the requests; ss -tan has thousands in TIME_WAIT.")  # fmt: skip
 _POOLS_TOGETHER = Cause("The pools of all processes together may open more than the limit.",
-    "Pool size x processes, during a deploy twice, is above the limit: poolsize fleet computes it.")  # fmt: skip
+    "Pool size x processes is above the limit, or twice as much in a deploy is: see poolsize fleet.")  # fmt: skip
 _IDLE_CROWD = Cause("Others hold connections without using them: old instances, scripts, tools.",
     "Most connections of the process list sleep, and come from hosts that you do not expect.")  # fmt: skip
 _PILE_UP = Cause("The server became slow, and clients opened more and more connections.",

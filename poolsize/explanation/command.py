@@ -63,7 +63,7 @@ def _shortened(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _unknown(texts: tuple[str, ...]) -> str:
-    known = f"known are errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
+    known = f"poolsize knows the errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
     if len(texts) == 1 and not why_missing(Path(texts[0])):
         return f"{shown(texts[0])} is a file: give it as standard input, poolsize explain < {pasteable(Path(texts[0]))}"
     return f"no known error in {shown(' '.join(texts)) if texts else 'standard input'}; {known}"

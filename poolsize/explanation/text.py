@@ -24,7 +24,7 @@ HAPPENED = {
     Kind.LOST: "a connection broke.",
     Kind.CLOSED: "code used a pool that is closed.",
     Kind.SETTING: "the library does not accept this pool size.",
-    Kind.SERVER_FULL: "error 1040: max_connections connections are open, and the server refuses a further one.",
+    Kind.SERVER_FULL: "error 1040: max_connections is reached, and the server refuses a further connection.",
     Kind.ACCOUNT_LIMIT: "error 1203 or 1226: the account has reached a limit of its own.",
     Kind.HOST_BLOCKED: "error 1129: connections of this host broke max_connect_errors times before they were ready.",
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
@@ -44,7 +44,7 @@ ERRNO = {
 """Of Linux, macOS and Windows."""
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
-    Use.NOT_FULL: "The pool is not full: a larger one does not help.",
+    Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
     Use.HELD: "The pool is not too small for transactions of milliseconds: connections are held across something "
     "slow, or leaked.",
     Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",

@@ -94,7 +94,7 @@ class Inspection:
     platform: who runs the server, or None. is_here: whether the server runs on this machine.
     open_connections: now. max_used_connections: since the server's start; max_used_at: when.
     refused: connections refused by max_connections.
-    aborted_connects: failed attempts to connect. aborted_clients: connections that ended without a goodbye.
+    aborted_connects: failed attempts to connect. aborted_clients: connections aborted after the login.
     wait_timeout_seconds, interactive_timeout_seconds: after which the server ends idle connections.
     thread_pool: setting of the thread pool -> its value; empty without a thread pool.
     binlog_durable: whether a commit waits until the binary log is on the disk; None without a binary log.

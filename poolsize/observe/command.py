@@ -90,7 +90,7 @@ LONGEST_SOURCE = 1_000
 @click.option(
     "--check",
     metavar="RUN|FILE|SIZE",
-    help="Say what no longer fits: compared with a run, with an earlier observation, or with a pool size. "
+    help="Print what no longer fits: compared with a run, with an earlier observation, or with a pool size. "
     "The exit code is 3 then.",
 )
 @form_options

@@ -84,7 +84,7 @@ FORMS = ("text", "json", "github", "gitlab")
 )
 @encryption_options
 @fleet_options
-@click.option("--why", is_flag=True, help="Also say what no setting can do.")
+@click.option("--why", is_flag=True, help="Add advice beyond the settings.")
 @json_option
 @click.option(
     "--format",
@@ -104,11 +104,11 @@ def config(
     form: str | None,
     **options: Any,
 ) -> None:
-    """Write the configuration of a connection pool, with the reason of each setting; or check an existing one.
+    """Write the configuration of a connection pool, with the reason of each setting, or check a configuration.
 
     The configuration is for one process. With --instances and --processes, the recommended connections are divided
-    among all processes; with --rate, each gets the pool that its traffic needs. The pools of a rolling deploy then
-    count against the server's limit.
+    among all processes; with --rate, each process gets the pool that its traffic needs. The pools of a rolling deploy
+    then count against the server's limit.
 
     --check takes several files and folders, and also counts their pools in all processes. The exit code is 3 if it
     finds something wrong.

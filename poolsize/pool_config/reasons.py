@@ -52,7 +52,7 @@ def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
         "wait_limit": " ".join((_wait_limit(settings), *of_traffic.values())),
         "lifetime": replaced,
         "lifetime_unchecked": (
-            f"{replaced} Choose less if a firewall or a load balancer between ends idle connections sooner: nothing "
+            f"{replaced} Choose less if a firewall or a load balancer ends idle connections sooner: nothing "
             "checks them."
         ),
         "lifetime_text": lifetime,
@@ -83,7 +83,7 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
     if settings.is_reduced and not settings.traffic:
         reason = f"{reason} {_why_other(settings)}"
     if settings.size == 1 and not stack.worker:
-        reason += " With 1 connection, a thread that needs a second one at the same time never gets it."
+        reason += " With 1 connection, a thread that needs a second connection at the same time never gets it."
     if stack.worker and (settings.service.threads or settings.size) != settings.size:
         reason += (
             f" --app-threads is not used: each {stack.worker} keeps a connection, so their number is the pool size."
@@ -145,7 +145,7 @@ def _wait_limit(settings: PoolSettings) -> str:
     limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds"
     if settings.third_seconds < 1:
         limit = f"1 s, the least that poolsize writes: {third} is {milliseconds(1000 * settings.third_seconds)}"
-    return f"Wait limit: {limit} (--caller-timeout). The pool's error then comes before the caller gives up."
+    return f"Wait limit: {limit} (--caller-timeout). So an error and a retry still reach the caller."
 
 
 def _server_connections(settings: PoolSettings) -> str:

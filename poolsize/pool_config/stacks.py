@@ -126,7 +126,7 @@ class Setting:
 class Configuration:
     """The configuration of a stack.
 
-    text: to paste into a file, with the advice as comments; brief: without. advice: what no setting can do.
+    text: to paste into a file, with the advice as comments; brief: without. advice: beyond the settings.
     """
 
     stack: Stack
@@ -253,8 +253,8 @@ def _advice(stack: Stack, pool: PoolSettings) -> Iterator[str]:
     if stack.has_wait_limit:
         own = "" if pool.caller_timeout_seconds != CALLER_TIMEOUT_SECONDS else "; give yours as --caller-timeout"
         yield (
-            f"Timeout of the application's callers: {seconds_text(pool.caller_timeout_seconds)}. With a shorter one, "
-            f"callers give up while their transaction still waits or runs{own}."
+            f"Timeout of the application's callers: {seconds_text(pool.caller_timeout_seconds)}. With a shorter "
+            f"timeout, callers give up while their transaction still waits or runs{own}."
         )
     if pool.usage.two_pools:
         short, long = pool.usage.two_pools

@@ -23,7 +23,7 @@ from poolsize.runs.run import Run, Step
 from poolsize.sweep.search import CONFIRMED, next_of_search, seconds_left
 
 HANGS = 0.2
-"""The answer hangs on a size if it changes by more than this share when the size is left out."""
+"""The answer depends on a size if it changes by more than this share when the size is left out."""
 FEWEST_SIZES = 4
 """With fewer sizes, one that is left out leaves no curve to judge it by."""
 NEAREST = 2
@@ -126,7 +126,7 @@ def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | No
 
 
 def _unconfirmed(good: Sequence[Observation]) -> list[int]:
-    """Return the sizes, ascending, on which the answer hangs with too few steps, or with a step probably disturbed.
+    """Return the sizes, ascending, on which the answer depends with too few steps, or with a step probably disturbed.
 
     good: of the steps that need no other attempt; not empty.
     """

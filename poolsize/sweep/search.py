@@ -30,7 +30,7 @@ MAY_GAIN, MAY_BEGIN = 0.08, 0.1
 FEWEST_STEPS = 8
 """Valid steps before a search may end."""
 CONFIRMED = 2
-"""Valid steps that confirm a size on which the answer hangs."""
+"""Valid steps that confirm a size on which the answer depends."""
 SLACK = 1.2
 """A larger pool has no more users who want a connection than a smaller pool; this factor allows for noise."""
 MAX_SHORT, MAX_EXCESS = 0.0035, 0.5

@@ -157,7 +157,7 @@ def test_the_numbers_say_how_the_connections_are_used(
             "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00",
             "If fewer than 450 waited",
         ),
-        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger one does not help"),
+        ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger pool does not help"),
         ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "open a connection: 7 errors"),
         (ON_CALL.replace("10, active=10", "0, active=0"), "it can't open connections"),
         (ON_CALL.replace("=37", "=0"), "none of 10 connections became free in 30 s"),
@@ -333,7 +333,9 @@ def test_what_is_not_known_is_bad_input_with_the_list_of_what_is(poolsize_here: 
     """Nothing failed, and another input is the way out: so the exit code is 2."""
     done = poolsize_here("explain", "--json", "nothing of a pool\x1b")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("poolsize: error: no known error in 'nothing of a pool\\x1b'; known are errors of")
+    assert done.stderr.startswith(
+        "poolsize: error: no known error in 'nothing of a pool\\x1b'; poolsize knows the errors of"
+    )
     for library in {known.library for known in KNOWN}:
         assert library in done.stderr
     assert len(done.stderr.splitlines()) == 1

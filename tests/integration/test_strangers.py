@@ -21,13 +21,13 @@ from poolsize.server.connection import database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.secret import VARIABLE, SweepSecret
 from tests.conftest import ROOT, assert_swept, assert_true_steps, in_ci, measured_again, on_mariadb
-from tests.integration.test_workers import POOLSIZE, assert_plateau, assert_shared_exactly
+from tests.integration.test_workers import POOLSIZE, TWO_LOCKS, assert_plateau, assert_shared_exactly
 from tests.machines import IP, load_machines, server_for
 from tests.strangers import wiretap
 
 pytestmark = pytest.mark.server
 SECRET = "0123456789abcdef-known-to-workers"  # noqa: S105 (it lives as long as the test)
-SWEEP = ("--workload", "scan", "--pool-sizes", "1,2,6", "--users", "40", "--step-time", "8s", "--warm-up", "1s")
+SWEEP = ("--workload", TWO_LOCKS, "--pool-sizes", "1,2,6", "--users", "12", "--step-time", "8s", "--warm-up", "1s")
 NUMBER = 1000
 
 
@@ -51,7 +51,7 @@ def _worker(
     url: str, address: str, port: int, secret: str = SECRET, within: tuple[str, ...] = ()
 ) -> Iterator["subprocess.Popen[str]"]:
     """A worker as on another machine, with the secret in its environment. within: words before its command."""
-    words = [sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"), "--worker"]
+    words = [sys.executable, "-m", "locust", "-f", TWO_LOCKS, "--worker"]
     worker = subprocess.Popen(
         [*within, *words, "--master-host", address, "--master-port", str(port)],
         env=os.environ | {"POOLSIZE_URL": url} | ({VARIABLE: secret} if secret else {}),
@@ -200,7 +200,7 @@ def test_a_worker_without_the_secret_ends_with_one_line(
 
 def test_a_short_secret_is_refused() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/scan.py"), "--worker"],
+        [sys.executable, "-m", "locust", "-f", TWO_LOCKS, "--worker"],
         env=os.environ | {VARIABLE: "short"}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 2

@@ -17,15 +17,16 @@ from poolsize.runs.run import Run
 from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from tests.conftest import ROOT, Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
+from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
 from tests.machines import IP, load_machines, server_for
 from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
 POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 PAGE = "docs/how-to/distributed-load.md"
+TWO_LOCKS = str(Path(__file__).with_name("two_locks.py"))
 PLATEAU = 2
-"""Of `scan` on a server with two cores, whoever makes the load (test_sweep shows it for one process)."""
+"""Of TWO_LOCKS, whoever makes the load."""
 
 
 def assert_shared_exactly(run: Run, processes: int) -> None:
@@ -48,7 +49,7 @@ def assert_plateau(run: Run) -> None:
 @measured_again
 def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_path: Path) -> None:
     done = poolsize(
-        "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "1,2,6", "--users", "40",
+        "sweep", "--workload", TWO_LOCKS, "--processes", "4", "--pool-sizes", "1,2,6", "--users", "12",
         "--step-time", "4s", "--warm-up", "1s", "--output", "a.jsonl",
     )  # fmt: skip
     assert_swept(done)
@@ -109,18 +110,18 @@ def sweeping_from_two_machines(run: Path, sizes: str) -> Iterator[tuple["subproc
             return os.environ | own | {VARIABLE: "known to all of them"}
 
         lead = replaced(
-            page_line(PAGE, "poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": "scan"}
+            page_line(PAGE, "poolsize sweep", "--expect-workers"), {"poolsize": POOLSIZE, "oltp_read_write": TWO_LOCKS}
         )
         sweep = subprocess.Popen(
             [*lead,
-             "--pool-sizes", sizes, "--users", "40", "--step-time", "4s", "--warm-up", "1s", "--output", str(run)],
+             "--pool-sizes", sizes, "--users", "12", "--step-time", "4s", "--warm-up", "1s", "--output", str(run)],
             env=url("127.0.0.1"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         workers = [
             subprocess.Popen(
                 [IP, "netns", "exec", name, *replaced(page_line(PAGE, "locust", "--worker"), {
                     "locust": str(Path(sys.executable).with_name("locust")),
-                    "locustfiles/oltp_read_write.py": str(ROOT / "locustfiles/scan.py"),
+                    "locustfiles/oltp_read_write.py": TWO_LOCKS,
                     "master.example.com": address,
                 })],
                 env=url(address), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

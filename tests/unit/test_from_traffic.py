@@ -330,7 +330,7 @@ def test_a_recording_has_no_usage_time_for_a_fleet(poolsize_here: Command, tmp_p
     ("current", "sentence"),
     [
         (10, "Your pool size of 10 is larger: in an overload, 120 connections in place of 72 reach the database."),
-        (6, "Your pool size of 6 is the recommended one."),
+        (6, "Your pool size of 6 is the recommended size."),
         (5, "With your pool size of 5, the p99 wait time is 31.4 ms with one of 12 instances away."),
         (2, "With your pool size of 2, the queue grows without end with one of 12 instances away."),
     ],

@@ -54,7 +54,7 @@ def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command
     assert text.splitlines()[-1].endswith("add --why for reasons, tables and all cautions")
     pools = (values.get("fleet") or values).get("pools") or [values]
     sizes = [pool["pool_size"] for pool in pools]
-    named = re.findall(r"^(?:Use|Start with|If the database could serve them:) ([\d,]+) connection", text, re.MULTILINE)
+    named = re.findall(r"^(?:Use|Start with|If the database were fast enough:) ([\d,]+) connection", text, re.MULTILINE)
     assert named == ([f"{size:,}" for size in sizes] if len(sizes) == 1 else [])
 
 

@@ -113,7 +113,9 @@ def each_and_together(pool: ServicePool) -> str:
     processes, in_deploy = pool.service.pools, pool.connections_in_deploy
     if processes == 1:
         return count(pool.pool_size, "connection")
-    deploy = f", {in_deploy:,} in a rolling deploy" if in_deploy > pool.connections else ""
+    most = pool.service.most_instances
+    at_most = f" at {most:,} instances" if most > pool.service.instances else ""
+    deploy = f", {in_deploy:,} in a rolling deploy{at_most}" if in_deploy > pool.connections else ""
     each = f"{count(pool.pool_size, 'connection')} in each of {processes:,} processes"
     return f"{each}: {pool.connections:,} together{deploy}"
 

@@ -71,9 +71,10 @@ def _facts(inspection: Inspection) -> Iterator[str]:
     server = inspection.server
     yield " ".join(_connections(inspection))
     if inspection.aborted_connects is not None and inspection.aborted_clients is not None:
-        refused = "" if inspection.refused is None else f"{inspection.refused:,} attempts to connect were refused, "
+        refused = "" if inspection.refused is None else f"{inspection.refused:,} refused, "
         ended = count(inspection.aborted_clients, "connection")
-        yield f"{refused}{inspection.aborted_connects:,} failed, and {ended} ended without a goodbye."
+        failed = f"{refused}{inspection.aborted_connects:,} failed"
+        yield f"Attempts to connect: {failed}. Aborted after the login: {ended}."
     if inspection.wait_timeout_seconds is not None and inspection.interactive_timeout_seconds is not None:
         yield (
             f"The server ends connections that are idle for {inspection.wait_timeout_seconds:,} s (wait_timeout; "

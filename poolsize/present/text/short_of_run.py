@@ -23,7 +23,7 @@ from poolsize.units import count, milliseconds, per_second, percent
 ADDED_MS = (5, 20)
 """Times of an application's own, whose pool sizes are in the short answer."""
 LIMITED = {
-    BottleneckName.GENERATOR: "the load generator, not the database.",
+    BottleneckName.GENERATOR: "the sweep's load generator, not the database.",
     BottleneckName.SHARED_CPU: "this machine's CPU, which the server and the load generator share.",
 }
 """Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
@@ -123,9 +123,9 @@ def _of_plateau(finding: OnPlateau) -> str:
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
         if share < ALL:
             return f"{measured}, {100 * share:.0f} % of {highest}."
-        return f"{measured}, not less than {highest} ({capacity} by the fitted curve)."
+        return f"{measured}, 100 % of {highest} ({capacity} by the fitted curve)."
     fitted = f"{per_second(finding.fitted)} by the fitted curve, {100 * finding.fitted / finding.capacity:.0f} %"
-    return f"{fitted} of {highest} ({capacity}). Measured: {measured}."
+    return f"{fitted} of {highest} ({capacity}). Measured: {measured}; the curve smooths noise."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:

@@ -91,7 +91,7 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
 
 def _use(doubts: Sequence[Finding]) -> str:
     if any(isinstance(each, BeyondSupply) for each in doubts):
-        return "If the database could serve them:"
+        return "If the database were fast enough:"
     return "Use at least" if any(isinstance(each, CutOff) for each in doubts) else "Use"
 
 
@@ -117,7 +117,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     else:
         yield "In use", in_use
     if answer.limit is not None:
-        yield "Server", f"its limit leaves room for {answer.limit:,} in each process, also in a rolling deploy."
+        yield "Server", f"max_connections allows {answer.limit:,} in each process, also in a rolling deploy."
     if knee := knee_rate(supply):
         yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
 

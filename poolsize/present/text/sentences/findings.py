@@ -32,7 +32,7 @@ OWN_WORDS = {
     "poolsize.answer.traffic_findings": "traffic",
 }
 """Module in which findings arise -> the module here that words them; `warnings` and `reasons` word those of a run."""
-SHORTER_PAUSES = "with shorter pauses of the users: they want a connection too rarely to fill the pool"
+SHORTER_PAUSES = "with shorter pauses of the users: they ask for a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
 MORE_WORKERS = (
     "Sweep with --processes {workers} on a machine with more cores, or with workers on other machines "
@@ -163,7 +163,7 @@ register_templates(
         SearchLonger: "extend the search with --resume and --budget {budget_minutes}m",
         SearchNarrower: "extend the search with --resume and --interval {interval:g}",
         FillGap: "measure more pool sizes between {below} and {above}",
-        SweepRecordingBeyond: "measure other pool sizes, or replay them if the recording contains them",
+        SweepRecordingBeyond: "measure or replay other pool sizes",
         MoreWorkersByDemands: lambda way_out: (
             (MORE_CPU if way_out.workers is None else MORE_WORKERS)
             + (

@@ -29,7 +29,7 @@ def _keeps_wait(finding: of.KeepsWait) -> str:
 def _current_pool(finding: of.CurrentPool) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     if finding.current == finding.pool_size:
-        return "Your pool size of {current:,} is the recommended one."
+        return "Your pool size of {current:,} is the recommended size."
     if finding.current > finding.pool_size:
         return (
             "Your pool size of {current:,} is larger: in an overload, {current_connections:#connection} in place of "
@@ -147,8 +147,7 @@ register_templates(
         of.Observed: _observed,
         of.UsageGrows: "The usage time rises from {low_ms:ms} to {high_ms:ms} with the connections in use: requests "
         "wait in the database. A larger pool does not help there.",
-        of.BurstsUnseen: "The observation does not show bursts between two readings: it has only means of periods, or "
-        "few readings.",
+        of.BurstsUnseen: "The observation can't show bursts that are shorter than the time between two readings.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
         "{usage_ms:ms}.",
         of.KeepsWait: _keeps_wait,
@@ -173,8 +172,8 @@ register_templates(
             "a thread without end: add threads or processes."
         ),
         of.ThreadsBound: lambda finding: (
-            f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: with so "
-            "many, no thread waits for one." + _for_thread(finding)
+            f"A process{_of(finding)} has " + "{threads:#thread}, which can use {connections:#connection}: no "
+            "thread waits for a connection." + _for_thread(finding)
         ),
         of.FloorBound: lambda finding: (
             f"The deadlock floor of each process{_of(finding)} is " + "{floor:,}, above the {need:,} that the traffic "
@@ -182,16 +181,16 @@ register_templates(
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.is_formula else 'The'} database is too small for this traffic: on "
-            "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. Each of "
-            "these would bring the use to 70 %: "
+            "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. To "
+            "use 70 % of the database: "
             + (
                 f"{percent(finding.supply / finding.enough)} of all rates, the same share of all usage times, or "
                 if finding.services > 1
                 else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
             + "a database that can use {enough:#connection}"
-            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If the application works for "
-            "a part of the usage time, the database needs less: measure it."
+            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If your own code takes "
+            "a part of the usage time, measure the database: it may be fast enough."
         ),
         of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",

@@ -212,13 +212,13 @@ register_templates(
                 else ""
             )
         ),
-        verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. So {pool_size} is "
-        "the answer for this load generator; the database may need another size. {way_out}",
+        verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. The "
+        "database may need another size. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
         verdict.StillRising: lambda finding: (
-            ("For a higher throughput, whatever the latency: it" if finding.limit_broken else "Throughput")
+            ("Throughput without the latency limit" if finding.limit_broken else "Throughput")
             + " still rises at {largest}, the largest measured size: {way_out}."
         ),
         verdict.SmallestSize: "The smallest valid size, {pool_size}, is on the plateau, so a smaller size may be too: "
