@@ -116,8 +116,8 @@ COMMANDS_INTRODUCTION = """
 go to standard output; progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if
 the work failed (for example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in
 the second case the text or JSON is still printed. It is 2 for bad input, and 3 if a check (`config --check`, `observe
---check`) found something wrong; the text or JSON is then printed. It is 130 after Ctrl-C, 141 if the program that reads
-standard output is gone, and 143 after SIGTERM.
+--check`, `capture --check`) found something wrong; the text or JSON is then printed. It is 130 after Ctrl-C, 141 if the
+program that reads standard output is gone, and 143 after SIGTERM.
 
 A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
 

@@ -27,6 +27,7 @@ GROUPS = {
     "Measure": {
         "sweep": "Measure pool sizes on a real server, and recommend a pool size.",
         "observe": "Read what the pools of production count, without load, and recommend a pool size.",
+        "capture": "Write a workload for a sweep from what a server in production ran.",
         "application": "Create or test the file that describes your application, for sweep --application.",
     },
     "Put it to use": {
@@ -46,6 +47,7 @@ GROUPS = {
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""
 COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 MODULES = {
+    "capture": "poolsize.capture.command",
     "compare": "poolsize.comparison.command",
     "explain": "poolsize.explanation.command",
     "config": "poolsize.pool_config.command",

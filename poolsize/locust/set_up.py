@@ -79,7 +79,10 @@ def set_up(
         Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
     }
     restore = code[Occasion.BEFORE_STEP]
-    ready = stack.enter_context(prepared(options, workload, own_wait_time=own_wait_time, private_password=password))
+    covers = "; ".join(dict.fromkeys(filter(None, (user_class.covers for user_class in tasks))))
+    ready = stack.enter_context(
+        prepared(options, workload, own_wait_time=own_wait_time, covers=covers, private_password=password)
+    )
     refuse_undivided(ready.run.plan, options, tasks)
     if options.dry_run:
         progress.send(rehearse(ready, code))

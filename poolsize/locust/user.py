@@ -29,12 +29,14 @@ class PoolUser(User):
     wait_time: the pause of a user between transactions, as in every locustfile.
     pool_share: part of the connections that is a pool of this class alone, such as 0.25; None to take connections from
     the pool that all such classes share.
+    covers: which share of a source's statements a captured workload repeats, for the run; "" for other workloads.
     load_worker: the worker of this process, which runs the users.
     """
 
     abstract = True
     wait_time = constant(0)
     pool_share: ClassVar[float | None] = None
+    covers: ClassVar[str] = ""
     load_worker: ClassVar["LocustWorker"]
 
     @classmethod

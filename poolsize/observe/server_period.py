@@ -171,7 +171,7 @@ class ServerPeriod:
                 connected = max(connected, (after.counts["Max_used_connections"] or 1) - 1)
             if after.cpu_seconds is not None and before.cpu_seconds is not None:
                 busy = max(0.0, after.cpu_seconds - before.cpu_seconds) / self.seconds
-        names = {"cores": session.cpus, "max_connections": session.max_connections}
+        names = {"cores": session.cpus, "max_connections": session.server.max_connections}
         return span_of(
             ServerSpan, self._started, self.seconds, names,
             running_mean=fmean(self._running), running_max=max(self._running), connected_max=connected,

@@ -4,21 +4,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import gethostname
-from time import monotonic
-from typing import Any
 
 import psutil
-import pymysql
 from sqlalchemy import URL
 
-from poolsize.bounds import shown
 from poolsize.errors import WorkFailed
-from poolsize.facts.inspection import IDLE, Platform, platform_of
-from poolsize.facts.server import number_of, only_row, query, read_pairs, read_server, text_of
-from poolsize.server.bounded import OWN
-from poolsize.server.connection import connect, naming_failures
+from poolsize.facts.inspection import IDLE, Platform
+from poolsize.facts.server import number_of, query, read_pairs, text_of
 from poolsize.server.encryption import is_local
 from poolsize.server.processes import server_process
+from poolsize.server.reading_session import ReadingSession
 
 QUERIES = "poolsize.observe"
 """The package whose queries are used."""
@@ -34,13 +29,6 @@ WITHOUT_POOLS: Mapping[Platform, str] = {
     Platform.PROXY: "A proxy answers. The connections are the proxy's, whose pool the applications share.",
 }
 """Platform -> what its connections are, where the application's pools do not hold them."""
-SETTING_AT: Mapping[Platform, str] = {
-    Platform.AURORA: "in the cluster's parameter group",
-    Platform.RDS: "in the parameter group",
-    Platform.CLOUD_SQL: "as a database flag",
-    Platform.AZURE: "as a server parameter",
-}
-"""Platform -> where its users set a server variable; elsewhere in the server's configuration."""
 
 ROUNDING_SECONDS = 0.001
 """Times decrease by less where a statement ends between the reading of the statements under way and of the sums."""
@@ -94,40 +82,21 @@ class Times:
         return increase if min(increase.in_transactions, increase.in_statements) > -ROUNDING_SECONDS else None
 
 
-class ServerSession:
-    """A connection to the server, which reads only. The statements differ by what the account may read.
+class ServerSession(ReadingSession):
+    """A session whose statements differ by what the account may read.
 
     sees_all: whether connections of all accounts are in a sample. sees_transactions: whether a sample has the open
     transactions. counts_transactions: whether `times` has the transactions' times.
     Every method but `close` raises pymysql.MySQLError where the connection is lost.
     """
 
-    def __init__(self, url: URL) -> None:
-        """Connect, and find out what the account may read. Raises BadInput, and WorkFailed for a failing server."""
-        self._connection = connect(url, bounds=OWN)
-        self.queries, self._own_seconds = 0, 0.0
-        try:
-            with naming_failures():
-                self._prepare(url)
-        except BaseException:
-            self.close()
-            raise
-
     def _prepare(self, url: URL) -> None:
-        cursor = self._connection.cursor()
-        cursor.execute("SELECT CONNECTION_ID(), CURRENT_USER(), USER()")
-        own_id, account, user = only_row(cursor, 3)
-        self._own_name, _, self._own_host = text_of(user).rpartition("@")
-        self._own_id, self._account = int(own_id), "@".join(f"'{part}'" for part in text_of(account).rsplit("@", 1))
-        variables, server = read_pairs(cursor, "inspection_variables"), read_server(cursor)
-        self.max_connections, self._flavor = server.max_connections, server.flavor
-        self._platform = platform_of(variables, self._connection.get_server_info())
-        self._has_schema = variables.get("performance_schema") == "ON"
+        super()._prepare(url)
         self._instruments = dict(self._tried(query("instruments", QUERIES), 2) or ()) if self._has_schema else {}
         self.counts_transactions = len(self._instruments) == 6 and all(self._instruments.values())
         self._sample, self.sees_all, self.sees_transactions = self._chosen_sample()
         self._times = self._chosen_times()
-        is_here = is_local(url) and variables.get("hostname") == gethostname()
+        is_here = is_local(url) and self._variables.get("hostname") == gethostname()
         self._process = server_process(url) if is_here else None
         self.cpus = self._cpus()
 
@@ -156,23 +125,6 @@ class ServerSession:
         """Return whether a sampling statement is allowed, and shows this connection at least."""
         return any(row[0] == self._own_id for row in self._tried(statement, 5, 6) or ())
 
-    def _tried(self, statement: str, *columns: int) -> list[Any] | None:
-        """Return a statement's rows; None where the server does not know its tables, or denies them."""
-        try:
-            return self._rows(statement, *columns)
-        except pymysql.MySQLError:
-            self._connection.ping(reconnect=False)  # a lost connection is no answer
-            return None
-
-    def _rows(self, statement: str, *columns: int) -> list[Any]:
-        self.queries += 1
-        begun = monotonic()
-        with self._connection.cursor() as cursor:
-            cursor.execute(statement)
-            rows = [row for row in cursor.fetchall() if len(row) in columns]
-        self._own_seconds += monotonic() - begun
-        return rows
-
     def _cpus(self) -> int | None:
         """Return the CPUs of the server, as the system or MariaDB says them."""
         if self._process is not None:
@@ -187,7 +139,7 @@ class ServerSession:
         """Yield a sentence or two for each thing that can't be read, with the way to it."""
         if self._platform and self._platform in WITHOUT_POOLS:
             yield WITHOUT_POOLS[self._platform]
-        by_schema = self._has_schema and self._flavor != "MariaDB"  # whose transactions are not counted by default
+        by_schema = self._has_schema and self.server.flavor != "MariaDB"  # which counts transactions
         if not self.sees_all:
             yield (
                 "Only the connections of this account are counted, and each only while it runs a statement. To count "
@@ -214,31 +166,17 @@ class ServerSession:
             )
         if self._has_schema:
             return f"To count it: {self._grant('SELECT ON performance_schema.*')}"
-        place = (self._platform and SETTING_AT.get(self._platform)) or "in the server's configuration"
         settings = "performance_schema = ON"
-        if self._flavor == "MariaDB":
+        if self.server.flavor == "MariaDB":
             settings += (
                 ", performance_schema_instrument = 'transaction=ON', "
                 "performance_schema_consumer_events_transactions_current = ON and "
                 "performance_schema_consumer_events_statements_current = ON"
             )
-        restart = f"To count it, set {settings} {place}, and restart the server."
-        if self._flavor == "MariaDB" and self._times is None:
+        restart = f"To count it, set {settings} {self.setting_at}, and restart the server."
+        if self.server.flavor == "MariaDB" and self._times is None:
             return f"{restart} Without a restart, userstat = ON counts statements for an account with PROCESS."
         return restart
-
-    def _grant(self, privilege: str) -> str:
-        account = self._account if self._account.isprintable() else shown(self._account)
-        return f"GRANT {privilege} TO {account}."
-
-    def end_within(self, seconds: float) -> None:
-        """Let all further statements end within so many seconds altogether."""
-        self._connection.end_within(seconds)
-
-    def close(self) -> None:
-        """Close the connection."""
-        with suppress(pymysql.MySQLError):  # closed by the server
-            self._connection.close()
 
     def sample(self) -> tuple[dict[Pool, Level], int, int]:
         """Return the connections of each pool, how many of all connections run a statement, and how many are open.

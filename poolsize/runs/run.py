@@ -286,6 +286,7 @@ class Setting:
     own_workload: the user's locustfile as typed, or None for a workload that comes with poolsize.
     workload_sha256: hash of the locustfile's text; in a replay, of the recording or of the published curve's name.
     own_wait_time: whether the locustfile's user classes set a `wait_time`.
+    covers: the share of production's statements that a captured workload repeats, in words; "" for other workloads.
     cores: physical cores of the database's host. disks: disks of the database's host.
     cores_from: source of `cores`: "given" by the user; "this machine", on which the database runs; or "assumed": the
     database runs on another machine, and poolsize assumes that it has as many cores as this machine.
@@ -319,6 +320,7 @@ class Setting:
     recording: Name | None = None
     schema: Name | None = None
     own_wait_time: bool = False
+    covers: Name = ""
     given_host: Name | None = None
     application: MeasuredApplication | None = None
     ssl_mode: SslMode | None = None

@@ -50,12 +50,12 @@ class Prepared:
 
 @contextmanager
 def prepared(
-    options: SweepOptions, workload: Workload, *, own_wait_time: bool, private_password: str
+    options: SweepOptions, workload: Workload, *, own_wait_time: bool, covers: str, private_password: str
 ) -> Iterator[Prepared]:
     """Connect to the server, or start a private server, decide the plan, and yield the sweep that can begin.
 
-    own_wait_time: whether the user classes set a wait_time. private_password: of the private server's account.
-    Leaving ends the private server.
+    own_wait_time: whether the user classes set a wait_time. covers: as in Setting. private_password: of the private
+    server's account. Leaving ends the private server.
     Raises BadInput for options that contradict each other, the server's limits, or the run to resume.
     """
     resumed = resumed_run(options, workload)
@@ -81,8 +81,9 @@ def prepared(
         )  # fmt: skip
         host = None if setting.private else given_host(url)
         setting = replace(
-            setting, schema=schema, own_wait_time=own_wait_time, given_host=host, ssl_mode=ssl_mode(url), cipher=cipher
-        )
+            setting, schema=schema, own_wait_time=own_wait_time, covers=covers, given_host=host,
+            ssl_mode=ssl_mode(url), cipher=cipher,
+        )  # fmt: skip
         if setting.cores_from == "assumed":
             cores = count(setting.cores, "core")
             notes = (*notes, f"the database's host is assumed to have {cores}, like this machine: give its `cores`")

@@ -15,7 +15,8 @@ from tests.conftest import EXAMPLES, Command
 CONTEXT = click.Context(cli, info_name="poolsize")
 LONGEST_LINE = 80
 NEEDS_MORE = (
-    "sweep", "observe", "notebook", "import", "scenario exhaustion", "application check", "explain <", "config --check",
+    "sweep", "observe", "capture", "notebook", "import", "scenario exhaustion", "application check", "explain <",
+    "config --check",
 )  # fmt: skip
 """Beginnings of examples that need a server, a program or files of the user's."""
 ARGUMENTS = ("run", "further", "more")

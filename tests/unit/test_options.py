@@ -226,6 +226,7 @@ def test_the_command_line_names_the_flag_of_a_parameter_and_leaves_other_names_a
 
 
 FLAGS_MAY_STAND_IN = (
+    "capture/",
     "command_line/",
     "commands/",
     "comparison/",

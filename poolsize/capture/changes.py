@@ -1,0 +1,125 @@
+"""Two captured workloads -> what changed from the earlier to the later."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from poolsize.capture.workload import CapturedWorkload, Heavy, Parameter, Range, Several, TransactionKind, Zipf
+from poolsize.units import milliseconds, number, per_second
+
+LEAST_SHARE = 0.01
+"""A kind of a smaller share of the transactions, before and after, is not compared."""
+LEAST_RATIO = 1.2
+"""Rates, times, shares and ranges that change by less are the same."""
+LEAST_STEP = 0.1
+"""A Zipf exponent, or a frequent value's share, that changes by less is the same."""
+SIGMAS = 4
+"""Standard deviations of a share, by chance alone, that a change of the share must exceed."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change. kind: of transactions, by its later name; "" for the whole workload. text: a sentence."""
+
+    kind: str
+    text: str
+
+
+def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change, ...]:
+    """Return what changed: rates, kinds, their shares and times, rows, and how parameters are drawn.
+
+    Kinds are the same where their statements are. Shares differ only where chance does not explain the difference.
+    """
+    return (*_of_whole(earlier, later), *_of_kinds(earlier, later))
+
+
+def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
+    for name, before, after, show in (
+        ("arrival rate", earlier.arrival_rate, later.arrival_rate, per_second),
+        ("mean think time", earlier.think_ms, later.think_ms, milliseconds),
+    ):
+        if before is not None and after is not None and _differ(before, after):
+            yield Change("", f"The {name} was {show(before)} and is {show(after)}.")
+
+
+def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
+    before = {_key(kind): kind for kind in earlier.kinds}
+    after = {_key(kind): kind for kind in later.kinds}
+    totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
+    for key in {**after, **before}:
+        old, new = before.get(key), after.get(key)
+        shares = [kind.weight / total if kind else 0.0 for kind, total in zip((old, new), totals, strict=True)]
+        if max(shares) < LEAST_SHARE:
+            continue
+        named = new or old
+        name = named.name if named else ""
+        if old is None or new is None:
+            verb = "is new" if old is None else "is gone"
+            yield Change(name, f"The kind {name} {verb}: {100 * max(shares):.1f} % of the transactions.")
+            continue
+        if _shares_differ(shares, totals):
+            yield Change(
+                name, f"The kind {name} was {100 * shares[0]:.1f} % of the transactions and is {100 * shares[1]:.1f} %."
+            )
+        for text in _of_kind(old, new):
+            yield Change(name, f"The kind {name}: {text}.")
+
+
+def _shares_differ(shares: list[float], totals: list[int]) -> bool:
+    pooled = sum(share * total for share, total in zip(shares, totals, strict=True)) / sum(totals)
+    chance = (pooled * (1 - pooled) * sum(1 / total for total in totals)) ** 0.5
+    return _differ(*shares) and abs(shares[0] - shares[1]) > SIGMAS * chance
+
+
+def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
+    """Yield what changed in a kind, as parts of sentences."""
+    if _differ(old.mean_ms, new.mean_ms):
+        yield f"its time in the server was {milliseconds(old.mean_ms)} and is {milliseconds(new.mean_ms)}"
+    for place, (before, after) in enumerate(zip(old.statements, new.statements, strict=True), start=1):
+        for name, was, is_now in (
+            ("executions", before.repeats_mean, after.repeats_mean),
+            ("rows of a result", before.rows_sent_mean, after.rows_sent_mean),
+        ):
+            if was is not None and is_now is not None and _differ(was, is_now):
+                yield f"statement {place} had {number(was)} {name} and has {number(is_now)}"
+        for index, (drawn, drawn_now) in enumerate(zip(before.parameters, after.parameters, strict=False), start=1):
+            if change := _of_parameter(drawn, drawn_now):
+                column = drawn_now.column or str(index)
+                yield f"parameter {column} of statement {place} {change}"
+
+
+def _of_parameter(old: Parameter, new: Parameter) -> str:
+    """Return what changed in a parameter, or ""."""
+    if isinstance(old, Several) and isinstance(new, Several):
+        if _differ(old.mean, new.mean):
+            return f"had {number(old.mean)} values and has {number(new.mean)}"
+        return _of_parameter(old.item, new.item)
+    if isinstance(old, Heavy) and isinstance(new, Heavy):
+        first, first_now = old.values[0].share, new.values[0].share
+        shares = f"{100 * first:.0f} % of the draws and has it in {100 * first_now:.0f} %"
+        return f"had its most frequent value in {shares}" if abs(first - first_now) >= LEAST_STEP else ""
+    if isinstance(old, Zipf | Range) and isinstance(new, Zipf | Range):
+        return _of_numbers(old, new)
+    return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
+
+
+def _of_numbers(old: Zipf | Range, new: Zipf | Range) -> str:
+    exponents = [drawn.exponent if isinstance(drawn, Zipf) else 0.0 for drawn in (old, new)]
+    if abs(exponents[0] - exponents[1]) >= LEAST_STEP:
+        return f"had the Zipf exponent {exponents[0]:.2f} and has {exponents[1]:.2f}"
+    if _differ(_width(old), _width(new)):
+        return f"had a range of {number(_width(old))} and has {number(_width(new))}"
+    return ""
+
+
+def _width(drawn: Zipf | Range) -> float:
+    ends = (drawn.low, drawn.high) if isinstance(drawn, Zipf) else (drawn.ends[0], drawn.ends[-1])
+    return float(ends[1] - ends[0]) / float(10 ** (drawn.decimals if isinstance(drawn, Range) else 0))
+
+
+def _differ(before: float, after: float) -> bool:
+    low, high = sorted((before, after))
+    return high > LEAST_RATIO * low
+
+
+def _key(kind: TransactionKind) -> tuple[object, ...]:
+    return (kind.is_explicit, kind.ends, *(statement.text for statement in kind.statements))

@@ -1,0 +1,287 @@
+"""`poolsize capture`: a workload for a sweep, out of what a server in production ran."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
+from poolsize.command_line.options import Encryption, encryption_options, is_typed, json_option, read_by
+from poolsize.command_line.signals import handling, terminable
+from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
+from poolsize.files import why_missing
+from poolsize.sweep.readers import schema_name
+from poolsize.sweep.readers import seconds as read_seconds
+from poolsize.units import minutes
+
+if TYPE_CHECKING:  # pydantic stays out of --help
+    from poolsize.capture.workload import CapturedWorkload
+
+GROUPS = {
+    "What to read (a log, the server, or both)": ("slow_log", "general_log", "url", "for_seconds"),
+    "Of --url": ("ssl_mode", "ssl_ca"),
+    "The workload": ("output", "writes", "keep_values", "against"),
+    "Check a workload on a copy of the data": ("check", "schema"),
+}
+"""Heading -> the parameters of its options."""
+FOR_SECONDS, LEAST_FOR, MOST_FOR = 300.0, 10.0, 86_400.0
+DEFAULT_OUTPUT = Path("workload.py")
+FILE = click.Path(path_type=Path)
+Paths = tuple[Path, ...]
+
+
+@click.command(
+    cls=GroupedCommand,
+    groups=GROUPS,
+    others=OUTPUT,
+    examples={
+        "From a slow log": "poolsize capture --slow-log slow.log --output workload.py",
+        "From the server": "poolsize capture --url mysql://USER@HOST/ --for 5m",
+        "Try each statement": "poolsize capture --check workload.py --schema copy",
+    },
+)
+@click.argument("more", nargs=-1, type=FILE)
+@click.option(
+    "--slow-log",
+    metavar="FILE...",
+    multiple=True,
+    type=FILE,
+    help="Slow query logs, plain or gzipped, of a time in which long_query_time was 0. They show the whole workload.",
+)
+@click.option(
+    "--general-log",
+    metavar="FILE...",
+    multiple=True,
+    type=FILE,
+    help="General query logs, plain or gzipped. They do not show how long statements take.",
+)
+@click.option(
+    "--url",
+    metavar="URL",
+    envvar="POOLSIZE_URL",
+    help="Database server: its statement history is read, about once a second, and nothing is changed. With a log, its "
+    "counters weigh the log's transactions. With --check, the server of the copy. POOLSIZE_URL sets it too.",
+)
+@click.option(
+    "--for",
+    "for_seconds",
+    metavar="DURATION",
+    callback=read_by(read_seconds),
+    help="How long to read --url.  [default: 5m]",
+)
+@encryption_options
+@click.option(
+    "--output",
+    metavar="FILE",
+    type=FILE,
+    help="Write the locustfile here, and its description beside it, as .json.  [default: workload.py]",
+)
+@click.option("--writes", is_flag=True, help="Also include the transactions that change data.")
+@click.option(
+    "--keep-values",
+    is_flag=True,
+    help="Keep frequent values and constants as they are. Without it, the files have no value of the source.",
+)
+@click.option(
+    "--against",
+    metavar="FILE",
+    type=FILE,
+    help="Say what changed since an earlier capture, whose description (.json) this is.",
+)
+@click.option(
+    "--check",
+    metavar="FILE",
+    type=FILE,
+    help="Run each statement of this locustfile once, in a transaction that is rolled back. The exit code is 3 if a "
+    "statement fails. A transaction can't roll back all statements: others are explained only.",
+)
+@click.option("--schema", metavar="NAME", callback=read_by(schema_name), help="The schema with the copy, for --check.")
+@json_option
+def capture(
+    more: Paths,
+    slow_log: Paths,
+    general_log: Paths,
+    encryption: Encryption,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Write a locustfile with the transactions that a server ran, for `poolsize sweep --workload`.
+
+    The source is a slow query log, a general query log, or the server's statement history. The file has a task for each
+    kind of transaction, as often as in the source, and draws values as they were distributed there.
+    """
+    logs = (*slow_log, *general_log, *more)
+    _require_one_purpose(slow_log, general_log, more, options)
+    url = encryption.of(options["url"])
+    try:
+        with terminable():
+            if options["check"] is not None:
+                _check(options["check"], options["schema"], url or "", as_json=as_json)
+                return
+            if logs and not is_typed("url"):
+                url = None  # of the environment
+            _capture(logs, url, is_general=bool(general_log), as_json=as_json, options=options)
+    except KeyboardInterrupt as error:
+        raise Interrupted("interrupted", *error.args) from None
+
+
+def _require_one_purpose(slow_log: Paths, general_log: Paths, more: Paths, options: dict[str, Any]) -> None:
+    """Raise BadInput for options that contradict each other, or that lack another option."""
+    if more and not slow_log and not general_log:
+        raise BadInput(f"{more[0]}: name it by --slow-log or --general-log")
+    if options["check"] is None:
+        _require_source(slow_log, general_log, more, options)
+    elif slow_log or general_log:
+        raise BadInput("--check tries a workload that is captured already: leave the logs out")
+    elif options["schema"] is None:
+        raise BadInput("--check needs --schema, the schema with the copy of the data")
+    elif not options["url"]:
+        raise BadInput("--check needs --url or POOLSIZE_URL, the server of the copy")
+
+
+def _require_source(slow_log: Paths, general_log: Paths, more: Paths, options: dict[str, Any]) -> None:
+    """Raise BadInput for options of which no source can be read."""
+    if slow_log and general_log:
+        raise BadInput("--slow-log and --general-log name different logs: capture one of them")
+    if options["schema"] is not None:
+        raise BadInput("--schema is for --check, which tries a workload on a copy of the data")
+    if not slow_log and not general_log and not options["url"]:
+        raise BadInput("give a source: --slow-log FILE, --general-log FILE, or --url URL")
+    seconds = options["for_seconds"]
+    if seconds is not None and not options["url"]:
+        raise BadInput("--for is for --url, the server whose statement history is read")
+    if seconds is not None and not LEAST_FOR <= seconds <= MOST_FOR:
+        raise BadInput(f"--for {seconds:g}s: give {LEAST_FOR:g}s to {MOST_FOR / 3_600:g}h")
+    for path in (*slow_log, *general_log, *more):
+        if reason := why_missing(path):
+            raise BadInput(f"{path} can't be read: {reason}")
+
+
+def _check(locustfile: Path, schema: str, url: str, *, as_json: bool) -> None:
+    """Print what each statement of a locustfile does on the copy. The exit code is 3 where one fails."""
+    from poolsize.capture.rehearsed import rehearsed
+    from poolsize.capture.text import checked_json, checked_text
+
+    if reason := why_missing(locustfile):
+        raise BadInput(f"--check {locustfile}: {reason}")
+    result = rehearsed(locustfile, schema, url)
+    click.echo(checked_json(result) if as_json else checked_text(result, locustfile, schema))
+    if result.failed:
+        sys.exit(FOUND_WRONG)
+
+
+def _capture(logs: Paths, url: str | None, *, is_general: bool, as_json: bool, options: dict[str, Any]) -> None:
+    """Read the source, and write the locustfile and its description."""
+    from poolsize.capture.locustfile import locustfile
+    from poolsize.capture.text import captured_json, captured_text
+    from poolsize.capture.workload import load_workload, workload_json
+
+    output, description = _new_files(options["output"] or DEFAULT_OUTPUT)
+    earlier = None if options["against"] is None else load_workload(options["against"])
+    workload, is_whole = _read(logs, url, is_general=is_general, options=options)
+    written = locustfile(workload, output.name, writes=options["writes"], keeps_values=options["keep_values"])
+    _write(description, workload_json(workload))
+    _write(output, written.text.encode())
+    for caution in written.cautions:
+        _note(caution)
+    changes = None
+    if earlier is not None:
+        from poolsize.capture.changes import changes as changes_between
+
+        changes = changes_between(earlier, workload)
+    if as_json:
+        click.echo(captured_json(workload, written, output, description, changes))
+    else:
+        click.echo(captured_text(workload, written, output, changes))
+    if not is_whole:
+        raise WorkFailed("the server went away; the workload is of the time before")
+
+
+def _read(
+    logs: Paths, url: str | None, *, is_general: bool, options: dict[str, Any]
+) -> tuple["CapturedWorkload", bool]:
+    """Return the workload of the source, and whether the server was there until the end."""
+    from poolsize.capture.sources import LogKind, with_counters, workload_of_logs, workload_of_server
+
+    keeps_values = options["keep_values"]
+    workload = None
+    if logs:
+        with _bar(sum(path.stat().st_size for path in logs)) as progress:
+            kind: LogKind = "general log" if is_general else "slow log"
+            workload = workload_of_logs(logs, kind, keeps_values=keeps_values, progress=progress)
+    if url is None:
+        assert workload is not None
+        return workload, True
+    from poolsize.capture.statement_history import StatementHistory
+    from poolsize.server.connection import database_url
+
+    seconds = options["for_seconds"] or FOR_SECONDS
+    with StatementHistory(database_url(url)) as history, ending(history.end):
+        _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
+        if workload is None:
+            for line in history.notes:
+                _note(line)
+            workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=_by_minute(seconds))
+        else:
+            workload = with_counters(workload, history, seconds, _by_minute(seconds))
+        return workload, history.is_complete
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Callable[[int], None]]:
+    """Yield a function that shows how many bytes of all are read, as a bar on a terminal."""
+    is_hidden = not sys.stderr.isatty()
+    with click.progressbar(length=total, label="poolsize: reads", file=sys.stderr, hidden=is_hidden) as bar:
+        yield lambda read: bar.update(read - bar.pos)
+
+
+@contextmanager
+def ending(end: Callable[[], None]) -> Iterator[None]:
+    """Within the context, let the first Ctrl-C end the reading, and keep what was read."""
+
+    def on_interrupt(*_: object) -> None:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        end()
+
+    with handling(signal.SIGINT, on_interrupt):
+        yield
+
+
+def _by_minute(seconds: float) -> Callable[[float], None]:
+    """Return a progress that prints a line for each minute."""
+    shown = 0
+
+    def progress(passed: float) -> None:
+        nonlocal shown
+        if int(passed // 60) > shown:
+            shown = int(passed // 60)
+            _note(f"{shown} of {minutes(seconds)}")
+
+    return progress
+
+
+def _new_files(output: Path) -> tuple[Path, Path]:
+    """Return the paths of the locustfile and of its description. Raises BadInput where they can't be made."""
+    if output.suffix != ".py":
+        raise BadInput(f"--output {output}: the name of a locustfile ends in .py")
+    if not output.parent.is_dir():
+        raise BadInput(f"--output {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
+    for path in (description := output.with_suffix(".json"), output):
+        if path.exists():
+            raise BadInput(f"--output: {path} already exists: name another file")
+    return output, description
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a new file that nobody else can read. Raises OSError."""
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+
+
+def _note(line: str) -> None:
+    click.echo(f"poolsize: {line}", err=True)

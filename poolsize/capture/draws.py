@@ -1,0 +1,271 @@
+"""How a captured workload draws its values: skewed numbers, texts, moments, and values that its copy of the data has.
+
+A generated locustfile imports these names; a locustfile of yours may, too.
+"""
+
+import os
+import random
+import re
+import string
+from bisect import bisect
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from itertools import accumulate, count
+from math import exp, expm1, log, log1p
+from threading import Lock
+from typing import Any
+from uuid import uuid4
+
+from poolsize.facts.server import quoted
+
+MOST_ROWS = 200_000
+"""Rows of a table that a search for its values reads."""
+MOST_VALUES = 10_000
+"""Values of a column that a process keeps."""
+SCATTERING = 2_654_435_761
+"""A prime: rank * prime, modulo the number of values, is a permutation of the ranks."""
+SLOTS = 1_000
+"""Processes that can count up without a common value; the ids of workers on a machine follow each other."""
+ALPHABETS: Mapping[str, str] = {
+    "digits": string.digits,
+    "hex": "0123456789abcdef",
+    "letters": string.ascii_lowercase,
+    "alphanumeric": string.ascii_lowercase + string.digits,
+    "ascii": string.ascii_letters + string.digits + " .,-",
+    "unicode": string.ascii_letters + " äéßøλж",
+}
+INSERTED_ROW = re.compile(r"\bVALUES? ?(\((?:[^()]|\([^()]*\))*\))", re.IGNORECASE)
+Draw = Callable[[], Any]
+
+
+def between(*ends: int, distinct: int | None = None) -> int:
+    """Return a number between two neighbours among `ends`: all pairs of neighbours are equally likely.
+
+    distinct: the number of different values; None for all numbers.
+    """
+    place = random.random() if distinct is None else (random.randrange(distinct) + 0.5) / distinct
+    pair, part = divmod(place * (len(ends) - 1), 1)
+    low, high = ends[int(pair) : int(pair) + 2]
+    return low + int(part * (high - low + 1))
+
+
+def zipf(low: int, high: int, exponent: float, first: str = "low", *, distinct: int | None = None) -> int:
+    """Return a number from low to high; that of rank r has a probability in proportion to r**-exponent.
+
+    first: the number of rank 1, "low" or "high"; "scattered" spreads the ranks over the range. distinct: the number of
+    ranks; None for all numbers.
+    Source: Hörmann and Derflinger, Rejection-inversion to generate variates from monotone discrete distributions, 1996.
+    """
+    ranks = distinct or high - low + 1
+    start, end, squeeze = _zipf_bounds(ranks, exponent)
+    while True:
+        area = end + random.random() * (start - end)
+        x = _inverse_integral(area, exponent)
+        rank = min(max(int(x + 0.5), 1), ranks)
+        if rank - x <= squeeze or area >= _integral(rank + 0.5, exponent) - exp(-exponent * log(rank)):
+            break
+    place = rank * SCATTERING % ranks if first == "scattered" else rank - 1
+    offset = place * (high - low + 1) // ranks
+    return high - offset if first == "high" else low + offset
+
+
+@cache
+def _zipf_bounds(values: int, exponent: float) -> tuple[float, float, float]:
+    """Return the areas below the first and the last rank, and the distance within which a rank is always taken."""
+    squeeze = 2 - _inverse_integral(_integral(2.5, exponent) - exp(-exponent * log(2)), exponent)
+    return _integral(1.5, exponent) - 1, _integral(values + 0.5, exponent), squeeze
+
+
+def _integral(x: float, exponent: float) -> float:
+    """Return the integral of t**-exponent from 1 to x."""
+    power = (1 - exponent) * log(x)
+    return log(x) if abs(power) < 1e-9 else expm1(power) / (1 - exponent)
+
+
+def _inverse_integral(area: float, exponent: float) -> float:
+    scaled = area * (1 - exponent)
+    return exp(area) if abs(scaled) < 1e-9 else exp(log1p(max(scaled, -1 + 1e-15)) / (1 - exponent))
+
+
+def about(low: int, high: int, mean: float) -> int:
+    """Return a number from low to high; all draws together have this mean."""
+    if mean <= low:
+        return low
+    if mean >= high:
+        return high
+    # The mean of u**power, for u from 0 to 1, is 1 / (power + 1). Rounding up or down by chance keeps the mean.
+    power = (high - low) / (mean - low) - 1
+    return int(low + (high - low) * random.random() ** power + random.random())
+
+
+def several(draw: Draw, low: int, high: int, mean: float) -> tuple[Any, ...]:
+    """Return a list of values for IN: as many as `about` draws."""
+    return tuple(draw() for _ in range(max(1, about(low, high, mean))))
+
+
+def text(shortest: int, longest: int, alphabet: str) -> str | bytes:
+    """Return random characters. alphabet: a key of ALPHABETS, "uuid", "email" or "bytes"."""
+    length = random.randint(shortest, longest)
+    if alphabet == "uuid":
+        return str(uuid4())
+    if alphabet == "bytes":
+        return random.randbytes(length)
+    if alphabet == "email":
+        return "".join(random.choices(ALPHABETS["letters"], k=max(1, length - 12))) + "@example.com"
+    return "".join(random.choices(ALPHABETS[alphabet], k=length))
+
+
+def pattern(value: Any, shortest: int, longest: int, *, begins: bool = False, ends: bool = False) -> str:
+    """Return the first characters of a value, with % before or behind it, for LIKE."""
+    part = str(value)[: random.randint(shortest, longest)]
+    return f"{'%' if begins else ''}{part}{'%' if ends else ''}"
+
+
+def ago(*ages: int, form: str = "datetime", decimals: int = 0, midnight: bool = False) -> Any:
+    """Return a moment before now, in UTC. ages: in seconds, as the ends of `between`.
+
+    form: "date" and "datetime" give values that a cursor writes; "iso" a text; "unix" and "unix_ms" a number.
+    """
+    moment = datetime.now(UTC).replace(tzinfo=None) - timedelta(seconds=between(*ages) + random.random())
+    if midnight:
+        moment = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    unit = 10 ** (6 - decimals)
+    moment = moment.replace(microsecond=moment.microsecond // unit * unit)
+    match form:
+        case "date":
+            return moment.date()
+        case "datetime":
+            return moment
+        case "iso":
+            return moment.isoformat()
+    seconds = moment.replace(tzinfo=UTC).timestamp()
+    return int(seconds * 1000 if form == "unix_ms" else seconds)
+
+
+def later(value: Any, low: int, high: int) -> Any:
+    """Return a drawn value and a whole number from low to high; seconds are added to a moment."""
+    more = random.randint(low, high)
+    if isinstance(value, str):
+        return type(value)(int(value) + more) if value.lstrip("-").isdigit() else value
+    return value + more if isinstance(value, int | float) else value + timedelta(seconds=more)
+
+
+def insert(cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None:
+    """Execute an INSERT of several rows. statement: with the values of a row, and %s where a row has its own."""
+    before, row, after = _parts_of_insert(statement)
+    text = before + ", ".join([row] * len(rows)) + after
+    cursor.execute(text, tuple(value for values in rows for value in values))
+
+
+@cache
+def _parts_of_insert(statement: str) -> tuple[str, str, str]:
+    """Return an INSERT's text up to VALUES, the row in its parentheses, and what follows."""
+    found = INSERTED_ROW.search(statement)
+    assert found is not None, statement
+    return statement[: found.start(1)], found[1], statement[found.end(1) :]
+
+
+class _OfCopy:
+    """What a process reads of a column of the copy: once, on the connection of the first user that needs it."""
+
+    def __init__(self, table: str, column: str) -> None:
+        self._table = ".".join(map(quoted, table.split("."))) if table else ""
+        self._column = quoted(column)
+        self._lock = Lock()
+        self._known: Any = None
+
+    def _read_once(self, cursor: Any) -> Any:
+        with self._lock:
+            if self._known is None:
+                self._known = self._read(cursor)
+        return self._known
+
+    def _read(self, cursor: Any) -> Any:
+        raise NotImplementedError
+
+    def _rows(self, cursor: Any, columns: str, condition: str, arguments: tuple[Any, ...]) -> Any:
+        """Return the most frequent values of the column in the first rows of the table."""
+        cursor.execute(
+            f"SELECT {columns} FROM (SELECT {self._column} AS value FROM {self._table} LIMIT {MOST_ROWS}) AS part "
+            f"WHERE {condition} GROUP BY value ORDER BY COUNT(*) DESC LIMIT {MOST_VALUES}",
+            arguments,
+        )
+        return cursor.fetchall()
+
+
+class Frequent(_OfCopy):
+    """Draws the frequent values of a column with their shares of the log, and a tail for the other draws.
+
+    The log's values are not known here, but their hashes are. The value of a hash is the most frequent value of the
+    copy's column that has this hash; without such a value, a draw of the tail that stays the same.
+    """
+
+    def __init__(
+        self, table: str, column: str, shares: Mapping[str, float], tail: Draw, known: Mapping[Any, float] | None = None
+    ) -> None:
+        """shares: beginning of the SHA-256 of a value -> its share of all draws. known: the same of values themselves.
+
+        table: "" where the log does not show it.
+        """
+        super().__init__(table, column)
+        self._hashes, self._tail, self._own = tuple(shares), tail, tuple(known or {})
+        self._ends = list(accumulate((*(known or {}).values(), *shares.values())))
+
+    def draw(self, cursor: Any) -> Any:
+        """Return a value. The first call reads the copy."""
+        values = self._known or self._read_once(cursor)
+        place = bisect(self._ends, random.random())
+        return values[place] if place < len(values) else self._tail()
+
+    def _read(self, cursor: Any) -> list[Any]:
+        of_hash: dict[str, Any] = {}
+        if self._table and self._hashes:
+            digits, marks = len(self._hashes[0]), ", ".join(["%s"] * len(self._hashes))
+            hashed = f"LEFT(SHA2(CONVERT(value USING utf8mb4), 256), {digits})"
+            rows = self._rows(cursor, f"{hashed}, value", f"{hashed} IN ({marks})", self._hashes)
+            of_hash = dict(reversed(rows))
+        return [*self._own, *(of_hash[digest] if digest in of_hash else self._tail() for digest in self._hashes)]
+
+
+class Existing(_OfCopy):
+    """Draws values that a column of the copy has, so that a search finds rows; random texts where it has none."""
+
+    def __init__(self, table: str, column: str, otherwise: Draw, *, distinct: int = MOST_VALUES, exponent: float = 0.0):
+        """distinct: number of values in the log. exponent: of their Zipf distribution; 0 if all are equally likely."""
+        super().__init__(table, column)
+        self._otherwise, self._distinct, self._exponent = otherwise, distinct, exponent
+
+    def draw(self, cursor: Any) -> Any:
+        """Return a value. The first call reads the copy."""
+        values = self._known or self._read_once(cursor)
+        if not values:
+            return self._otherwise()
+        return values[zipf(1, len(values), self._exponent) - 1] if self._exponent else random.choice(values)
+
+    def _read(self, cursor: Any) -> list[Any]:
+        values = [value for (value,) in self._rows(cursor, "value", "value IS NOT NULL", ())]
+        random.shuffle(values)
+        return values[: self._distinct]
+
+
+class Next(_OfCopy):
+    """Counts up from above all values of a column of the copy. Each process has values of its own."""
+
+    def __init__(self, table: str, column: str, above: int) -> None:
+        """above: the highest value of the log, which counts where the table is not known."""
+        super().__init__(table, column)
+        self._above = above
+
+    def draw(self, cursor: Any) -> int:
+        """Return the next value. The first call reads the copy."""
+        value: int = next(self._known or self._read_once(cursor))
+        return value
+
+    def _read(self, cursor: Any) -> "count[int]":
+        highest = self._above
+        if self._table:
+            cursor.execute(f"SELECT MAX({self._column}) FROM {self._table}")
+            row = cursor.fetchone()
+            highest = int(row[0]) if row and row[0] is not None else 0
+        return count(highest + 1 + os.getpid() % SLOTS, SLOTS)

@@ -1,0 +1,261 @@
+"""The locustfile of a captured workload: a PoolUser with a task for each kind of transaction."""
+
+import re
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from math import gcd
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from poolsize.capture.statement_code import Code, one_line
+from poolsize.capture.workload import CapturedWorkload, TransactionKind
+from poolsize.capture.written_tables import WrittenTables, written_tables
+from poolsize.errors import BadInput
+from poolsize.terminal import pasteable
+from poolsize.units import count, milliseconds, number, percent
+
+WIDTH, LABEL = 100, 12
+"""Columns of the header, and of its labels."""
+RUFF_WIDTH = 88
+"""Columns at which ruff breaks an import."""
+MOST_TASKS = 1_000
+"""Sum of the tasks' weights: each user has a list with a task as often as its weight."""
+WEIGHT_ERROR = 0.005
+"""Sum of the differences between the shares of the weights and those of the log."""
+REDACTED = (
+    "Redacted: of the log's values, this file has small constants only. Numbers come from ranges, whose ends are "
+    "rounded. Frequent values stand as hashes and are looked up in the copy, as are the texts of conditions."
+)
+KEPT = "Kept (--keep-values): this file has values of the log. Protect it as you protect the data."
+
+
+@dataclass(frozen=True)
+class Locustfile:
+    """A generated file.
+
+    text: its content. kinds: of its tasks. coverage: of the source. cautions: what it leaves out or can't undo, as
+    sentences.
+    """
+
+    text: str
+    kinds: tuple[TransactionKind, ...]
+    coverage: "Coverage"
+    cautions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Shares of the source's statements and of its time in the server, from 0 to 1."""
+
+    statements: float
+    time: float
+
+
+def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_values: bool) -> Locustfile:
+    """Return the locustfile of a workload. name: of its file.
+
+    writes: whether it has the kinds that write. keeps_values: whether the description has values of the log.
+    Raises BadInput where no kind is left.
+    """
+    kinds = tuple(kind for kind in workload.kinds if writes or not kind.writes)
+    if not kinds:
+        raise BadInput(
+            "every kind of transaction writes: add `writes`, and use a copy of the data that may change"
+            if workload.kinds
+            else "the source has no transaction that a workload could repeat: capture a longer time"
+        )
+    code, tables = Code(), written_tables(kinds)
+    tasks = [
+        {"name": kind.name, "says": _says(kind, workload), "weight": weight, "lines": code.of_kind(kind)}
+        for kind, weight in zip(kinds, weights([kind.weight for kind in kinds]), strict=True)
+    ]
+    left_out = _left_out(workload, kinds)
+    text = _template().render(
+        title=_title(workload),
+        header=[
+            *_coverage_lines(workload, kinds),
+            *_paragraph(
+                "Writes", " ".join(map(_sentence, filter(None, (left_out, tables.undone, tables.stays)))) or "None."
+            ),
+            *_paragraph("Values", KEPT if keeps_values else REDACTED),
+            *(line for note in workload.notes for line in _paragraph("Note", one_line(note))),
+            *_commands(name),
+        ],
+        imports=_imports(code, tables),
+        columns=code.columns,
+        class_name=_class_name(name),
+        covers=_covers(coverage(workload, kinds)),
+        inserted=tables.inserted_code,
+        kinds=tasks,
+    )
+    return Locustfile(text, kinds, coverage(workload, kinds), tuple(filter(None, (left_out, tables.stays))))
+
+
+def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Coverage:
+    """Return what some of a workload's kinds cover."""
+
+    def share(other: float, amount: Any) -> float:
+        total = sum(map(amount, workload.kinds))
+        return (1 - other) * (sum(map(amount, kinds)) / total if total else 0.0)
+
+    return Coverage(share(workload.other_share_of_statements, _statements), share(workload.other_share_of_time, _time))
+
+
+def shares_of_kind(kind: TransactionKind, workload: CapturedWorkload) -> tuple[float, float]:
+    """Return a kind's share of the transactions of all kinds, and of the source's time."""
+    return kind.weight / max(1, sum(kind.weight for kind in workload.kinds)), coverage(workload, [kind]).time
+
+
+def weights(counts: Sequence[int]) -> list[int]:
+    """Return small weights in nearly the same proportions, each at least 1."""
+    total = max(1, sum(counts))
+    scaled = [1] * len(counts)
+    for most in range(len(counts), MOST_TASKS + 1):
+        scaled = [max(1, round(number / total * most)) for number in counts]
+        shares = zip(counts, scaled, strict=True)
+        if sum(abs(number / total - weight / sum(scaled)) for number, weight in shares) <= WEIGHT_ERROR:
+            break
+    return [weight // gcd(*scaled) for weight in scaled]
+
+
+def _statements(kind: TransactionKind) -> float:
+    return kind.weight * sum(statement.repeats_mean for statement in kind.statements)
+
+
+def _time(kind: TransactionKind) -> float:
+    return kind.weight * kind.mean_ms
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(  # noqa: S701 (no HTML)
+        loader=jinja2.PackageLoader("poolsize.capture"),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    return environment.get_template("workload.py.j2")
+
+
+def _imports(code: Code, tables: WrittenTables) -> Iterator[str]:
+    if code.uses_randint:
+        yield "from random import randint"
+    yield "from typing import Any"
+    yield ""
+    yield "from locust import task"
+    yield ""
+    if code.draws:
+        yield from _import_of_draws(sorted(code.draws, key=lambda name: (not name[0].isupper(), name)))
+    if tables.inserted:
+        yield "from poolsize.capture.undo import delete_inserted"
+    yield "from poolsize.locust import PoolUser"
+
+
+def _import_of_draws(names: Sequence[str]) -> list[str]:
+    line = f"from poolsize.capture.draws import {', '.join(names)}"
+    if len(line) <= RUFF_WIDTH:
+        return [line]
+    return ["from poolsize.capture.draws import (", *(f"    {name}," for name in names), ")"]
+
+
+def _title(workload: CapturedWorkload) -> str:
+    source = workload.source
+    server = one_line(_server(source.server_version)) or "a database server"
+    return f"A captured workload: the transactions of {server}{_period(source.since, source.until)}."
+
+
+def _server(version: str) -> str:
+    """Return the name and version of a server: MariaDB 10.11.6 of 10.11.6-MariaDB-log."""
+    number_of, *_ = version.split("-")
+    return (
+        f"{'MariaDB' if 'mariadb' in version.lower() else 'MySQL'} {number_of}" if number_of[:1].isdigit() else version
+    )
+
+
+def _period(since: str | None, until: str | None) -> str:
+    if since is None or until is None:
+        return ""
+    first, last = (datetime.fromisoformat(moment).astimezone(UTC) for moment in (since, until))
+    same_day = first.date() == last.date()
+    return f" from {first:%Y-%m-%d %H:%M:%S} to {last:{'%H:%M:%S' if same_day else '%Y-%m-%d %H:%M:%S'}} UTC"
+
+
+def _says(kind: TransactionKind, workload: CapturedWorkload) -> str:
+    share, of_time = shares_of_kind(kind, workload)
+    held = "" if kind.held_ms is None else f", held for {milliseconds(kind.held_ms)}"
+    return f"{percent(share)} of the transactions, {percent(of_time)} of the time: {milliseconds(kind.mean_ms)}{held}."
+
+
+def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> str:
+    """Return which transactions are left out because they write, as a sentence without its full stop; "" for none."""
+    without = [kind for kind in workload.kinds if kind not in kinds]
+    if not without:
+        return ""
+    share = coverage(workload, without)
+    return (
+        f"{count(len(without), 'kind')} of transactions that write left out, with {percent(share.statements)} of the "
+        f"statements and {percent(share.time)} of the time: --writes includes them"
+    )
+
+
+def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Iterator[str]:
+    """Yield what was read, which part the file covers, and the traffic."""
+    source, share = workload.source, coverage(workload, kinds)
+    yield from textwrap.wrap(
+        f"`poolsize capture` wrote this file from a {source.kind} of {count(source.statements, 'statement')}. You can "
+        "edit it: a sweep runs what stands here.",
+        WIDTH,
+    )
+    yield ""
+    yield from _paragraph(
+        "Coverage",
+        f"{count(len(kinds), 'kind')} of transactions: {_covers(share)}. Rare kinds are left out: "
+        f"{percent(workload.other_share_of_statements)} of the statements, {percent(workload.other_share_of_time)} "
+        "of the time.",
+    )
+    if (rate := workload.arrival_rate) is not None:
+        text = f"{number(rate)} transactions per second. To measure at this rate: --rate {_typed(rate)}/s."
+        yield from _paragraph("Rate", text)
+    if (think := workload.think_ms) is not None:
+        yield from _paragraph(
+            "Think time",
+            f"{milliseconds(think)} on average between two transactions of a session. To pause as long: "
+            f"--think-time {_typed(think)}ms.",
+        )
+
+
+def _covers(share: Coverage) -> str:
+    return f"{percent(share.statements)} of the statements and {percent(share.time)} of the time in the server"
+
+
+def _commands(name: str) -> Iterator[str]:
+    """Yield the commands to type next."""
+    yield from ("", "Try it on a copy of the data, here in the schema copy, then measure:", "")
+    for words in (("capture", "--check"), ("sweep", "--workload")):
+        yield f"    {one_line(pasteable('poolsize', *words, Path(name), '--schema', 'copy'))}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}."
+
+
+def _class_name(name: str) -> str:
+    """Return the name of the user class: CheckoutLoad of checkout_load.py."""
+    words = "".join(word.capitalize() for word in re.findall(r"[a-zA-Z0-9]+", name.removesuffix(".py")))
+    return words if words[:1].isalpha() and words not in {"Any", "PoolUser", "None"} else f"Captured{words}"
+
+
+def _typed(value: float) -> str:
+    """Return a number with three digits, as an option takes it."""
+    return f"{float(f'{value:.3g}'):.12g}"
+
+
+def _paragraph(label: str, text: str) -> list[str]:
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=f"{label:<{LABEL}}", subsequent_indent=" " * LABEL,
+        break_on_hyphens=False, break_long_words=False,
+    )  # fmt: skip

@@ -1,0 +1,136 @@
+"""How unequally values are drawn: a Zipf distribution fitted to how many values were seen once, twice, and so on.
+
+A value's rank among the seen values is not its true rank: of values that were seen once, the order is chance, and many
+were not seen at all. A likelihood of ranks therefore finds too small a range and a wrong exponent. The numbers of
+values that were seen m times have no such bias: their expectations follow from the true probabilities. With p(r) in
+proportion to r**-s over N values and n draws, the expected number is the sum of Poisson(m; n p(r)) over the ranks r.
+See Good (1953), "The population frequencies of species and the estimation of population parameters".
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import pdtr
+
+from poolsize.analysis.vector import Vector
+
+LARGEST_EXPONENT = 2.5
+LEAST_EXPONENT = 0.1
+"""A smaller exponent is as good as a uniform distribution: over 100,000 values it moves 6 % of the draws."""
+LEAST_GAIN = 8.0
+"""Log-likelihood by which Zipf must exceed a uniform distribution, and a free number of values a given number."""
+MOST_UNSEEN = 1_000
+"""The most values that can be estimated for each value that was seen."""
+EXACT_RANKS, RANK_BINS = 20, 60
+LEAST_DRAWS = 100
+
+
+@dataclass(frozen=True)
+class Skew:
+    """A Zipf distribution over values. exponent: 0 for a uniform distribution. values: how many there are."""
+
+    exponent: float
+    values: int
+
+    def share(self, ranks: Vector) -> Vector:
+        """Return the shares of ranks, which begin at 1."""
+        ends, weights = _rank_bins(self.values)
+        return ranks**-self.exponent / float(weights @ ends**-self.exponent)
+
+
+def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
+    """Return the distribution from which values were drawn independently.
+
+    counts: how often each value was seen, all at least 1. most_values: how many values there can be at most, such as
+    the numbers in a range; None where this is not known. Where the counts fit it, it is the number of values.
+    """
+    draws, seen = int(counts.sum()), len(counts)
+    if seen == 1 or draws < LEAST_DRAWS:
+        return Skew(0.0, max(seen, min(most_values or seen, seen * MOST_UNSEEN)))
+    limit = seen * MOST_UNSEEN if most_values is None else min(seen * MOST_UNSEEN, max(seen, most_values))
+    classes = _classes(counts)
+    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), seen, limit)
+    uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0.0), 0.0), seen, limit)
+    if most_values is not None and most_values == limit:
+        skewed = _preferred(_likeliest_exponent(classes, draws, limit), limit, skewed)
+        uniform = _preferred((_misfit(classes, draws, limit, 0.0), 0.0), limit, uniform)
+    _, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
+    return fit
+
+
+_Fit = tuple[float, Skew]
+"""The negative log-likelihood, and the distribution."""
+
+
+def _preferred(at_limit: tuple[float, float], limit: int, free: _Fit) -> _Fit:
+    """Return the fit with the given number of values, unless another number is much likelier."""
+    misfit, exponent = at_limit
+    return (misfit, Skew(exponent, limit)) if misfit - free[0] <= LEAST_GAIN else free
+
+
+def _likeliest_values(fit: Callable[[int], tuple[float, float]], seen: int, limit: int) -> _Fit:
+    """Return the best fit over the number of values. fit: number of values -> its misfit and its exponent."""
+    log_values = minimize_scalar(
+        lambda log_values: fit(round(np.exp(log_values)))[0],
+        bounds=(np.log(seen), np.log(max(limit, seen + 1))),
+        method="bounded",
+        options={"xatol": 0.02},
+    ).x
+    values = min((round(np.exp(log_values)), limit), key=lambda values: fit(values)[0])
+    misfit, exponent = fit(values)
+    return misfit, Skew(exponent, values)
+
+
+def _likeliest_exponent(classes: "_Classes", draws: int, values: int) -> tuple[float, float]:
+    best = minimize_scalar(
+        lambda exponent: _misfit(classes, draws, values, exponent),
+        bounds=(0, LARGEST_EXPONENT),
+        method="bounded",
+        options={"xatol": 2e-3},
+    )
+    return float(best.fun), round(float(best.x), 3)
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """How many values were seen bounds[i] to bounds[i + 1] - 1 times."""
+
+    bounds: Vector
+    values: Vector
+
+
+def _classes(counts: Vector) -> _Classes:
+    """Return the classes of a value's counts: each of 1 to 8, then classes that are wider by 30 %."""
+    bounds = list(range(1, 9))
+    while bounds[-1] <= counts.max():
+        bounds.append(max(bounds[-1] + 1, int(bounds[-1] * 1.3)))
+    ends = np.array(bounds, dtype=float)
+    return _Classes(ends, np.histogram(counts, bins=ends)[0].astype(float))
+
+
+def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> float:
+    """Return the negative log-likelihood of the classes, with the values that were not seen as a class of their own."""
+    ranks, weights = _rank_bins(values)
+    powers = ranks**-exponent
+    rates = draws * powers / float(weights @ powers)
+    below = pdtr(classes.bounds[:, None] - 1, rates[None, :]) @ weights
+    expected = np.append(np.maximum(np.diff(below), 1e-12), max(below[0], 1e-12))
+    observed = np.append(classes.values, max(values - classes.values.sum(), 0.0))
+    return float((expected - observed * np.log(expected)).sum() + _log_factorials(observed))
+
+
+def _log_factorials(observed: Vector) -> float:
+    """Return what the misfit has in addition because the number of unseen values is not fixed (Stirling)."""
+    unseen = observed[-1]
+    return float(unseen * np.log(unseen) - unseen + 0.5 * np.log(2 * np.pi * unseen)) if unseen > 0 else 0.0
+
+
+@lru_cache(maxsize=8)
+def _rank_bins(values: int) -> tuple[Vector, Vector]:
+    """Return bins of the ranks 1 to values: their middles, and how many ranks each holds. First ranks stand alone."""
+    far = np.geomspace(EXACT_RANKS, values + 1, RANK_BINS) if values > EXACT_RANKS else np.array([])
+    ends = np.unique(np.concatenate([np.arange(1, min(EXACT_RANKS, values) + 1), far.astype(np.int64), [values + 1]]))
+    return (ends[:-1] + ends[1:] - 1) / 2, np.diff(ends).astype(float)

@@ -1,0 +1,113 @@
+"""A captured workload, and the check of its file, as text for a terminal and as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from poolsize.bounds import shortened
+from poolsize.capture.changes import Change
+from poolsize.capture.locustfile import Locustfile, shares_of_kind
+from poolsize.capture.rehearsed import Rehearsed, TriedStatement
+from poolsize.capture.workload import CapturedWorkload
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.layout import Table, paragraph
+from poolsize.present.text.short import short_answer
+from poolsize.terminal import pasteable
+from poolsize.units import count, milliseconds, number, percent
+
+MOST_ROWS = 10
+"""Kinds in the table."""
+LONGEST_STATEMENT = 70
+"""Characters of a statement in a line of the check."""
+
+
+def captured_text(
+    workload: CapturedWorkload, written: Locustfile, output: Path, changes: Sequence[Change] | None
+) -> str:
+    """Return what the file covers, its kinds, and the next commands. changes: since another capture; None for none."""
+    share = written.coverage
+    rate = "" if workload.arrival_rate is None else f"{number(workload.arrival_rate)} transactions per second"
+    think = "" if workload.think_ms is None else f"{milliseconds(workload.think_ms)} between two of a session"
+    changed = [] if changes is None else [change.text for change in changes] or ["nothing that is significant"]
+    return short_answer(
+        f"{output} covers {percent(share.time)} of the time and {percent(share.statements)} of the statements.",
+        [("Traffic", "; ".join(filter(None, [rate, think]))), ("Changed", " ".join(changed))],
+        [
+            pasteable("poolsize", "capture", "--check", output, "--schema", "copy"),
+            pasteable("poolsize", "sweep", "--workload", output, "--schema", "copy"),
+        ],
+        _kinds(workload, written).as_text(),
+    )
+
+
+def captured_json(
+    workload: CapturedWorkload, written: Locustfile, output: Path, description: Path, changes: Sequence[Change] | None
+) -> str:
+    """Return the same as JSON."""
+    values = {
+        "output": str(output),
+        "description": str(description),
+        "coverage": asdict(written.coverage),
+        "rate": workload.arrival_rate,
+        "think_ms": workload.think_ms,
+        "kinds": [
+            {
+                "name": kind.name,
+                "share": shares_of_kind(kind, workload)[0],
+                "share_of_time": shares_of_kind(kind, workload)[1],
+                "mean_ms": kind.mean_ms,
+                "statements": len(kind.statements),
+                "writes": kind.writes,
+                "included": kind in written.kinds,
+            }
+            for kind in workload.kinds
+        ],
+        "cautions": [*workload.notes, *written.cautions],
+    }
+    return json_text(values if changes is None else {**values, "changes": [asdict(change) for change in changes]})
+
+
+def _kinds(workload: CapturedWorkload, written: Locustfile) -> Table:
+    rows = []
+    for kind in written.kinds[:MOST_ROWS]:
+        share, of_time = shares_of_kind(kind, workload)
+        held = "?" if kind.held_ms is None else milliseconds(kind.held_ms)
+        rows.append((kind.name, percent(share), percent(of_time), milliseconds(kind.mean_ms), held))
+    return Table(("kind", "transactions", "time", "in the server", "held"), rows)
+
+
+def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
+    """Return the statements that failed, and why, and those that could not be tried."""
+    tried, failed, left = len(rehearsed.statements), len(rehearsed.failed), len(rehearsed.left)
+    of_all = f"of {count(tried, 'statement')} of {locustfile}"
+    if failed:
+        headline = f"{failed} {of_all} fail in the schema {schema}."
+    elif left:
+        headline = f"{tried - left} {of_all} run in the schema {schema}."
+    else:
+        headline = f"All {count(tried, 'statement')} of {locustfile} run in the schema {schema}."
+    return "\n".join([paragraph(headline), *_lines(rehearsed, locustfile)])
+
+
+def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
+    for statement in rehearsed.failed:
+        yield paragraph(f"{_place(statement, locustfile)}: {statement.failure}", "  - ")
+    if rehearsed.left:
+        yield paragraph("Not run, because a transaction could not undo them:")
+    for statement in rehearsed.left:
+        yield paragraph(f"{_place(statement, locustfile)}: {statement.left}", "  - ")
+    reads = [tried for tried in rehearsed.statements if tried.reads]
+    if empty := [tried for tried in reads if tried.rows == 0]:
+        yield paragraph(
+            f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn: "
+            f"{', '.join(f'line {tried.line}' for tried in empty[:MOST_ROWS])}."
+        )
+
+
+def _place(tried: TriedStatement, locustfile: Path) -> str:
+    return f"{locustfile.name}:{tried.line}, {tried.task}: {shortened(tried.text, LONGEST_STATEMENT)}"
+
+
+def checked_json(rehearsed: Rehearsed) -> str:
+    """Return the statements of a check as JSON."""
+    return json_text({"statements": [asdict(tried) for tried in rehearsed.statements], "failed": len(rehearsed.failed)})

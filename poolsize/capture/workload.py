@@ -1,0 +1,313 @@
+"""CapturedWorkload: the kinds of transactions that a server ran, and how their parameters are drawn.
+
+None of these records holds a literal of the log, unless the user asked to keep values: the ends of ranges are rounded,
+and a frequent value stands as a short hash, by which its row is looked up in the copy.
+"""
+
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Final, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from poolsize.errors import BadInput
+from poolsize.files import content
+from poolsize.record import Amount, Count, Moment, Name, record, wrong_field
+
+FORMAT: Final = 1
+"""The version of the only format that is read."""
+MOST_BYTES = 2**26
+"""The longest file of a description."""
+MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 2_000, 64
+LONGEST_STATEMENT = 100_000
+"""Characters of a statement, and of all statements of a kind together."""
+HASH_DIGITS = 4
+"""Hexadecimal digits of a value's hash. They tell apart the values of a column, and many words share each hash."""
+
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
+Ends = Annotated[tuple[Integer, ...], Field(min_length=2, max_length=100)]
+Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
+Length = Annotated[int, Field(ge=0, le=2**32)]
+Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
+Sql = Annotated[str, Field(max_length=LONGEST_STATEMENT)]
+Alphabet = Literal["digits", "hex", "letters", "alphanumeric", "uuid", "email", "ascii", "unicode", "bytes"]
+"""The characters of a text, from the narrowest class that holds all of them; "uuid" and "email" are forms."""
+
+
+class OfColumn:
+    """The column with which a statement compares a parameter, or that it sets; "" where the text does not show it.
+
+    table is a table's name as the statement writes it, with the schema where the statement names it.
+    """
+
+    table: Name
+    column: Name
+
+
+@record
+class Constant(OfColumn):
+    """The same literal in every statement. value: as SQL, such as 10, NULL or 'x'."""
+
+    value: Sql
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["constant"] = "constant"
+
+
+@record
+class Range(OfColumn):
+    """Numbers between two neighbours among `ends`; all pairs of neighbours are equally likely, and so are the numbers.
+
+    ends: whole numbers that never descend, (low, high) for a uniform distribution. decimals: digits after the point; a
+    draw is a whole number over 10**decimals, so that (100, 250) with 2 decimals are the numbers from 1.00 to 2.50.
+    distinct: the estimated number of different values; None where most numbers of the range occur.
+    """
+
+    ends: Ends
+    decimals: Annotated[int, Field(ge=0, le=30)] = 0
+    distinct: Count | None = None
+    is_quoted: bool = False
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["range"] = "range"
+
+
+@record
+class Zipf(OfColumn):
+    """Whole numbers from low to high, the number of rank r with a probability in proportion to r**-exponent.
+
+    first: the number that has rank 1: low, high (as for the newest rows), or "scattered", where the ranks are spread
+    over the range by a fixed permutation. distinct: as in Range; the number of ranks where it is not None.
+    """
+
+    low: Integer
+    high: Integer
+    exponent: Annotated[float, Field(gt=0, le=5)]
+    first: Literal["low", "high", "scattered"]
+    distinct: Count | None = None
+    is_quoted: bool = False
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["zipf"] = "zipf"
+
+
+@record
+class Text(OfColumn):
+    """Texts, of shortest to longest characters (bytes for the alphabet "bytes").
+
+    distinct: the estimated number of different texts, 0 where the source shows no value. exponent: of a Zipf
+    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern, such as ""
+    and "%". Where the column is known, values of this column on the copy can be drawn in place of random characters,
+    which would find no row.
+    """
+
+    shortest: Length
+    longest: Length
+    alphabet: Alphabet
+    distinct: Count
+    exponent: Annotated[float, Field(ge=0, le=5)] = 0.0
+    begins: Literal["", "%"] = ""
+    ends: Literal["", "%"] = ""
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["text"] = "text"
+
+
+@record
+class Time(OfColumn):
+    """Moments before the statement. ages: seconds, as the ends of a Range; negative in the future.
+
+    form: of the literal. decimals: of the seconds. is_midnight: the time of day is always 00:00:00.
+    """
+
+    ages: Ends
+    form: Literal["date", "datetime", "iso", "unix", "unix_ms"]
+    decimals: Annotated[int, Field(ge=0, le=6)] = 0
+    is_midnight: bool = False
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["time"] = "time"
+
+
+@record
+class Sequence(OfColumn):
+    """A number that grows by 1 from statement to statement: the next value above all values on the copy.
+
+    above: the rounded end of what was seen.
+    """
+
+    above: Integer
+    is_quoted: bool = False
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["sequence"] = "sequence"
+
+
+@record
+class Reference(OfColumn):
+    """A value of the same transaction.
+
+    of: "parameter" of an earlier statement, or of this statement and further left; "inserted", the id that an earlier
+    INSERT generated. statement: index among the transaction's statements. parameter: index among its parameters.
+    low, high: what is added to the value, a uniform whole number; seconds where the value is a time.
+    """
+
+    of: Literal["parameter", "inserted"]
+    statement: Index
+    parameter: Index = 0
+    low: Integer = 0
+    high: Integer = 0
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["reference"] = "reference"
+
+
+@record
+class HeavyValue:
+    """A frequent value.
+
+    share: of all draws. hash: `value_hash` of the value. value: as SQL, None unless values are kept.
+    """
+
+    share: Fraction
+    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{4}$")]
+    value: Sql | None = None
+
+
+def value_hash(text: str) -> str:
+    """Return the hash of a value, as MySQL's LEFT(SHA2(value, 256), 4) of a text in UTF-8 or of a number."""
+    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:HASH_DIGITS]
+
+
+Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kind")]
+
+
+@record
+class Heavy(OfColumn):
+    """A few frequent values, by descending share, and a tail that has the other draws.
+
+    tail: also what replaces a value that is not found on the copy; its column is this parameter's.
+    """
+
+    values: Annotated[tuple[HeavyValue, ...], Field(min_length=1, max_length=MOST_HEAVY)]
+    tail: Tail
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["heavy"] = "heavy"
+
+
+Drawn: TypeAlias = Annotated[
+    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference, Field(discriminator="kind")
+]
+
+
+@record
+class Several(OfColumn):
+    """A list of values of the same distribution, as in IN (1, 2, 3). low, high, mean: of its length."""
+
+    item: Drawn
+    low: Length
+    high: Length
+    mean: Amount
+    table: Name = ""
+    column: Name = ""
+    kind: Literal["several"] = "several"
+
+
+Parameter: TypeAlias = Annotated[
+    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Several, Field(discriminator="kind")
+]
+
+
+@record
+class CapturedStatement:
+    """A statement of a transaction.
+
+    text: SQL with %s in place of its parameters, and %% in place of a percent sign. repeats: the lowest and the highest
+    number of times that it runs in a row; repeats_mean: their mean. rows, rows_mean: likewise, the rows of an INSERT,
+    whose text has the first row. rows_sent_mean: rows of a result, None where they are not known. reads: whether it
+    changes nothing and locks nothing.
+    """
+
+    text: Sql
+    parameters: Annotated[tuple[Parameter, ...], Field(max_length=MOST_PARAMETERS)]
+    repeats: Counts
+    repeats_mean: Amount
+    rows_sent_mean: Amount | None
+    reads: bool
+    rows: Counts = (1, 1)
+    rows_mean: Amount = 1.0
+
+
+@record
+class TransactionKind:
+    """Transactions with the same statements in the same order.
+
+    weight: how many there were. mean_ms: time in the server of all statements of a transaction. held_ms: from its first
+    statement's start to its last statement's end, None where the times are not known. is_explicit: BEGIN and COMMIT (or
+    ROLLBACK) surround the statements, which does not count them.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,60}$")]
+    weight: Count
+    statements: Annotated[tuple[CapturedStatement, ...], Field(min_length=1, max_length=MOST_STATEMENTS)]
+    mean_ms: Amount
+    held_ms: Amount | None
+    is_explicit: bool
+    ends: Literal["commit", "rollback"]
+    writes: bool
+
+
+@record
+class CaptureSource:
+    """What was read. since, until: the first and the last statement, None where the log has no times."""
+
+    kind: Literal["slow log", "general log", "statement history"]
+    server_version: Name
+    since: Moment | None
+    until: Moment | None
+    statements: Count
+
+
+@record
+class CapturedWorkload:
+    """The transactions that a server ran.
+
+    kinds: by descending share of time. other_share_of_statements, other_share_of_time: of the transactions in none of
+    the kinds. arrival_rate: transactions a second. think_ms: mean time between two transactions of a session. notes:
+    what the source does not show, as sentences.
+    """
+
+    source: CaptureSource
+    kinds: Annotated[tuple[TransactionKind, ...], Field(max_length=MOST_KINDS)]
+    other_share_of_statements: Fraction
+    other_share_of_time: Fraction
+    arrival_rate: Amount | None
+    think_ms: Amount | None
+    notes: tuple[Name, ...] = ()
+
+
+@record
+class _File:
+    """What stands in a description's file."""
+
+    workload_format: Literal[1]
+    workload: CapturedWorkload
+
+
+_FILE = TypeAdapter(_File)
+
+
+def workload_json(workload: CapturedWorkload) -> bytes:
+    """Return the description of a workload as the content of its file."""
+    return _FILE.dump_json(_File(FORMAT, workload), indent=1) + b"\n"
+
+
+def load_workload(path: Path) -> CapturedWorkload:
+    """Return the workload of a description's file. Raises BadInput for any other file."""
+    text = content(path, MOST_BYTES)
+    try:
+        return _FILE.validate_json(text).workload
+    except ValidationError as error:
+        raise BadInput(f"{path} is no description of a captured workload: {wrong_field(error)}") from None

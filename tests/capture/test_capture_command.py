@@ -1,0 +1,112 @@
+"""`poolsize capture` as a user types it: what it refuses, what it writes, and what it prints."""
+
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from poolsize.capture.workload import load_workload, workload_json
+from tests.conftest import Command
+
+ENTRY = """\
+# Time: 2026-11-27T09:{minute:02}:{second:02}.000000Z
+# User@Host: alice[alice] @ app.example.com [10.1.2.3]  Id: {thread}
+# Query_time: 0.002000  Lock_time: 0.000010 Rows_sent: 1  Rows_examined: 1
+SET timestamp=1795770000;
+{statement};
+"""
+URL = "mysql://alice:hunter2@127.0.0.1:1/"
+
+
+def slow_log(path: Path, transactions: int = 120) -> Path:
+    """A log of MySQL with transactions of two kinds, and with secrets."""
+    statements = []
+    for number in range(transactions):
+        statements += ["BEGIN", f"SELECT name FROM customer WHERE id = {number % 37} /* hunter2 */", "COMMIT"]
+        if number % 3 == 0:
+            statements.append(f"UPDATE customer SET name = 'hunter{number}' WHERE id = {number}")
+    entries = [
+        ENTRY.format(minute=number // 60, second=number % 60, thread=4, statement=statement)
+        for number, statement in enumerate(statements)
+    ]
+    path.write_text("".join(entries))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "give a source: --slow-log FILE, --general-log FILE, or --url URL"),
+        (["a.log"], "a.log: name it by --slow-log or --general-log"),
+        (["--slow-log", "a.log", "--general-log", "b.log"], "capture one of them"),
+        (["--slow-log", "a.log"], "a.log can't be read: there is no such file"),
+        (["--slow-log", "a.log", "--for", "1m"], "--for is for --url"),
+        (["--url", URL, "--for", "1s"], "--for 1s: give 10s to 24h"),
+        (["--slow-log", "a.log", "--schema", "copy"], "--schema is for --check"),
+        (["--check", "a.py", "--url", URL], "--check needs --schema"),
+        (["--check", "a.py", "--schema", "copy"], "--check needs --url or POOLSIZE_URL"),
+        (["--check", "a.py", "--schema", "copy", "--slow-log", "a.log"], "leave the logs out"),
+        (["--check", "a.py", "--schema", "copy", "--url", URL], "--check a.py: there is no such file"),
+    ],
+)
+def test_what_can_not_be_read_is_refused_in_one_line(poolsize_here: Command, words: list[str], message: str) -> None:
+    refused = poolsize_here("capture", *words)
+    assert refused.returncode == 2
+    assert message in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+    assert "hunter2" not in refused.stderr
+
+
+def test_a_capture_writes_a_locustfile_and_its_description(poolsize_here: Command, tmp_path: Path) -> None:
+    slow_log(tmp_path / "a.log")
+    done = poolsize_here("capture", "--slow-log", "a.log", "--output", "shop.py")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("shop.py covers ")
+    assert "poolsize sweep --workload shop.py --schema copy" in done.stdout
+    assert "1 kind of transactions that write left out" in done.stderr
+    for name in ("shop.py", "shop.json"):
+        assert "hunter" not in (tmp_path / name).read_text()
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
+    again = poolsize_here("capture", "--slow-log", "a.log", "--output", "shop.py")
+    assert again.returncode == 2
+    assert "shop.json already exists: name another file" in again.stderr
+
+
+@pytest.mark.parametrize("output", ["shop.txt", "there/shop.py"])
+def test_an_output_that_can_not_be_made_is_refused_before_the_log_is_read(
+    poolsize_here: Command, tmp_path: Path, output: str
+) -> None:
+    slow_log(tmp_path / "a.log")
+    refused = poolsize_here("capture", "--slow-log", "a.log", "--output", output)
+    assert refused.returncode == 2
+    assert f"--output {output}: " in refused.stderr
+
+
+def test_several_logs_follow_one_option(poolsize_here: Command, tmp_path: Path) -> None:
+    slow_log(tmp_path / "a.log")
+    slow_log(tmp_path / "b.log")
+    done = poolsize_here("capture", "--slow-log", "a.log", "b.log", "--json")
+    assert done.returncode == 0, done.stderr
+    assert load_workload(tmp_path / "workload.json").source.statements == 2 * (3 * 120 + 40)
+
+
+def test_json_has_the_coverage_and_what_changed(poolsize_here: Command, tmp_path: Path) -> None:
+    slow_log(tmp_path / "a.log")
+    first = poolsize_here("capture", "--slow-log", "a.log", "--output", "old.py", "--writes", "--json")
+    answer = json.loads(first.stdout)
+    assert answer["coverage"]["time"] == pytest.approx(1)
+    assert {kind["name"]: kind["included"] for kind in answer["kinds"]} == {
+        "select_customer": True,
+        "update_customer": True,
+    }
+    assert "changes" not in answer
+    old = load_workload(tmp_path / "old.json")
+    (tmp_path / "old.json").write_bytes(workload_json(replace(old, arrival_rate=1_000.0)))
+    words = ("capture", "--slow-log", "a.log", "--output", "new.py", "--against", "old.json")
+    answer = json.loads(poolsize_here(*words, "--json").stdout)
+    assert "arrival rate was 1,000/s" in answer["changes"][0]["text"]
+    (tmp_path / "new.py").unlink()
+    (tmp_path / "new.json").unlink()
+    assert "Changed  The arrival rate was 1,000/s" in poolsize_here(*words).stdout

@@ -1,0 +1,110 @@
+"""The weights of a captured workload, out of what a server counted of each kind of statement."""
+
+from dataclasses import replace
+
+import pytest
+
+from poolsize.capture.digests import Digest, digest_events, runnable, statement_key, weighted
+from poolsize.capture.workload import CapturedStatement, CapturedWorkload, CaptureSource, TransactionKind
+
+SELECT = "SELECT `c` FROM `t` WHERE `id` = ?"
+UPDATE = "UPDATE `t` SET `k` = `k` + ? WHERE `id` = ?"
+
+
+def a_statement(text: str, repeats: int = 1) -> CapturedStatement:
+    return CapturedStatement(text, (), (repeats, repeats), repeats, 1.0, text.startswith("SELECT"))
+
+
+def a_kind(name: str, weight: int, *statements: CapturedStatement) -> TransactionKind:
+    return TransactionKind(name, weight, statements, 1.0, 1.0, True, "commit", False)
+
+
+def a_workload(*kinds: TransactionKind) -> CapturedWorkload:
+    source = CaptureSource("statement history", "9.7.0", None, None, 100)
+    return CapturedWorkload(source, kinds, 0.0, 0.0, 10.0, 1.0)
+
+
+READS = a_kind("reads", 10, a_statement("SELECT c FROM t WHERE id = %s", 10))
+WRITES = a_kind(
+    "writes", 10, a_statement("SELECT c FROM t WHERE id=%s"), a_statement("UPDATE t SET k=k+%s WHERE id=%s")
+)
+
+
+@pytest.mark.parametrize(
+    ("digest", "statement"),
+    [
+        (SELECT, "SELECT c FROM t WHERE id=%s"),
+        ("SELECT `c` FROM `t` WHERE `id` IN (...)", "select c from t where id in (%s)"),
+        ("INSERT INTO `t` ( `a` , `b` ) VALUES (...) /* , ... */", "INSERT INTO t (a, b) VALUES (%s, NULL)"),
+        ("SELECT `c` FROM `t12` WHERE `id` = ?", "SELECT c FROM t7 WHERE id = %s"),
+        ("SELECT DISTINCTROW `c` FROM `t` WHERE `a` = ?", "SELECT DISTINCT c FROM t WHERE a = TRUE"),
+        ("SELECT SUM ( `k` ) FROM `t` WHERE NAME = ?", "SELECT SUM(k) FROM t WHERE name = 'Müller\\'s'"),
+    ],
+)
+def test_a_digest_has_the_words_of_its_statement(digest: str, statement: str) -> None:
+    assert statement_key(digest) == statement_key(statement)
+
+
+def test_kinds_are_weighted_so_that_their_statements_add_up_to_what_the_server_counted() -> None:
+    """100 transactions of the first kind and 400 of the second run 1,400 SELECTs and 400 UPDATEs."""
+    digests = [Digest("s", SELECT, 1400, 14.0, 1400), Digest("s", UPDATE, 400, 8.0, 0)]
+    corrected = weighted(a_workload(READS, WRITES), digests, seconds=50)
+    assert {kind.name: kind.weight for kind in corrected.kinds} == {"reads": 100, "writes": 400}
+    assert corrected.arrival_rate == pytest.approx(10, rel=1e-3)
+    assert corrected.other_share_of_statements == pytest.approx(0, abs=1e-3)
+
+
+def test_statements_that_no_kind_has_are_other_statements() -> None:
+    digests = [
+        Digest("s", SELECT, 1000, 1.0, 0),
+        Digest("s", "DELETE FROM `t`", 250, 3.0, 0),
+        Digest("s", "COMMIT", 9, 9, 0),
+    ]
+    corrected = weighted(a_workload(READS), digests, seconds=10)
+    assert corrected.kinds[0].weight == 100
+    assert corrected.other_share_of_statements == pytest.approx(0.2)
+    assert corrected.other_share_of_time == pytest.approx(0.75)
+
+
+def test_a_kind_that_the_server_does_not_count_keeps_its_proportion() -> None:
+    unknown = a_kind("unknown", 10, a_statement("CALL p(%s)"))
+    corrected = weighted(a_workload(READS, unknown), [Digest("s", SELECT, 1000, 1.0, 0)], seconds=10)
+    assert [kind.weight for kind in corrected.kinds] == [100, 100]
+
+
+def test_without_counters_a_workload_stays_as_it_is() -> None:
+    workload = a_workload(READS, WRITES)
+    assert weighted(workload, [], 10) == replace(workload, arrival_rate=2.0)
+
+
+@pytest.mark.parametrize(
+    ("digest", "text"),
+    [
+        (SELECT, SELECT),
+        (
+            "SELECT COUNT ( * ) , SUM ( `s` . `t` . `a` ) FROM `s` . `t` WHERE `b` IN (...) AND ( `c` = ? )",
+            "SELECT COUNT( * ) , SUM( `s`.`t`.`a` ) FROM `s`.`t` WHERE `b` IN (?) AND ( `c` = ? )",
+        ),
+        ("SELECT `c` FROM `t` WHERE `id` IN (...) LIMIT ?, ...", "SELECT `c` FROM `t` WHERE `id` IN (?) LIMIT ?, ?"),
+        ("INSERT INTO `t` ( `a` , `b` ) VALUES (...)", "INSERT INTO `t` ( `a` , `b` ) VALUES (?, ?)"),
+        ("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */", "INSERT INTO `t` ( `a` ) VALUES (?)"),
+        ("INSERT INTO `t` VALUES (...)", None),
+        ("SELECT CONCAT (...)", None),
+        ("SELECT `a` FROM ...", None),
+    ],
+)
+def test_a_statement_is_made_from_a_digest_that_shows_its_parameters(digest: str, text: str | None) -> None:
+    assert runnable(digest) == text
+
+
+def test_statements_stand_for_digests_in_their_proportions() -> None:
+    digests = [
+        Digest("s", SELECT, 30_000, 60.0, 30_000),
+        Digest("s", UPDATE, 10_000, 50.0, 0),
+        Digest("s", "CALL ...", 9, 1, 0),
+    ]
+    events = list(digest_events(digests, started=1e9))
+    selects = [event for event in events if event.text == SELECT]
+    assert len(selects) == pytest.approx(3 * (len(events) - len(selects)), rel=0.01)
+    assert (selects[0].seconds, selects[0].rows_sent, selects[0].schema) == (0.002, 1, "s")
+    assert len({event.thread for event in events}) == len(events)

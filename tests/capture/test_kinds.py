@@ -1,0 +1,164 @@
+"""Transactions grouped into kinds: what is counted, what is left to the others, and how much memory it takes."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from poolsize.capture import kinds
+from poolsize.capture.changes import changes
+from poolsize.capture.kinds import KindCounter
+from poolsize.capture.transactions import LeftOut, rebuilt
+from poolsize.capture.workload import Range, Reference, load_workload, workload_json
+from poolsize.errors import BadInput
+from tests.capture.logged import captured, explicit, logged, repeated
+
+READ, WRITE = "SELECT a FROM t WHERE id = 5", "UPDATE t SET a = 1 WHERE id = 5"
+
+
+def test_kinds_have_weights_times_and_names() -> None:
+    """Kinds stand by descending time. BEGIN and COMMIT are no statements; their time counts."""
+    workload = captured([explicit(READ, READ, WRITE)] * 30 + [(READ,)] * 70)
+    first, second = workload.kinds
+    assert (first.name, first.weight, first.is_explicit, first.writes, first.ends) == (
+        "update_t",
+        30,
+        True,
+        True,
+        "commit",
+    )
+    assert [(statement.repeats, statement.reads) for statement in first.statements] == [((2, 2), True), ((1, 1), False)]
+    assert first.mean_ms == pytest.approx(5.0)
+    assert first.held_ms == pytest.approx(5.0, abs=0.001)
+    assert (second.name, second.weight, second.is_explicit) == ("select_t", 70, False)
+    assert workload.other_share_of_time == workload.other_share_of_statements == 0
+    assert workload.arrival_rate == pytest.approx(100 / (99 * 0.0625 + 0.22), rel=0.01)
+    assert workload.think_ms == pytest.approx(500, rel=0.05)
+
+
+def test_a_loop_is_one_kind() -> None:
+    """A loop over two statements has the same kind for every number of rounds, and the mean number of executions."""
+
+    def make(chance: random.Random, _: int) -> tuple[str, ...]:
+        rounds = chance.randint(1, 9)
+        return explicit(
+            "SELECT a FROM t", *["SELECT b FROM u WHERE t = 5", "SELECT c FROM v WHERE t = 5"] * rounds, WRITE
+        )
+
+    (kind,) = captured(repeated(300, make)).kinds
+    assert [statement.repeats for statement in kind.statements] == [(1, 1), (1, 9), (1, 9), (1, 1)]
+    assert kind.statements[1].repeats_mean == pytest.approx(5, abs=0.5)
+
+
+def test_rare_kinds_are_others() -> None:
+    """Kinds that together have less than 0.5 % of the time and of the statements are counted as others."""
+    workload = captured([(READ,)] * 1_000 + [(f"SELECT a FROM t{place}",) for place in range(4)])
+    assert [kind.name for kind in workload.kinds] == ["select_t"]
+    assert workload.other_share_of_statements == pytest.approx(4 / 1_004, abs=1e-6)
+    assert workload.other_share_of_time == pytest.approx(4 / 1_004, abs=1e-6)
+
+
+def test_rollbacks_are_a_kind_of_their_own() -> None:
+    """Two transactions that differ in their end only are two kinds."""
+    names = {kind.ends: kind.name for kind in captured([explicit(READ), ("BEGIN", READ, "ROLLBACK")] * 5).kinds}
+    assert names == {"commit": "select_t", "rollback": "select_t_2"}
+
+
+def test_what_is_left_out_is_said() -> None:
+    """A transaction that the log cuts off, and the settings of sessions."""
+    workload = captured([("SET NAMES utf8mb4",), *[(READ,)] * 9, ("BEGIN", READ)])
+    assert workload.notes == (
+        "1 transaction began before the source or ended after it: no kind has them.",
+        "1 statement is left out: settings of a session, definitions of tables, or administration.",
+    )
+    assert workload.other_share_of_statements == pytest.approx(0.1)
+
+
+def test_samples_are_bounded_and_not_biased(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With room for a tenth of the literals, what is kept stands for the whole log."""
+    monkeypatch.setattr(kinds, "CELLS_OF_ALL", 3_000)
+    counter = KindCounter()
+    transactions = [(f"SELECT a FROM t WHERE id = {number}",) for number in range(5_000)]
+    for transaction in rebuilt(logged(transactions), LeftOut()):
+        counter.add(transaction)
+        assert counter._cells <= 3_000
+    (tally,) = counter.kinds.values()
+    numbers = [sample.number for sample in tally.samples]
+    assert tally.count == 5_000
+    assert len(numbers) > 200
+    assert sum(numbers) / len(numbers) == pytest.approx(2_500, rel=0.15)
+
+
+def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements whose text is always another do not push the frequent kind out."""
+    monkeypatch.setattr(kinds, "MOST_TRACKED", 50)
+    names = ("".join("abcdefghij"[int(digit)] for digit in str(place)) for place in range(500))
+    workload = captured(text for name in names for text in ((READ,), (f"SELECT {name} FROM t",)))
+    assert workload.kinds[0].weight == 500
+    assert workload.other_share_of_statements > 0.4
+
+
+def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """The file holds all; another file is refused with the field."""
+    workload = captured(
+        repeated(100, lambda chance, _: explicit(f"SELECT a FROM t WHERE id = {chance.randint(1, 999)}", WRITE))
+    )
+    path = tmp_path / "workload.json"
+    path.write_bytes(workload_json(workload))
+    assert load_workload(path) == workload
+    path.write_bytes(workload_json(workload).replace(b'"commit"', b'"abort"'))
+    with pytest.raises(BadInput, match=r"workload.kinds.0.ends is 'abort'"):
+        load_workload(path)
+
+
+def test_two_captures_are_compared() -> None:
+    """The same log has no changes; shares, statements and ranges that differ are named."""
+
+    def log(reads: int, values: int, seed: int) -> list[tuple[str, ...]]:
+        chance = random.Random(seed)
+        selects = [(f"SELECT a FROM t WHERE id = {chance.randint(1, values)}",) for _ in range(reads)]
+        return [*selects, *[explicit(WRITE)] * 200]
+
+    earlier = captured(log(800, 10_000, 1))
+    assert changes(earlier, captured(log(800, 10_000, 2))) == ()
+    later = captured([*log(300, 50_000, 3), *[("DELETE FROM t",)] * 100])
+    assert {change.text for change in changes(earlier, later)} >= {
+        "The kind select_t was 80.0 % of the transactions and is 50.0 %.",
+        "The kind delete_t is new: 16.7 % of the transactions.",
+        "The kind select_t: parameter id of statement 1 had a range of 9,999 and has 49,999.",
+    }
+
+
+def test_numbers_of_a_range_are_found_again() -> None:
+    """The whole path for the simplest log."""
+    workload = captured((f"SELECT a FROM t WHERE id = {number}",) for number in range(1, 1_001))
+    (parameter,) = workload.kinds[0].statements[0].parameters
+    assert parameter == Range((1, 1_000), table="t", column="id")
+
+
+@pytest.mark.parametrize("most_tracked", [50, 4_000])
+def test_tables_in_shards_are_variants_of_one_kind(monkeypatch: pytest.MonkeyPatch, most_tracked: int) -> None:
+    """Transactions on random tables out of eight are nearly all different; some stand for all, with all tables."""
+    monkeypatch.setattr(kinds, "MOST_TRACKED", most_tracked)
+
+    def make(chance: random.Random, _: int) -> tuple[str, ...]:
+        select, update, insert = (chance.randint(1, 8) for _ in range(3))
+        number = chance.randint(1, 99_000)
+        return explicit(
+            *[f"SELECT c FROM sbtest{select} WHERE id = {chance.randint(1, 99_000)}"] * 10,
+            f"UPDATE sbtest{update} SET k = k + 1 WHERE id = {chance.randint(1, 99_000)}",
+            f"DELETE FROM sbtest{insert} WHERE id = {number}",
+            f"INSERT INTO sbtest{insert} (id, k) VALUES ({number}, {chance.randint(1, 99_000)})",
+        )
+
+    workload = captured(repeated(400, make))
+    assert workload.other_share_of_statements == 0
+    assert sum(kind.weight for kind in workload.kinds) == 400
+    assert len(workload.kinds) == 8
+    tables = [{kind.statements[place].text.split("sbtest")[1][0] for kind in workload.kinds} for place in range(4)]
+    assert min(map(len, tables)) >= 7
+    for kind in workload.kinds:
+        select, _, delete, insert = kind.statements
+        assert select.repeats == (10, 10)
+        assert delete.text.split()[2] == insert.text.split()[2] == insert.parameters[0].table
+        assert insert.parameters[0] == Reference("parameter", 2, 0, table=insert.parameters[0].table, column="id")

@@ -1,0 +1,154 @@
+"""The generated locustfile: readable, valid, loaded by a sweep, and exactly the captured statements."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from poolsize.capture.locustfile import locustfile, weights
+from poolsize.capture.workload import (
+    CapturedWorkload,
+    Constant,
+    Range,
+    Reference,
+    Text,
+    load_workload,
+    workload_json,
+)
+from poolsize.errors import BadInput
+from tests.capture.captured import BROWSE, BUY, SEARCH, SHOP, kind, statement
+from tests.conftest import ROOT
+from tests.golden import assert_golden
+
+RECORDED = """
+import json, sys
+from locust.env import Environment
+from locust.util.load_locustfile import load_locustfile
+from poolsize.locust.user import tasks_of
+
+class Cursor:
+    lastrowid = 7
+    def __init__(self):
+        self.statements = []
+    def execute(self, text, arguments=None):
+        assert text.count("%s") == len(arguments or ()), (text, arguments)
+        self.statements.append(text)
+    def fetchall(self):
+        return ()
+    def fetchone(self):
+        return None
+
+classes, _ = load_locustfile(sys.argv[1])
+environment = Environment(user_classes=list(classes.values()), available_user_classes=classes)
+((user_class, pairs),) = tasks_of(environment).items()
+user, ran = user_class(environment), {}
+for name, task in dict(pairs).items():
+    cursor = Cursor()
+    task(user, cursor)
+    ran[name] = [text for text in cursor.statements if " AS part " not in text and "MAX(" not in text]
+user_class.before_step(Cursor())
+print(json.dumps({"class": user_class.__name__, "weights": len(pairs), "ran": ran}))
+"""
+"""Loads a locustfile as a sweep does, and runs each of its tasks once without a server."""
+
+
+def loaded(path: Path, workload: CapturedWorkload) -> dict[str, Any]:
+    path.write_text(locustfile(workload, path.name, writes=True, keeps_values=False).text)
+    done = subprocess.run(
+        [sys.executable, "-c", RECORDED, str(path)], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def test_the_file_reads_well() -> None:
+    assert_golden("capture-shop.txt", locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text)
+
+
+def test_a_description_gives_the_same_file_after_it_was_stored(tmp_path: Path) -> None:
+    path = tmp_path / "shop.json"
+    path.write_bytes(workload_json(SHOP))
+    assert load_workload(path) == SHOP
+    first, second = (
+        locustfile(each, "shop.py", writes=True, keeps_values=False) for each in (SHOP, load_workload(path))
+    )
+    assert first == second
+
+
+def test_a_sweep_loads_the_file_and_its_tasks_run_the_captured_statements(tmp_path: Path) -> None:
+    result = loaded(tmp_path / "shop_load.py", SHOP)
+    assert (result["class"], result["weights"]) == ("ShopLoad", 10)
+    ran = result["ran"]
+    assert list(ran) == ["browse", "search", "buy"]
+    assert (ran["browse"][0], ran["browse"][-1]) == ("BEGIN", "COMMIT")
+    assert [text.split()[0] for text in ran["buy"]] == ["BEGIN", "INSERT", "INSERT", "UPDATE", "COMMIT"]
+    assert ran["search"] == [part.text for part in SEARCH.statements]
+
+
+def test_the_file_keeps_ruff_s_default_rules(tmp_path: Path) -> None:
+    path = tmp_path / "shop.py"
+    path.write_text(locustfile(SHOP, path.name, writes=True, keeps_values=False).text)
+    done = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_transactions_that_write_are_left_out_unless_asked_for() -> None:
+    written = locustfile(SHOP, "shop.py", writes=False, keeps_values=False)
+    assert [each.name for each in written.kinds] == ["browse", "search"]
+    assert "INSERT" not in written.text
+    assert "before_step" not in written.text
+    assert written.coverage.time == pytest.approx(0.99 * 2_950 / 3_350)
+    assert written.cautions[0].startswith("1 kind of transactions that write left out")
+    with pytest.raises(BadInput, match="every kind of transaction writes: add `writes`"):
+        locustfile(replace(SHOP, kinds=(BUY,)), "shop.py", writes=False, keeps_values=False)
+
+
+def test_a_statement_with_constants_only_has_no_arguments_and_single_percent_signs() -> None:
+    only = statement("SELECT id FROM t WHERE a %% %s = %s", Constant("7"), Constant("'5%'"))
+    text = locustfile(replace(SHOP, kinds=(kind("one", 1, only),)), "a.py", writes=False, keeps_values=True).text
+    assert "cursor.execute(\"SELECT id FROM t WHERE a % 7 = '5%'\")" in text
+    mixed = replace(only, parameters=(Constant("'5%'"), Range((1, 3))))
+    text = locustfile(replace(SHOP, kinds=(kind("one", 1, mixed),)), "a.py", writes=False, keeps_values=True).text
+    assert "a %% '5%%' = %s\", (randint(1, 3),))" in text
+
+
+def test_names_and_notes_of_others_are_text_and_not_code(tmp_path: Path) -> None:
+    evil = '"""\nimport os\n\\x {{ 7 * 7 }} \u202e'
+    parts = [
+        statement(f"SELECT '{evil}' FROM `{evil}` WHERE a = %s", Text(1, 2, "letters", 5, table=evil, column=evil)),
+        statement('INSERT INTO `a"b` (c) VALUES (%s)', Range((1, 2), table='a"b', column="c")),
+        statement("SELECT %s", Reference("inserted", 1, table=evil, column=evil)),
+    ]
+    workload = replace(
+        SHOP, kinds=(kind("one", 1, *parts),), notes=(evil,), source=replace(SHOP.source, server_version=evil)
+    )
+    ran = loaded(tmp_path / "evil.py", workload)["ran"]["one"]
+    assert ran[1:-1] == [part.text for part in parts]
+    assert "\u202e" not in (tmp_path / "evil.py").read_text()
+
+
+def test_the_header_says_what_no_step_undoes() -> None:
+    text = " ".join(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text.split())
+    assert "before_step deletes the rows inserted into orders, audit" in text
+    assert "Before_step does not undo UPDATE orders: restore the copy before the next sweep." in text
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"), [([5], [1]), ([2, 1], [2, 1]), ([700, 200, 100], [7, 2, 1]), ([10**9, 1], [1000, 1])]
+)
+def test_weights_are_small_and_in_proportion(counts: list[int], expected: list[int]) -> None:
+    found = weights(counts)
+    assert found == expected or sum(found) <= 1_001
+    total = sum(counts)
+    assert sum(abs(a / total - b / sum(found)) for a, b in zip(counts, found, strict=True)) < 0.01
+
+
+def test_browse_is_the_first_kind() -> None:
+    assert SHOP.kinds[0] is BROWSE

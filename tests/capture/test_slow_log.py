@@ -1,0 +1,224 @@
+"""Slow logs: the formats of all servers, what cuts them, and what is no slow log."""
+
+import gzip
+import os
+import time
+from contextlib import suppress
+from math import isnan
+from pathlib import Path
+
+import pytest
+
+from poolsize.capture import log_file
+from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent, Tally
+from poolsize.capture.fingerprint import fingerprinted
+from poolsize.capture.general_log import general_log_events
+from poolsize.capture.slow_log import slow_log_events
+from poolsize.errors import BadInput
+from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
+
+
+def test_mysql_times_are_those_of_the_end(tmp_path: Path) -> None:
+    tally = Tally()
+    events = read(tmp_path / "slow.log", STARTED + mysql_entry("SELECT 1", use="shop"), tally)
+    assert events == [StatementEvent(8, SECOND + 0.25, 0.25, "SELECT 1", "shop", 1, 20)]
+    assert (tally.versions, tally.statements, tally.first, tally.last) == ({"8.0.36"}, 1, SECOND + 0.25, SECOND + 0.5)
+    assert tally.bytes_read == (tmp_path / "slow.log").stat().st_size
+
+
+def test_extra_fields_of_mysql_say_the_start_and_the_error(tmp_path: Path) -> None:
+    extra = " Thread_id: 9 Errno: 1062 Killed: 0 Start: 2023-11-14T22:13:19.000000Z End: 2023-11-14T22:13:19.250000Z\n"
+    entry = mysql_entry("SELECT 1", thread=9).replace("Rows_examined: 20\n", f"Rows_examined: 20{extra}")
+    assert read(tmp_path / "slow.log", entry) == [StatementEvent(9, SECOND - 1, 0.25, "SELECT 1", None, 1, 20, True)]
+
+
+def test_percona_writes_several_lines_of_fields(tmp_path: Path) -> None:
+    entry = (
+        "# Time: 231114 22:13:20\n# User@Host: app[app] @ web1 [10.0.0.7]  Id:    12\n"
+        "# Schema: shop  Last_errno: 0  Killed: 0\n"
+        "# Query_time: 0.5  Lock_time: 0  Rows_sent: 3  Rows_examined: 4  Rows_affected: 0\n"
+        "# Bytes_sent: 545  Tmp_tables: 0\n# QC_Hit: No  Full_scan: Yes\n#   InnoDB_IO_r_ops: 0\n"
+        f"SET timestamp={SECOND};\nSELECT a\n  FROM t;\n"
+    )
+    assert read(tmp_path / "slow.log", entry) == [
+        StatementEvent(12, SECOND - 0.5, 0.5, "SELECT a\n  FROM t", "shop", 3, 4)
+    ]
+
+
+def test_the_schema_of_mysql_holds_until_the_next_use(tmp_path: Path) -> None:
+    log = mysql_entry("SELECT 1", use="shop") + mysql_entry("SELECT 2") + mysql_entry("SELECT 3", use="`my db`")
+    events = read(tmp_path / "slow.log", log)
+    assert [event.schema for event in events if isinstance(event, StatementEvent)] == ["shop", "shop", "my db"]
+
+
+def test_an_empty_schema_of_mariadb_is_none(tmp_path: Path) -> None:
+    (event,) = read(tmp_path / "slow.log", mariadb_entry("SELECT 1", schema=""))
+    assert isinstance(event, StatementEvent)
+    assert (event.thread, event.schema, event.seconds) == (8, None, 0.25)
+
+
+def test_the_end_of_a_session_is_an_event_and_other_commands_are_none(tmp_path: Path) -> None:
+    log = mysql_entry("# administrator command: Ping") + mysql_entry("# administrator command: Quit", thread=3)
+    assert read(tmp_path / "slow.log", log) == [Disconnected(3, SECOND + 0.25)]
+
+
+def test_an_old_log_without_sessions_and_times_is_read(tmp_path: Path) -> None:
+    tally = Tally()
+    log = "# User@Host: root[root] @ localhost []\n# Query_time: 2  Lock_time: 0  Rows_sent: 1\nSELECT 1;\n"
+    (event,) = read(tmp_path / "slow.log", log, tally)
+    assert isinstance(event, StatementEvent)
+    assert (event.thread, isnan(event.started), event.seconds, tally.without_thread) == (UNKNOWN_THREAD, True, 2, 1)
+    assert isnan(tally.first)
+
+
+def test_a_restart_between_two_entries_is_no_part_of_a_statement(tmp_path: Path) -> None:
+    tally = Tally()
+    log = mysql_entry("SELECT 1") + STARTED.replace("8.0.36", "8.0.37") + STARTED + mysql_entry("SELECT 2")
+    assert texts(read(tmp_path / "slow.log", log, tally)) == ["SELECT 1", "SELECT 2"]
+    assert tally.versions == {"8.0.36", "8.0.37"}
+
+
+@pytest.mark.parametrize("text", ["SELECT '\n# a line\n;\n'", "-- a comment\nSELECT 1", "SELECT 'ü\u2028\x85'"])
+def test_a_statement_of_several_lines_stays_whole(tmp_path: Path, text: str) -> None:
+    assert texts(read(tmp_path / "slow.log", mysql_entry(text) + mysql_entry("SELECT 2"))) == [text, "SELECT 2"]
+
+
+def test_line_ends_of_windows_and_a_mark_of_utf8_are_no_part_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_file, "BLOCK_BYTES", 333)
+    log = ("\ufeff" + STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(50))).replace("\n", "\r\n")
+    assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(50)]
+
+
+@pytest.mark.parametrize("block", [300, 1000, 2**20])
+def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
+    monkeypatch.setattr(log_file, "BLOCK_BYTES", block)
+    log = STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(200))
+    assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(200)]
+
+
+def test_a_statement_beyond_the_limit_is_counted_with_its_time(tmp_path: Path) -> None:
+    tally = Tally()
+    blob = "x" * (5 * 2**20)
+    log = mysql_entry(f"INSERT INTO t VALUES ('{blob}')", thread=4, seconds=3) + mysql_entry("SELECT 2")
+    events = read(tmp_path / "slow.log", log, tally)
+    assert events[0] == StatementEvent(4, SECOND - 2.5, 3.0, "", None, 1, 20)
+    assert texts(events[1:]) == ["SELECT 2"]
+    assert tally.too_long == 1
+
+
+def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:
+    later, earlier = tmp_path / "slow.log", tmp_path / "slow.log.1.gz"
+    later.write_text(mysql_entry("SELECT 2", at="23:00:00.000000"), "utf-8")
+    earlier.write_bytes(gzip.compress(mysql_entry("SELECT 1").encode()))
+    tally = Tally()
+    assert texts(list(slow_log_events([later, earlier], tally))) == ["SELECT 1", "SELECT 2"]
+    assert tally.bytes_read == later.stat().st_size + earlier.stat().st_size
+
+
+def test_a_gzip_file_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
+    packed = gzip.compress("".join(mysql_entry(f"SELECT {n * n * 7919}") for n in range(5000)).encode())
+    tally = Tally()
+    assert 0 < len(read(tmp_path / "slow.log.gz", packed[: len(packed) // 2], tally)) < 5000
+    assert tally.unreadable
+
+
+def test_an_entry_that_was_cut_off_is_counted(tmp_path: Path) -> None:
+    tally = Tally()
+    log = mysql_entry("SELECT 1") + mysql_entry("SELECT 2")[:60]
+    assert texts(read(tmp_path / "slow.log", log, tally)) == ["SELECT 1"]
+    assert tally.unreadable == 1
+
+
+def test_a_log_of_which_most_is_cut_off_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="more entries that are cut off than whole ones"):
+        read(tmp_path / "slow.log", mysql_entry("SELECT 1") + ";\n# Time: " * 2000)
+
+
+@pytest.mark.parametrize("seconds", ["18446744073708.796870.000036", "-1", "nan", "1e30", ""])
+def test_a_run_time_that_can_not_be_is_counted(tmp_path: Path, seconds: str) -> None:
+    tally = Tally()
+    assert not read(tmp_path / "slow.log", mysql_entry("SELECT 1").replace("0.250000", seconds), tally)
+    assert tally.unreadable == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (b"SELECT 1;\n", "is no slow log"),
+        (os.urandom(2**16), "is no slow log"),
+        (b"2023-11-14T22:13:20.5Z\t    8 Query\tSELECT 1\n", "is no slow log"),
+        (STARTED.encode("utf-16"), "is UTF-16 text"),
+        (b"\xfd7zXZ\0", "is a xz file"),
+        (gzip.compress(mysql_entry("SELECT 1").encode())[:-8] + b"\xff" * 200, "the gzip file is damaged"),
+    ],
+)
+def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        read(tmp_path / "other", content)
+
+
+def test_an_empty_log_has_no_events(tmp_path: Path) -> None:
+    assert read(tmp_path / "slow.log", "") == []
+    with pytest.raises(BadInput, match="folder"):
+        list(slow_log_events([tmp_path], Tally()))
+
+
+def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
+    bomb = gzip.compress(mysql_entry("SELECT 1").encode() + b"\0" * 2**27, 9)
+    with pytest.raises(BadInput, match="200 times its size"):
+        read(tmp_path / "slow.log.gz", bomb)
+
+
+def _hostile(kind: str) -> bytes:
+    head = mysql_entry("SELECT ").encode().removesuffix(b";\n")
+    size = 4 * 2**20
+    return {
+        "comments": head + b"/* " * (size // 3),
+        "quotes": head + b"'\\" * (size // 2),
+        "starts": head + b", Version: a" * (size // 12) + b" started with:\n",
+        "timestamps": head.replace(b"SET timestamp", b"SET " + b"timestamp=" * (size // 10)),
+        "fields": b"# Query_time: " * (size // 14) + b"\n",
+        "spaces": b"# User@Host: a\n# Query_time: 1\n# Id:" + b" " * size + b"\nSELECT 1",
+        "semicolons": head + b";" * size,
+        "boundaries": b";\n# Time: " * (size // 10),
+        "lists": head + b"1 IN (" * (size // 6),
+        "rows": head.replace(b"SELECT ", b"INSERT INTO t VALUES ") + b"VALUES (1,(2)), " * (size // 16),
+        "binary": head + bytes(range(256)) * (size // 256),
+    }[kind]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "kind",
+    ["comments", "quotes", "starts", "timestamps", "fields", "spaces", "semicolons", "boundaries", "lists", "rows",
+     "binary"],
+)  # fmt: skip
+@pytest.mark.parametrize("limit", [2**20, 2**30], ids=["skipped", "read"])
+def test_no_log_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, limit: int) -> None:
+    """Also where a statement is within the limit, the time grows with its length and not faster."""
+    monkeypatch.setattr(log_file, "LONGEST_ENTRY", limit)
+    begun = time.process_time()
+    with suppress(BadInput):
+        for text in texts(read(tmp_path / "slow.log", _hostile(kind))):
+            fingerprinted(text)
+    assert time.process_time() - begun < 15
+
+
+@pytest.mark.skipif("POOLSIZE_TEST_SLOW_LOGS" not in os.environ, reason="POOLSIZE_TEST_SLOW_LOGS names no folder")
+def test_public_logs_are_read_or_refused() -> None:
+    """The folder: t/lib/samples of Percona Toolkit, with slowlogs/ and genlogs/."""
+    folder, read_files = Path(os.environ.get("POOLSIZE_TEST_SLOW_LOGS", "")), 0
+    for path in sorted((*folder.glob("slowlogs/*"), *folder.glob("genlogs/*"))):
+        events = general_log_events if path.parent.name == "genlogs" else slow_log_events
+        tally = Tally()
+        try:
+            statements = texts(list(events([path], tally)))
+        except BadInput:
+            assert "session" in path.name  # pieces of a log that were split
+            continue
+        read_files += 1
+        assert tally.statements or tally.unreadable or path.name in ("empty", "slow026.txt", "slow-pt-243.txt"), path
+        assert all(fingerprinted(text) is not None for text in statements if text), path
+    assert read_files > 70

@@ -1,0 +1,227 @@
+"""`capture --url`: which transactions of a known load real servers show, at each level of recording and privileges."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from typing import Any
+
+import pytest
+from sqlalchemy import URL
+
+from poolsize.capture.digests import statement_key
+from poolsize.capture.events import StatementEvent
+from poolsize.capture.statement_history import StatementHistory
+from poolsize.errors import BadInput
+from poolsize.server.connection import connect, database_url
+from poolsize.server.private_server import PrivateServer
+from tests.conftest import FLAVORS, mysqld
+from tests.servers import administered_server
+
+pytestmark = pytest.mark.server
+
+BY_BEGIN = ("BEGIN", "SELECT c FROM store.t WHERE id = 1", "UPDATE store.t SET c = 'secret' WHERE id = 1", "COMMIT")
+ALONE = ("SELECT c FROM store.t WHERE id = 2",)
+IMPLICIT = ("SELECT c FROM store.t WHERE id = 3", "DELETE FROM store.t WHERE id = 99", "ROLLBACK")
+LONG = ("BEGIN", *["SELECT c FROM store.t WHERE id = 4"] * 18, "COMMIT")
+RECORDS = {
+    "all": ("events_statements_history_long", "events_statements_history", "events_transactions_current"),
+    "each": ("events_statements_history", "events_transactions_current"),
+    "by order": ("events_statements_history_long",),
+    "digests": (),
+}
+"""What the server records -> its consumers."""
+
+
+@pytest.fixture(scope="module", params=FLAVORS)
+def recording(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
+    """A server with performance_schema."""
+    with administered_server(mysqld(request.param), {"performance_schema": "ON"}, 100) as server:
+        run(
+            server,
+            "CREATE DATABASE store",
+            "CREATE TABLE store.t (id INT PRIMARY KEY, c VARCHAR(4000)) ENGINE = InnoDB",
+            "INSERT INTO store.t VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd')",
+            "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'secret'",
+            "GRANT ALL ON store.* TO app@'127.0.0.1'",
+            "CREATE USER reader@'127.0.0.1' IDENTIFIED BY 'secret'",
+            "GRANT SELECT ON performance_schema.* TO reader@'127.0.0.1'",
+        )
+        yield server
+
+
+def run(server: PrivateServer, *statements: str) -> None:
+    with closing(connect(database_url(server.url))) as connection, connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+
+
+def record(server: PrivateServer, level: str) -> None:
+    """Let the server record what a level names, for connections that open later."""
+    setup = "UPDATE performance_schema.setup_"
+    run(
+        server,
+        f"{setup}consumers SET ENABLED = 'NO' WHERE NAME LIKE 'events%history%' OR NAME LIKE 'events_trans%'",
+        f"{setup}consumers SET ENABLED = 'YES' WHERE NAME IN ('events_statements_current', 'statements_digest', "
+        f"{', '.join(map(repr, RECORDS[level] or ('',)))})",
+        f"{setup}instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE NAME = 'transaction'",
+        "TRUNCATE performance_schema.events_statements_history_long",
+    )
+
+
+def url_of(server: PrivateServer, name: str) -> URL:
+    return database_url(server.url).set(username=name, password="secret")
+
+
+@contextmanager
+def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, pause: float) -> Iterator[Counter[Any]]:
+    """A session for each transaction, which repeats it, and is open until the context's end. Yields how often each ran.
+
+    The history of each connection ends with the connection.
+    """
+    ran: Counter[Any] = Counter()
+    started, ending = threading.Event(), threading.Event()
+
+    def repeat(transaction: tuple[str, ...]) -> None:
+        with closing(connect(url)) as connection, connection.cursor() as cursor:
+            connection.autocommit(transaction != IMPLICIT)
+            started.wait()
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                for statement in transaction:
+                    cursor.execute(statement)
+                ran[transaction] += 1
+                time.sleep(pause)
+            ending.wait()
+
+    users = [threading.Thread(target=repeat, args=(transaction,)) for transaction in transactions]
+    for user in users:
+        user.start()
+    threading.Timer(0.5, started.set).start()
+    try:
+        yield ran
+    finally:
+        ending.set()
+        for user in users:
+            user.join()
+
+
+@dataclass
+class Captured:
+    """What a capture showed. groups: of each session in order, its statements up to and with COMMIT or ROLLBACK."""
+
+    history: StatementHistory
+    events: list[StatementEvent]
+    transactions: Counter[tuple[str, ...]]
+
+
+def captured(url: URL, seconds: float) -> Captured:
+    with StatementHistory(url) as history:
+        events = [event for event in history.events(seconds) if isinstance(event, StatementEvent)]
+    transactions: Counter[tuple[str, ...]] = Counter()
+    for _, session in groupby(sorted(events, key=attrgetter("thread")), attrgetter("thread")):
+        is_open, waiting = False, []
+        for event in session:
+            is_open = is_open or event.text == "BEGIN"
+            waiting.append(event.text)
+            if not is_open or event.text in {"COMMIT", "ROLLBACK"}:
+                transactions[tuple(waiting)] += 1
+                is_open, waiting = False, []
+    return Captured(history, events, transactions)
+
+
+@pytest.mark.parametrize("level", ["all", "each"])
+def test_every_transaction_of_a_quiet_server_is_seen_whole(recording: PrivateServer, level: str) -> None:
+    record(recording, level)
+    with load(url_of(recording, "app"), [BY_BEGIN, ALONE, IMPLICIT], 3, pause=0.7) as ran:
+        seen = captured(url_of(recording, "reader"), 5)
+    assert seen.transactions[BY_BEGIN] == ran[BY_BEGIN]
+    assert seen.transactions[ALONE] == ran[ALONE]
+    assert seen.transactions["BEGIN", *IMPLICIT] == ran[IMPLICIT]
+    event = next(event for event in seen.events if event.text == BY_BEGIN[1])
+    assert abs(event.started - time.time()) < 60
+    assert 0 < event.seconds < 1
+    assert event.rows_sent == 1
+    assert seen.history.is_complete
+    counted = {statement_key(digest.text): digest.count for digest in seen.history.digests}
+    assert counted[statement_key(ALONE[0])] == sum(ran.values())
+
+
+def test_every_transaction_of_a_busy_server_is_seen_whole(recording: PrivateServer) -> None:
+    record(recording, "all")
+    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.01) as ran:
+        seen = captured(url_of(recording, "reader"), 6)
+    assert {each: seen.transactions[each] for each in ran} == dict(ran)
+    assert seen.history.whole >= 0.98 * sum(digest.count for digest in seen.history.digests)
+
+
+def test_the_last_statements_of_each_connection_are_a_sample(recording: PrivateServer) -> None:
+    record(recording, "each")
+    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.01) as ran:
+        seen = captured(url_of(recording, "reader"), 6)
+    assert 0 < seen.transactions[BY_BEGIN] < ran[BY_BEGIN] / 2
+    assert 0 < seen.transactions[ALONE] < ran[ALONE] / 2
+    assert seen.transactions[LONG] == 0
+    assert set(seen.transactions) <= {BY_BEGIN, ALONE, ("ROLLBACK",)}
+    assert "the last 10 statements of each connection" in seen.history.notes[0]
+    assert "statements in whole transactions" in seen.history.notes[-1]
+
+
+def test_begin_and_commit_tell_transactions_apart(recording: PrivateServer) -> None:
+    record(recording, "by order")
+    with load(url_of(recording, "app"), [BY_BEGIN, ALONE], 3, pause=0.01) as ran:
+        seen = captured(url_of(recording, "reader"), 5)
+    assert {each: seen.transactions[each] for each in ran} == dict(ran)
+    assert any("BEGIN and COMMIT only" in note for note in seen.history.notes)
+
+
+def test_without_a_history_statements_stand_for_the_counters(recording: PrivateServer) -> None:
+    record(recording, "digests")
+    with load(url_of(recording, "app"), [BY_BEGIN, ALONE], 3, pause=0.01) as ran:
+        seen = captured(url_of(recording, "reader"), 5)
+    keys = Counter(statement_key(event.text) for event in seen.events)
+    select, update = (keys[statement_key(text)] for text in BY_BEGIN[1:3])
+    assert select / update == pytest.approx((ran[BY_BEGIN] + ran[ALONE]) / ran[BY_BEGIN], rel=0.05)
+    assert "events_statements_history_long" in seen.history.notes[0]
+    assert not any("secret" in event.text for event in seen.events)
+
+
+def test_an_account_without_privileges_gets_the_grant(recording: PrivateServer) -> None:
+    with pytest.raises(BadInput, match=r"GRANT SELECT ON performance_schema\.\* TO 'app'@'127\.0\.0\.1'"):
+        StatementHistory(url_of(recording, "app"))
+
+
+def test_a_text_that_is_cut_is_not_shown(recording: PrivateServer) -> None:
+    record(recording, "all")
+    cut = f"SELECT c FROM store.t WHERE c = '{'é' * 2000}'"
+    with load(url_of(recording, "app"), [(cut,)], 2, pause=0.3):
+        seen = captured(url_of(recording, "reader"), 4)
+    assert not any("é" in event.text for event in seen.events)
+    assert sum(event.text == "" for event in seen.events) == seen.history.cut > 0
+    assert any("cut at 1,024 bytes" in note for note in seen.history.notes)
+
+
+def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) -> None:
+    record(recording, "all")
+    with (
+        load(url_of(recording, "app"), [ALONE], 3, pause=0.05),
+        StatementHistory(url_of(recording, "reader")) as history,
+    ):
+        threading.Timer(2.0, history.end).start()
+        began = time.monotonic()
+        events = list(history.events(600))
+        assert time.monotonic() - began < 4
+    assert events
+    assert history.digests
+
+
+def test_a_capture_changes_nothing_and_asks_once_a_second(recording: PrivateServer) -> None:
+    record(recording, "all")
+    with StatementHistory(url_of(recording, "reader")) as history:
+        before = history._session.queries
+        list(history.events(5))
+        assert history._session.queries - before <= 5 + 2  # the counters at both ends
