@@ -29,6 +29,7 @@ _SCHEMA = re.compile(rb"Schema: ?(\S*)")
 _ERROR = re.compile(rb"rrno: *([1-9])")
 _TIME = re.compile(rb"# Time: +([^\n#]*[^\n# ])")
 _START = re.compile(rb" Start: (\S+)")
+_OF_MARIADB = b"  QC_hit: "
 _COMMAND = b"# administrator command: "
 _ENDS = (b"Quit", b"Change user", b"Reset Connection", b"Reset connection")
 
@@ -79,14 +80,15 @@ class _State:
         )  # fmt: skip
 
     def _started(self, head: bytes, timestamp: bytes | None, seconds: float) -> float:
-        """Return when a statement started. A log's time is that of its end; only `Start` is what its name says."""
+        """Return when a statement started. `# Time` is its end, and so is the timestamp, except in MariaDB."""
         if start := _START.search(head):
             return moment(_text(start[1]))
         if time := _TIME.match(head):
             text = _text(time[1])
             self._logged, self._is_precise = moment(text), "T" in text
-        ended = self._logged if self._is_precise or timestamp is None else float(timestamp)
-        return ended - seconds
+        if timestamp is None or self._is_precise:
+            return self._logged - seconds
+        return float(timestamp) - (0 if _OF_MARIADB in head else seconds)
 
 
 def _seconds(text: bytes) -> float:
