@@ -70,14 +70,16 @@ class _State:
         if content.startswith(_COMMAND):
             is_end = content.startswith(_ENDS, len(_COMMAND))
             return Disconnected(thread, started) if is_end else None
-        schema = _SCHEMA.search(head)
-        return tally.counted(
-            StatementEvent(
-                thread, started, seconds, _text(content) if entry.is_whole else "",
-                self._schema if schema is None else _text(schema[1]) or None,
-                int(numbers[2] or UNKNOWN_ROWS), int(numbers[3] or UNKNOWN_ROWS), _ERROR.search(head) is not None,
-            )
-        )  # fmt: skip
+        text = _text(content) if entry.is_whole else ""
+        schema, (sent, examined) = self._schema_of(head), numbers.groups()[1:]
+        failed = b"rrno: " in head and _ERROR.search(head) is not None
+        rows = int(sent or UNKNOWN_ROWS), int(examined or UNKNOWN_ROWS)
+        return tally.counted(StatementEvent(thread, started, seconds, text, schema, *rows, failed))
+
+    def _schema_of(self, head: bytes) -> str | None:
+        """Return the schema that the fields say; without such a field, that of the last `use`."""
+        schema = _SCHEMA.search(head) if b"Schema: " in head else None
+        return self._schema if schema is None else _text(schema[1]) or None
 
     def _started(self, head: bytes, timestamp: bytes | None, seconds: float) -> float:
         """Return when a statement started. `# Time` is its end, and so is the timestamp, except in MariaDB."""
