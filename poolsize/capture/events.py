@@ -62,8 +62,12 @@ class Tally:
         self.statements += 1
         self.too_long += not event.text
         self.without_thread += event.thread == UNKNOWN_THREAD
-        if not isnan(event.started):
-            ended = event.started if isnan(event.seconds) else event.started + event.seconds
-            self.first = event.started if isnan(self.first) else min(self.first, event.started)
-            self.last = ended if isnan(self.last) else max(self.last, ended)
+        started = event.started
+        if isnan(started):
+            return event
+        ended = started if isnan(event.seconds) else started + event.seconds
+        if not self.first <= started:  # also where it is nan
+            self.first = started
+        if not self.last >= ended:
+            self.last = ended
         return event

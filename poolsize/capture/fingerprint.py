@@ -72,7 +72,7 @@ _CONSTANTS: dict[str, Value] = {_NULL: None, _TRUE: True, _FALSE: False}
 _OF_WORD = {"N": _NULL, "T": _TRUE, "F": _FALSE}
 _MARKS, _OTHER_MARKS = re.compile("[\0-\4]"), re.compile("[\1-\4]")
 _TO_LITERAL = str.maketrans(dict.fromkeys((_NEGATIVE, *_CONSTANTS), _LITERAL))
-_SPACES = re.compile(r"`[^`]*+`|\s+")
+_SPACES = re.compile(r"`[^`]*+`|\s\s+|[^\S ]")
 _WORD = re.compile(r"(?<=[(,=])( ?)(NULL|TRUE|FALSE)(?=[ ,)]|\Z)", re.IGNORECASE)
 _MINUS = re.compile(
     rf"((?:[(,=<>]|\b(?:BETWEEN|AND|OR|SELECT|THEN|ELSE|WHEN|INTERVAL|RETURN)) ?)- ?{_LITERAL}", re.IGNORECASE

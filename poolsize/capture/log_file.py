@@ -29,7 +29,8 @@ MOST_UNREADABLE = 1000
 """Entries that can't be read, beside as many as can be."""
 OTHER_PACKERS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"(\xb5/\xfd": "zstd", b"PK\x03\x04": "zip"}
 _STARTED = re.compile(
-    rb"^[^\n]{1,500}, Version: ([^\s(]{1,80})[^\n]{0,200} started with:\n[^\n]*\nTime +Id +Command +Argument(?:\n|\Z)",
+    rb"^[^\n]{1,500}, Version: ([^\s(]{1,80})[^\n]{0,200} started with:\n[^\n]*\n"
+    rb"Time[ \t]+Id[ \t]+Command[ \t]+Argument(?:\n|\Z)",
     re.MULTILINE,
 )
 """The lines that a server writes where it opens a log."""

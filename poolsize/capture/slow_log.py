@@ -29,6 +29,7 @@ _SCHEMA = re.compile(rb"Schema: ?(\S*)")
 _ERROR = re.compile(rb"rrno: *([1-9])")
 _TIME = re.compile(rb"# Time: +([^\n#]*[^\n# ])")
 _START = re.compile(rb" Start: (\S+)")
+_OF_MARIADB = b"  QC_hit: "
 _COMMAND = b"# administrator command: "
 _ENDS = (b"Quit", b"Change user", b"Reset Connection", b"Reset connection")
 
@@ -69,24 +70,27 @@ class _State:
         if content.startswith(_COMMAND):
             is_end = content.startswith(_ENDS, len(_COMMAND))
             return Disconnected(thread, started) if is_end else None
-        schema = _SCHEMA.search(head)
-        return tally.counted(
-            StatementEvent(
-                thread, started, seconds, _text(content) if entry.is_whole else "",
-                self._schema if schema is None else _text(schema[1]) or None,
-                int(numbers[2] or UNKNOWN_ROWS), int(numbers[3] or UNKNOWN_ROWS), _ERROR.search(head) is not None,
-            )
-        )  # fmt: skip
+        text = _text(content) if entry.is_whole else ""
+        schema, (sent, examined) = self._schema_of(head), numbers.groups()[1:]
+        failed = b"rrno: " in head and _ERROR.search(head) is not None
+        rows = int(sent or UNKNOWN_ROWS), int(examined or UNKNOWN_ROWS)
+        return tally.counted(StatementEvent(thread, started, seconds, text, schema, *rows, failed))
+
+    def _schema_of(self, head: bytes) -> str | None:
+        """Return the schema that the fields say; without such a field, that of the last `use`."""
+        schema = _SCHEMA.search(head) if b"Schema: " in head else None
+        return self._schema if schema is None else _text(schema[1]) or None
 
     def _started(self, head: bytes, timestamp: bytes | None, seconds: float) -> float:
-        """Return when a statement started. A log's time is that of its end; only `Start` is what its name says."""
+        """Return when a statement started. `# Time` is its end, and so is the timestamp, except in MariaDB."""
         if start := _START.search(head):
             return moment(_text(start[1]))
         if time := _TIME.match(head):
             text = _text(time[1])
             self._logged, self._is_precise = moment(text), "T" in text
-        ended = self._logged if self._is_precise or timestamp is None else float(timestamp)
-        return ended - seconds
+        if timestamp is None or self._is_precise:
+            return self._logged - seconds
+        return float(timestamp) - (0 if _OF_MARIADB in head else seconds)
 
 
 def _seconds(text: bytes) -> float:

@@ -57,6 +57,14 @@ def test_an_empty_schema_of_mariadb_is_none(tmp_path: Path) -> None:
     assert (event.thread, event.schema, event.seconds) == (8, None, 0.25)
 
 
+def test_the_timestamp_of_mariadb_is_that_of_the_start(tmp_path: Path) -> None:
+    tally = Tally()
+    started = STARTED.replace("8.0.36", "10.11.19-MariaDB").replace("Time                 Id", "Time\t\t    Id")
+    (event,) = read(tmp_path / "slow.log", started + mariadb_entry("SELECT 1", time="231114 22:13:25"), tally)
+    assert isinstance(event, StatementEvent)
+    assert (event.started, tally.versions, tally.unreadable) == (SECOND, {"10.11.19-MariaDB"}, 0)
+
+
 def test_the_end_of_a_session_is_an_event_and_other_commands_are_none(tmp_path: Path) -> None:
     log = mysql_entry("# administrator command: Ping") + mysql_entry("# administrator command: Quit", thread=3)
     assert read(tmp_path / "slow.log", log) == [Disconnected(3, SECOND + 0.25)]

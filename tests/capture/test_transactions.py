@@ -107,7 +107,8 @@ def test_each_statement_is_in_a_transaction_or_left_out() -> None:
 
 def test_several_statements_in_one_event_share_its_time() -> None:
     (made,) = rebuilt_from(ran("BEGIN; UPDATE t SET a = 'x;y'; COMMIT;"))
-    assert (len(made.statements), made.sent, made.seconds) == (1, 3, pytest.approx(0.25))
+    assert (len(made.statements), made.sent) == (1, 3)
+    assert made.seconds == pytest.approx(0.25)
     assert made.statements[0].seconds == pytest.approx(0.25 / 3)
 
 
