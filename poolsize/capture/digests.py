@@ -1,30 +1,33 @@
 """What a server counted of each kind of statement in a period: weights for a workload that was seen in part."""
 
 import re
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
+from typing import TypeAlias
 
 from poolsize.capture.events import StatementEvent
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 
 DigestKey = tuple[str | None, str | None]
 """Schema and digest."""
+StatementKey = tuple[str, ...]
+Amounts: TypeAlias = defaultdict[StatementKey, float]
 MOST_EVENTS = 2_000
 """Statements that stand for what the server counted, where it keeps no history."""
 ROUNDS = 200
-"""Of the weights' correction; 20 rounds come within 1 % where the kinds differ in their statements."""
+"""The most of the weights' correction."""
 KEY_WORDS = 40
 """A server cuts the text of a digest; so many words of its beginning tell statements apart."""
 LEAST_WEIGHT = 1
 
 _NOT_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\*.*?\*/|%s|\bnull\b", re.IGNORECASE | re.DOTALL)
-_VARIANTS = frozenset(
-    "character char curdate current_date current_time current_timestamp curtime database distinct distinctrow false int"
-    " integer localtime localtimestamp mid now regexp rlike schema session_user std stddev substr substring system_user"
-    " true user".split()
-)
+_VARIANTS = frozenset((
+    "char", "character", "curdate", "current_date", "current_time", "current_timestamp", "curtime", "database",
+    "distinct", "distinctrow", "false", "int", "integer", "localtime", "localtimestamp", "mid", "now", "regexp",
+    "rlike", "schema", "session_user", "std", "stddev", "substr", "substring", "system_user", "true", "user",
+))  # fmt: skip
 """Literals, and words for which a digest has another word of the same meaning."""
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
@@ -51,7 +54,7 @@ class Digest:
     rows_sent: int
 
 
-def statement_key(text: str) -> tuple[str, ...]:
+def statement_key(text: str) -> StatementKey:
     """Return what a digest's text has in common with a workload's statement: the names and the SQL words.
 
     Names are without digits: a workload's kind may stand for transactions on several tables of the same form.
@@ -93,8 +96,8 @@ def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: flo
     iteration of Richardson (1972) and Lucy (1974): each weight is multiplied by the mean, over the kind's statements,
     of counted over expected. The other shares are those of the statements that the kinds do not explain.
     """
-    counted: Counter[tuple[str, ...]] = Counter()
-    times: Counter[tuple[str, ...]] = Counter()
+    counted: Amounts = defaultdict(float)
+    times: Amounts = defaultdict(float)
     for digest in digests:
         if not _ENDS.match(digest.text):
             counted[statement_key(digest.text)] += digest.count
@@ -121,17 +124,17 @@ def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: flo
     )
 
 
-def _contents(kind: TransactionKind, counted: Mapping[tuple[str, ...], int]) -> Counter[tuple[str, ...]]:
+def _contents(kind: TransactionKind, counted: Mapping[StatementKey, float]) -> Amounts:
     """Return how often a transaction of a kind runs each statement that the server counts."""
-    contents: Counter[tuple[str, ...]] = Counter()
+    contents: Amounts = defaultdict(float)
     for statement in kind.statements:
         if (key := statement_key(statement.text)) in counted:
             contents[key] += statement.repeats_mean
     return contents
 
 
-def _expected(weights: Sequence[float], contents: Sequence[Counter[tuple[str, ...]]]) -> Counter[tuple[str, ...]]:
-    expected: Counter[tuple[str, ...]] = Counter()
+def _expected(weights: Sequence[float], contents: Sequence[Amounts]) -> Amounts:
+    expected: Amounts = defaultdict(float)
     for weight, content in zip(weights, contents, strict=True):
         for key, times in content.items():
             expected[key] += weight * times
@@ -139,13 +142,13 @@ def _expected(weights: Sequence[float], contents: Sequence[Counter[tuple[str, ..
 
 
 def _weights(
-    weights: Sequence[float], contents: Sequence[Counter[tuple[str, ...]]], counted: Mapping[tuple[str, ...], int]
+    weights: Sequence[float], contents: Sequence[Amounts], counted: Mapping[StatementKey, float]
 ) -> list[float]:
     """Return the weights with which the kinds explain the counts best. A kind that is not counted keeps its share."""
     for _ in range(ROUNDS):
         expected = _expected(weights, contents)
         factors = [
-            sum(times * counted[key] / expected[key] for key, times in content.items()) / content.total()
+            sum(times * counted[key] / expected[key] for key, times in content.items()) / sum(content.values())
             for content in contents
             if content
         ]
@@ -159,7 +162,7 @@ def _weights(
     return list(weights)
 
 
-def _share(amounts: Mapping[tuple[str, ...], float], covered: Mapping[tuple[str, ...], float]) -> float:
+def _share(amounts: Mapping[StatementKey, float], covered: Mapping[StatementKey, float]) -> float:
     """Return the share of the amounts that is covered. covered: the share of each amount."""
     total = sum(amounts.values())
     return sum(amount * covered.get(key, 0.0) for key, amount in amounts.items()) / total if total else 1.0

@@ -90,7 +90,7 @@ class HistorySession(ReadingSession):
         self._consumers = {name: bool(on) for name, on in self._tried(query("consumers", QUERIES), 2) or ()}
         thread = self._tried(query("own_thread", QUERIES), 2)
         self.counts_digests = self._is_on("statements_digest") and self._may_read("events_statements_summary_by_digest")
-        self._own_thread, self._since = thread[0] if thread and None not in thread[0] else (0, 0)
+        self._own_thread, self._since = map(int, thread[0] if thread and None not in thread[0] else (0, 0))
         self._began, self.clock = self._rows("SELECT NOW()", 1)[0][0], time() - self._since / SECOND
         self.reads = next((kind for kind in ("all", "each") if self._reads(kind)), None) if self._since else None
         self.sees_transactions = self._is_on("transaction") and self._is_on("events_transactions_current")

@@ -10,6 +10,7 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
+import mysql.connector
 import pytest
 from sqlalchemy import URL
 
@@ -203,6 +204,30 @@ def test_a_text_that_is_cut_is_not_shown(recording: PrivateServer) -> None:
     assert not any("é" in event.text for event in seen.events)
     assert sum(event.text == "" for event in seen.events) == seen.history.cut > 0
     assert any("cut at 1,024 bytes" in note for note in seen.history.notes)
+
+
+def test_executions_of_prepared_statements_have_a_text_on_mysql_only(recording: PrivateServer) -> None:
+    record(recording, "all")
+    url = url_of(recording, "app")
+    options: dict[str, Any] = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+
+    def execute() -> None:
+        with closing(mysql.connector.connect(**options, use_pure=True)) as connection:
+            cursor = connection.cursor(prepared=True)
+            for number in (1, 2):
+                cursor.execute("SELECT c FROM store.t WHERE id = ?", (number,))
+                cursor.fetchall()
+            connection.commit()
+
+    threading.Timer(0.5, execute).start()
+    seen = captured(url_of(recording, "reader"), 3)
+    is_mysql = "MariaDB" not in seen.history.server_version
+    transaction = ("BEGIN", *["SELECT c FROM store.t WHERE id = ?"] * 2, "COMMIT")
+    assert seen.transactions[transaction] == is_mysql
+    assert seen.history.unseen == (0 if is_mysql else 2)
+    assert any(f"this server shows no {'values' if is_mysql else 'text'}" in note for note in seen.history.notes)
+    counted = {statement_key(digest.text): digest.count for digest in seen.history.digests}
+    assert counted[statement_key(ALONE[0] if is_mysql else "EXECUTE")] == 2
 
 
 def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) -> None:
