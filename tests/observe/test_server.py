@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy import URL
 
 from poolsize.facts.inspection import Platform
+from poolsize.facts.server import Server
 from poolsize.observe import server as observing
 from poolsize.observe.observation import PoolSpan, ServerSpan, Source
 from poolsize.observe.server import GONE_SECONDS, _still_there, observe_server
@@ -340,5 +341,8 @@ def test_an_account_adds_its_connections_up() -> None:
 def test_the_way_to_a_setting_is_the_platforms(platform: Platform | None, place: str) -> None:
     session = object.__new__(ServerSession)
     session._platform, session._has_schema, session._instruments = platform, False, {}
-    session._flavor, session._times = "MySQL", None
+    session._times = None
+    session.server = Server(
+        "db", "MySQL", "8.4.0", 151, 0, "one-thread-per-connection", durable=True, buffer_pool_bytes=1
+    )
     assert f"performance_schema = ON {place if platform else 'in the server'}" in session._way_to_times()
