@@ -237,19 +237,28 @@ class ProcessLoad:
 
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
-        window, mean = self._window, float(self.in_use.mean())
         smooth, spread = self._smooth_and_spread
-        chance, variance = float((spread**2).mean()) / window, float(smooth.var())
-        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
-        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if window > 1 else 0.0
-        return np.asarray(mean + kept * (smooth - mean) + above)
+        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if self._window > 1 else 0.0
+        return np.asarray(self._steady + above)
 
     @property
     def own_load(self) -> Vector:
         """The same, where a period that differs from its neighbours by more than chance keeps what it has in use."""
         smooth, spread = self._smooth_and_spread
         off = self.in_use - smooth
-        return np.asarray(smooth + off * np.maximum(0.0, 1 - (SURE * spread) ** 2 / np.maximum(off**2, LEAST)))
+        return np.asarray(self._steady + off * np.maximum(0.0, 1 - (FAR * spread) ** 2 / np.maximum(off**2, LEAST)))
+
+    @cached_property
+    def _steady(self) -> Vector:
+        """The smoothed connections in use, as far as they change by more than chance and short bursts."""
+        smooth, spread = self._smooth_and_spread
+        mean, chance, variance = (
+            float(self.in_use.mean()),
+            float((spread**2).mean()) / self._window,
+            float(smooth.var()),
+        )
+        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
+        return np.asarray(mean + kept * (smooth - mean))
 
     @cached_property
     def _smooth_and_spread(self) -> tuple[Vector, Vector]:

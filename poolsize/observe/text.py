@@ -15,7 +15,7 @@ from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.short import SAME, short_answer
 from poolsize.terminal import pasteable, visible
-from poolsize.units import count, milliseconds, number, percent
+from poolsize.units import count, milliseconds, number, percent, sizes_text
 
 MOST_ROWS = 20
 """Pools in the short text's table."""
@@ -154,7 +154,11 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             "come."
         )
     if not load.usage_ms:
-        yield "Usage times are not known: give --usage-time to `poolsize recommend --observation`."
+        bound = "" if answer.censored else f" The need is {sizes_text(answer.need_range())}."
+        yield (
+            f"Usage times are not known, and the connections in use do not show how they vary.{bound} Give "
+            "--usage-time to `poolsize recommend --observation`."
+        )
     elif load.variation is None:
         yield "Usage times are assumed to be exponentially distributed: no histogram shows how they vary."
     if load.bursts.times > 1:
