@@ -46,6 +46,7 @@ def assert_plateau(run: Run) -> None:
     assert PLATEAU <= plateau.pool_size <= PLATEAU + 1
 
 
+@pytest.mark.experiment
 @measured_again
 def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_path: Path) -> None:
     done = poolsize(
