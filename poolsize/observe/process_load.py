@@ -252,11 +252,7 @@ class ProcessLoad:
     def _steady(self) -> Vector:
         """The smoothed connections in use, as far as they change by more than chance and short bursts."""
         smooth, spread = self._smooth_and_spread
-        mean, chance, variance = (
-            float(self.in_use.mean()),
-            float((spread**2).mean()) / self._window,
-            float(smooth.var()),
-        )
+        mean, variance, chance = self.in_use.mean(), smooth.var(), (spread**2).mean() / self._window
         kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
         return np.asarray(mean + kept * (smooth - mean))
 

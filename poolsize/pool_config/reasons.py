@@ -210,10 +210,11 @@ def _wait_limit(settings: PoolSettings) -> str:
     named = "assumed usage time" if settings.usage is ASSUMED_USAGE else named
     caller, usage = seconds_text(settings.caller_timeout_seconds), milliseconds(settings.usage.p99_ms)
     third = f"({caller} caller timeout - {usage} {named}) / 3"
-    limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds"
     if settings.third_seconds < 1:
-        limit = f"1 s, the least that poolsize writes: {third} is {milliseconds(1000 * settings.third_seconds)}"
-    return f"Wait limit: {limit} (--caller-timeout). So an error and a retry still reach the caller."
+        short = milliseconds(1000 * settings.third_seconds)
+        return f"Wait limit: 1 s, the least that poolsize writes: {third} is {short} (--caller-timeout)."
+    limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds (--caller-timeout)"
+    return f"Wait limit: {limit}. So an error and a retry still reach the caller."
 
 
 def _server_connections(settings: PoolSettings) -> str:

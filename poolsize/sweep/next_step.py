@@ -22,7 +22,7 @@ from poolsize.runs.plan import MOST_STEPS, PlannedStep, SearchEnd, SweepPlan
 from poolsize.runs.run import Run, Step
 from poolsize.sweep.search import CONFIRMED, next_of_search, seconds_left
 
-HANGS = 0.2
+DEPENDS = 0.2
 """The answer depends on a size if it changes by more than this share when the size is left out."""
 FEWEST_SIZES = 4
 """With fewer sizes, one that is left out leaves no curve to judge it by."""
@@ -126,7 +126,7 @@ def _step_to_confirm(plan: SweepPlan, steps: Sequence[Step]) -> PlannedStep | No
 
 
 def _unconfirmed(good: Sequence[Observation]) -> list[int]:
-    """Return the sizes, ascending, on which the answer depends with too few steps, or with a step probably disturbed.
+    """Return the sizes, ascending, on which the answer depends and which have too few steps, or a disturbed step.
 
     good: of the steps that need no other attempt; not empty.
     """
@@ -155,4 +155,4 @@ def _changes(answer: int, observations: Sequence[Observation]) -> bool:
     if not any(observation.throughput for observation in observations):
         return True
     other = plateau(fit_between(observations), of_grid=True).pool_size
-    return max(answer, other) > (1 + HANGS) * min(answer, other)
+    return max(answer, other) > (1 + DEPENDS) * min(answer, other)

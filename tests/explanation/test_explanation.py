@@ -30,7 +30,6 @@ ON_CALL = (
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
-OF_GO = "MaxOpenConnections:1 OpenConnections:1 InUse:1 Idle:0 WaitCount:120 WaitDuration:1m6s"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
 

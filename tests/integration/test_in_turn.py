@@ -63,7 +63,6 @@ def test_two_private_servers_are_measured_in_turn_compared_and_resumed(poolsize:
     assert [remaining(run) for run in both_runs(tmp_path)] == [None, None]
 
 
-@pytest.mark.experiment
 def test_servers_that_differ_twice_are_refused_before_the_first_step(poolsize: Command, tmp_path: Path) -> None:
     options = ("--against-option", "innodb_io_capacity=300", "--against-option", "innodb_buffer_pool_size=16777216")
     done = poolsize("sweep", *SHORT, *options)

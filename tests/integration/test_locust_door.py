@@ -96,8 +96,8 @@ def test_a_locustfile_with_tasks_wait_time_on_start_and_a_listener(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     done = locust(
-        locustfile(tmp_path, SHOP), server.url, tmp_path / "a.jsonl", "--pool-sizes=4", "--users=40",
-        "--step-time=10s", "--warm-up=1s",
+        locustfile(tmp_path, SHOP), server.url, tmp_path / "a.jsonl", "--pool-sizes=2,4", "--users=40",
+        "--step-time=5s", "--warm-up=1s",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     run = load_run(tmp_path / "a.jsonl")

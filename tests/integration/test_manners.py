@@ -133,33 +133,6 @@ def test_leftovers_of_a_killed_sweep_are_cleared_and_no_global_variable_is_set(
 
 
 @pytest.mark.experiment
-def test_somebody_elses_schema_is_not_touched(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
-    done = poolsize("sweep", *SHORT, url=server.url)
-    assert done.returncode == 2
-    assert "precious" in done.stderr
-    cursor.execute("SHOW TABLES FROM poolsize")
-    assert cursor.fetchall() == (("precious",),)
-
-
-@pytest.mark.experiment
-def test_an_empty_schema_made_for_it_is_used_and_left_empty(
-    server: PrivateServer, poolsize: Command, cursor: Any
-) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("DROP USER IF EXISTS guest@'127.0.0.1'")
-    cursor.execute("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'of the house'")
-    cursor.execute("GRANT ALL ON poolsize.* TO guest@'127.0.0.1'")
-    done = poolsize(
-        "sweep", *SHORT, "--output", "a.jsonl", url=url_of(server, username="guest", password="of the house")
-    )
-    assert_swept(done)
-    cursor.execute("SHOW TABLES FROM poolsize")
-    assert cursor.fetchall() == ()
-
-
-@pytest.mark.experiment
 def test_an_account_without_the_grant_is_told_it(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
@@ -169,31 +142,6 @@ def test_an_account_without_the_grant_is_told_it(
     assert done.returncode == 2
     assert "GRANT ALL ON poolsize.*" in done.stderr
     assert not (tmp_path / "a.jsonl").exists()
-
-
-@pytest.mark.experiment
-def test_a_table_that_somebody_adds_meanwhile_is_kept(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
-    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('parent'), ('child'), ('window')")
-    cursor.execute("CREATE TABLE poolsize.parent (id INT PRIMARY KEY)")
-    cursor.execute("CREATE TABLE poolsize.child (id INT, FOREIGN KEY (id) REFERENCES poolsize.parent (id))")
-    cursor.execute("CREATE VIEW poolsize.window AS SELECT * FROM poolsize.child")
-    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
-    done = poolsize("sweep", *SHORT, url=server.url)
-    assert done.returncode == 2
-    assert "precious" in done.stderr
-    cursor.execute("SHOW TABLES FROM poolsize")
-    assert cursor.fetchall() == (("precious",),)
-
-
-@pytest.mark.experiment
-def test_two_sweeps_at_once_are_refused(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
-    cursor.execute("SELECT GET_LOCK('poolsize', 0)")
-    done = poolsize("sweep", *SHORT, url=server.url)
-    assert done.returncode == 2
-    assert "another sweep" in done.stderr
-    cursor.execute("SELECT RELEASE_LOCK('poolsize')")
 
 
 @pytest.mark.parametrize(

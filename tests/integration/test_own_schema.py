@@ -27,6 +27,8 @@ import random
 from poolsize.locust import PoolUser
 
 class Shop(PoolUser):
+    covers = "90 % of the statements"
+
     @classmethod
     def prepare(cls, cursor):
         cursor.execute("CREATE TABLE IF NOT EXISTS made_by_prepare (id INT PRIMARY KEY)")
@@ -111,7 +113,7 @@ def test_the_schema_is_left_as_it_was_and_other_clients_are_not_counted(
     assert_swept(done)
     assert NOTE not in done.stderr
     run = load_run(tmp_path / "a.jsonl")
-    assert run.setting.schema == "shop"
+    assert (run.setting.schema, run.setting.covers) == ("shop", "90 % of the statements")
     assert_counted_steps(run)
     assert checksum(cursor) == before
     assert tables(cursor) == {"orders", "made_by_prepare"}

@@ -63,6 +63,8 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
     url = database_url(server.url)
     with SweepSchema(url) as own:
         own.make_tables(make_table)
+        with pytest.raises(BadInput, match="another sweep is running"):
+            SweepSchema(url).__enter__()
         holder = kill_holder(cursor)
         assert holder is not None
         with pytest.raises(BadInput, match="another sweep is running"):
@@ -149,6 +151,27 @@ def test_only_tables_that_a_killed_sweep_made_are_dropped(server: PrivateServer,
     with pytest.raises(BadInput, match=r"did not make \(precious\)"):
         SweepSchema(database_url(server.url)).__enter__()
     assert tables(cursor) == {"precious"}
+
+
+def test_a_schema_that_poolsize_did_not_mark_is_not_touched(server: PrivateServer, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
+    with pytest.raises(BadInput, match=r"did not make \(precious\)"):
+        SweepSchema(database_url(server.url)).__enter__()
+    assert tables(cursor) == {"precious"}
+
+
+def test_views_and_tables_that_refer_to_each_other_are_cleared(server: PrivateServer, cursor: Any) -> None:
+    cursor.execute("CREATE DATABASE poolsize")
+    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
+    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('parent'), ('child'), ('window')")
+    cursor.execute("CREATE TABLE poolsize.parent (id INT PRIMARY KEY)")
+    cursor.execute("CREATE TABLE poolsize.child (id INT, FOREIGN KEY (id) REFERENCES poolsize.parent (id))")
+    cursor.execute("CREATE VIEW poolsize.window AS SELECT * FROM poolsize.child")
+    with SweepSchema(database_url(server.url)):
+        assert tables(cursor) == set()
+    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+    assert cursor.fetchall() == ()
 
 
 def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer, cursor: Any) -> None:

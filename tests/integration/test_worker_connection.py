@@ -27,12 +27,17 @@ def answer(connection, sql):
         return cursor.fetchall()
 """
 PARTS = {
-    "the pool opens it": """
-pools = open_pools(url, "mysql", 2, {}, 5, "fair")
-connection = pools.engines[SHARED].raw_connection()
-assert type(connection.dbapi_connection) is WorkerConnection
-assert answer(connection, "SELECT 1") == ((1,),)
-connection.close()
+    "a pool of each kind opens it, at once or for a use": """
+for kind, at_once, after_uses in ("fair", 2, 2), ("sqlalchemy", 2, 2), ("lazy", 0, 1), ("none", 2, 5):
+    pools = open_pools(url, "mysql", 2, {}, 5, kind)
+    assert len(pools.connection_ids) == at_once, kind
+    for _ in range(3):
+        connection = pools.engines[SHARED].raw_connection()
+        assert type(connection.dbapi_connection) is WorkerConnection
+        assert answer(connection, "SELECT 1") == ((1,),)
+        connection.close()
+    assert len(set(pools.connection_ids)) == after_uses, kind
+    pools.close()
 """,
     "statements and rows longer than any buffer": """
 text = "x" * 12_000_000

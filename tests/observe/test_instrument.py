@@ -450,8 +450,9 @@ def test_a_period_of_the_file_is_what_was_counted(engine: Engine, tmp_path: Path
     assert pool["uses"].tolist() == [1, 1]
     assert pool["size"].tolist() == [3, 3]
     assert pool["in_use_max"].tolist() == [2, 1]
-    assert pool["in_use_mean"].min() > 0
-    assert (pool["in_use_mean"] * pool.seconds).sum() == pytest.approx(pool["usage_seconds"].sum(), abs=1e-5)
+    used = pool["in_use_mean"] * pool.seconds
+    assert used.min() >= 0.0499  # both periods have a sleep with a connection in use
+    assert used.sum() == pytest.approx(pool["usage_seconds"].sum(), abs=1e-5)
     assert pool["in_use_variance"].max() <= 1  # as far as a number between 0 and 2 can vary
     assert sum(number for _, number in pool.usage_buckets) == 2
     assert sum(number for _, number in pool.wait_buckets) == 2

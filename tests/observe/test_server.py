@@ -260,7 +260,7 @@ def test_ctrl_c_ends_with_what_there_is(server: PrivateServer, tmp_path: Path) -
     path = tmp_path / "observed.jsonl"
     source = Source("server", "127.0.0.1", "0", "2026-01-02T03:04:05+00:00")
     with ObservationWriter(path, source) as writer:
-        observe_server(url, 60, writer.append, print, once_after(2, lambda: os.kill(os.getpid(), signal.SIGINT)))
+        observe_server(url, 600, writer.append, print, once_after(2, lambda: os.kill(os.getpid(), signal.SIGINT)))
     (server_span,) = load_observation(path).server
     assert 0.5 < server_span.period_seconds < 60
     assert server_span.statements

@@ -318,7 +318,6 @@ def test_a_task_that_fails_is_a_failed_request(service: TaskService, tmp_path: P
 
 
 @on_mariadb
-@pytest.mark.experiment
 def test_a_user_that_cant_start_ends_the_sweep(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     locustfile = tmp_path / "starting.py"
     locustfile.write_text(FAILING.replace("    @task", "    def on_start(self):\n        {}['token']\n\n    @task"))

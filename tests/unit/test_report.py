@@ -275,13 +275,15 @@ def test_what_was_asked_for_besides_is_repeated_too() -> None:
 
 
 @pytest.mark.long
-def test_another_pool_and_a_schema_of_the_users_are_named() -> None:
+def test_another_pool_a_schema_and_what_a_captured_workload_covers_are_named() -> None:
     run = a_run({1: 100, 2: 200})
     plan = replace(run.plan, pool=PoolKind.SQLALCHEMY)
-    _, page = page_of(replace(run, setting=replace(run.setting, plan=plan, private=False, schema="shop")))
+    setting = replace(run.setting, plan=plan, private=False, schema="shop", covers="90 % of the statements")
+    _, page = page_of(replace(run, setting=setting))
     assert "SQLAlchemy's own QueuePool; users let other users run between transactions" in page.text
     assert "64 users, SQLAlchemy's own pool" in page.text
     assert "shop, your own" in page.text
+    assert f"{plan.workload}, captured: 90 % of the statements" in page.text
     for option in ("--pool sqlalchemy", "--schema shop"):
         assert option in page.text
     assert "own pool" not in page_of(run)[1].text

@@ -31,7 +31,7 @@ def facts(run: Run) -> list[tuple[str, str]]:
     """Return name and value of each fact, in the order of the report."""
     setting, plan = run.setting, run.plan
     return [
-        ("Workload", f"{plan.workload}, {setting.covers}" if setting.covers else plan.workload),
+        ("Workload", f"{plan.workload}, captured: {setting.covers}" if setting.covers else plan.workload),
         *(_facts_of_application(setting.application) if setting.application else []),
         *(_facts_of_server(setting, setting.server) if setting.server else []),
         *(_facts_of_load(run) if setting.recording is None else [("Recording", setting.recording)]),

@@ -117,7 +117,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     else:
         yield "In use", in_use
     if answer.limit is not None:
-        yield "Server", f"max_connections allows {answer.limit:,} in each process, also in a rolling deploy."
+        yield "Server", f"allows {answer.limit:,} in each process, also in a rolling deploy."
     if knee := knee_rate(supply):
         yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
 
