@@ -224,7 +224,7 @@ def measured_again(test: Callable[..., None]) -> Callable[..., None]:
             try:
                 test(**fixtures)
                 break
-            except AssertionError:
+            except (AssertionError, subprocess.TimeoutExpired):
                 _failed_measurements += 1
                 if measurement == MEASUREMENTS:
                     raise

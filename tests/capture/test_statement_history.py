@@ -78,19 +78,24 @@ def url_of(server: PrivateServer, name: str) -> URL:
     return database_url(server.url).set(username=name, password="secret")
 
 
+READS = threading.Event()
+"""Set while a capture reads, after its first second."""
+
+
 @contextmanager
 def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, pause: float) -> Iterator[Counter[Any]]:
     """A session for each transaction, which repeats it, and is open until the context's end. Yields how often each ran.
 
-    The history of each connection ends with the connection.
+    It starts when a capture reads. The history of each connection ends with the connection.
     """
     ran: Counter[Any] = Counter()
-    started, ending = threading.Event(), threading.Event()
+    ending = threading.Event()
+    READS.clear()
 
     def repeat(transaction: tuple[str, ...]) -> None:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             connection.autocommit(transaction != IMPLICIT)
-            started.wait()
+            READS.wait()
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 for statement in transaction:
@@ -102,10 +107,10 @@ def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, paus
     users = [threading.Thread(target=repeat, args=(transaction,)) for transaction in transactions]
     for user in users:
         user.start()
-    threading.Timer(0.5, started.set).start()
     try:
         yield ran
     finally:
+        READS.set()
         ending.set()
         for user in users:
             user.join()
@@ -122,7 +127,8 @@ class Captured:
 
 def captured(url: URL, seconds: float) -> Captured:
     with StatementHistory(url) as history:
-        events = [event for event in history.events(seconds) if isinstance(event, StatementEvent)]
+        read = history.events(seconds + 1, lambda passed: READS.set() if passed > 0.9 else None)
+        events = [event for event in read if isinstance(event, StatementEvent)]
     transactions: Counter[tuple[str, ...]] = Counter()
     for _, session in groupby(sorted(events, key=attrgetter("thread")), attrgetter("thread")):
         is_open, waiting = False, []
@@ -238,7 +244,7 @@ def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) ->
     ):
         threading.Timer(2.0, history.end).start()
         began = time.monotonic()
-        events = list(history.events(600))
+        events = list(history.events(600, lambda _: READS.set()))
         assert time.monotonic() - began < 4
     assert events
     assert history.digests

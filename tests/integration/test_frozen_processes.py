@@ -14,7 +14,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import ENDINGS, assert_swept, end_at_once, in_ci
+from tests.conftest import ENDINGS, assert_swept, end_at_once, in_ci, measured_again
 from tests.integration.test_workers import POOLSIZE
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -63,6 +63,7 @@ def _sweeping(folder: Path, *options: str) -> Iterator[Sweep]:
     ("frozen", "ending"),
     in_ci(product([_leader, _worker], ENDINGS), (_leader, "SIGTERM"), (_worker, "Ctrl-C twice")),
 )
+@measured_again
 def test_a_signal_ends_a_sweep_with_a_frozen_process(
     tmp_path: Path, frozen: Callable[[Sweep], psutil.Process], ending: str
 ) -> None:
