@@ -160,7 +160,7 @@ def test_every_transaction_of_a_quiet_server_is_seen_whole(recording: PrivateSer
 
 def test_every_transaction_of_a_busy_server_is_seen_whole(recording: PrivateServer) -> None:
     record(recording, "all")
-    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.01) as ran:
+    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.05) as ran:
         seen = captured(url_of(recording, "reader"), 6)
     assert {each: seen.transactions[each] for each in ran} == dict(ran)
     assert seen.history.whole >= 0.98 * sum(digest.count for digest in seen.history.digests)
