@@ -197,7 +197,8 @@ class KindCounter:
         self.merge_families()
         by_count = sorted(self.kinds, key=lambda key: self.kinds[key].count)
         for key in by_count[: max(0, len(by_count) - MOST_TRACKED // 2)]:
-            self._cells -= sum(sample.cells for sample in self.kinds.pop(key).samples)
+            del self.kinds[key]
+        self._cells = self._all_cells()
 
     def merge_families(self) -> None:
         """Merge kinds that differ in the numbers of their tables only, where there are many: a table in shards."""
@@ -212,6 +213,7 @@ class KindCounter:
                 merged.merge(self.kinds.pop(key))
             merged.samples = self._random.sample(merged.samples, min(merged.capacity, len(merged.samples)))
             self.kinds[family] = merged
+        self._cells = self._all_cells()
 
     def _sample(self, tally: KindTally, started: float, texts: tuple[str, ...], runs: list[Run]) -> None:
         """Keep the literals of a transaction if chance says so, with the same probability for all (reservoir sampling).
@@ -235,7 +237,10 @@ class KindCounter:
         for tally in self.kinds.values():
             tally.capacity = max(1, min(tally.capacity, len(tally.samples)) // 2)
             tally.samples = self._random.sample(tally.samples, min(tally.capacity, len(tally.samples)))
-        self._cells = sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
+        self._cells = self._all_cells()
+
+    def _all_cells(self) -> int:
+        return sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
 
 
 def family_of(key: Key) -> Key:

@@ -1,10 +1,11 @@
 """CapturedWorkload: the kinds of transactions that a server ran, and how their parameters are drawn.
 
 None of these records holds a literal of the log, unless the user asked to keep values: the ends of ranges are rounded,
-and a frequent value stands as a short hash, by which its row is looked up in the copy.
+and of a frequent value only the share stands. No hash does: a short list of candidates, such as words or phone numbers,
+would show which of them has it.
 """
 
-from hashlib import sha256
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -21,8 +22,6 @@ MOST_BYTES = 2**26
 MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 2_000, 64
 LONGEST_STATEMENT = 100_000
 """Characters of a statement, and of all statements of a kind together."""
-HASH_DIGITS = 4
-"""Hexadecimal digits of a value's hash. They tell apart the values of a column, and many words share each hash."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
@@ -35,14 +34,15 @@ Alphabet = Literal["digits", "hex", "letters", "alphanumeric", "uuid", "email", 
 """The characters of a text, from the narrowest class that holds all of them; "uuid" and "email" are forms."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class OfColumn:
     """The column with which a statement compares a parameter, or that it sets; "" where the text does not show it.
 
     table is a table's name as the statement writes it, with the schema where the statement names it.
     """
 
-    table: Name
-    column: Name
+    table: Name = ""
+    column: Name = ""
 
 
 @record
@@ -50,8 +50,6 @@ class Constant(OfColumn):
     """The same literal in every statement. value: as SQL, such as 10, NULL or 'x'."""
 
     value: Sql
-    table: Name = ""
-    column: Name = ""
     kind: Literal["constant"] = "constant"
 
 
@@ -68,8 +66,6 @@ class Range(OfColumn):
     decimals: Annotated[int, Field(ge=0, le=30)] = 0
     distinct: Count | None = None
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["range"] = "range"
 
 
@@ -87,8 +83,6 @@ class Zipf(OfColumn):
     first: Literal["low", "high", "scattered"]
     distinct: Count | None = None
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["zipf"] = "zipf"
 
 
@@ -97,9 +91,8 @@ class Text(OfColumn):
     """Texts, of shortest to longest characters (bytes for the alphabet "bytes").
 
     distinct: the estimated number of different texts, 0 where the source shows no value. exponent: of a Zipf
-    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern, such as ""
-    and "%". Where the column is known, values of this column on the copy can be drawn in place of random characters,
-    which would find no row.
+    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern. Where the
+    column is known, its values on the copy can be drawn in place of random characters, which would find no row.
     """
 
     shortest: Length
@@ -109,8 +102,6 @@ class Text(OfColumn):
     exponent: Annotated[float, Field(ge=0, le=5)] = 0.0
     begins: Literal["", "%"] = ""
     ends: Literal["", "%"] = ""
-    table: Name = ""
-    column: Name = ""
     kind: Literal["text"] = "text"
 
 
@@ -125,8 +116,6 @@ class Time(OfColumn):
     form: Literal["date", "datetime", "iso", "unix", "unix_ms"]
     decimals: Annotated[int, Field(ge=0, le=6)] = 0
     is_midnight: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["time"] = "time"
 
 
@@ -139,8 +128,6 @@ class Sequence(OfColumn):
 
     above: Integer
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["sequence"] = "sequence"
 
 
@@ -158,26 +145,15 @@ class Reference(OfColumn):
     parameter: Index = 0
     low: Integer = 0
     high: Integer = 0
-    table: Name = ""
-    column: Name = ""
     kind: Literal["reference"] = "reference"
 
 
 @record
 class HeavyValue:
-    """A frequent value.
-
-    share: of all draws. hash: `value_hash` of the value. value: as SQL, None unless values are kept.
-    """
+    """A frequent value. share: of all draws. value: as SQL, None for a value that must not be shown."""
 
     share: Fraction
-    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{4}$")]
     value: Sql | None = None
-
-
-def value_hash(text: str) -> str:
-    """Return the hash of a value, as MySQL's LEFT(SHA2(value, 256), 4) of a text in UTF-8 or of a number."""
-    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:HASH_DIGITS]
 
 
 Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kind")]
@@ -187,13 +163,11 @@ Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kin
 class Heavy(OfColumn):
     """A few frequent values, by descending share, and a tail that has the other draws.
 
-    tail: also what replaces a value that is not found on the copy; its column is this parameter's.
+    For a value that is not shown stands a frequent value of the column on the copy, by rank, or a draw of the tail.
     """
 
     values: Annotated[tuple[HeavyValue, ...], Field(min_length=1, max_length=MOST_HEAVY)]
     tail: Tail
-    table: Name = ""
-    column: Name = ""
     kind: Literal["heavy"] = "heavy"
 
 
@@ -210,14 +184,10 @@ class Several(OfColumn):
     low: Length
     high: Length
     mean: Amount
-    table: Name = ""
-    column: Name = ""
     kind: Literal["several"] = "several"
 
 
-Parameter: TypeAlias = Annotated[
-    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Several, Field(discriminator="kind")
-]
+Parameter: TypeAlias = Annotated[Drawn | Several, Field(discriminator="kind")]
 
 
 @record
