@@ -207,22 +207,23 @@ def _read(logs: Paths, kind: "LogKind", url: str | None, options: dict[str, Any]
             return workload, True
     seconds = options["for_seconds"] or FOR_SECONDS
     with StatementHistory(database_url(url or ""), needs_history=not logs) as history, _ending(history.end):
+        for line in history.notes:
+            _note(line)
         _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
-        if workload is None:
-            for line in history.notes:
-                _note(line)
-            workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=_by_minute(seconds))
-        else:
-            workload = with_counters(workload, history, seconds, _by_minute(seconds))
+        with _bar(seconds) as progress:
+            if workload is None:
+                workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=progress)
+            else:
+                workload = with_counters(workload, history, seconds, progress)
         return workload, history.is_complete
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows how many bytes of all are read, as a bar on a terminal."""
+def _bar(total: float) -> Iterator[Callable[[float], None]]:
+    """Yield a function that shows how many bytes or seconds of all have passed, as a bar on a terminal."""
     is_hidden = not sys.stderr.isatty()
-    with click.progressbar(length=total, label="poolsize: reads", file=sys.stderr, hidden=is_hidden) as bar:
-        yield lambda read: bar.update(read - bar.pos)
+    with click.progressbar(length=int(total), label="poolsize: reads", file=sys.stderr, hidden=is_hidden) as bar:
+        yield lambda passed: bar.update(int(passed) - bar.pos)
 
 
 @contextmanager
@@ -235,19 +236,6 @@ def _ending(end: Callable[[], None]) -> Iterator[None]:
 
     with handling(signal.SIGINT, on_interrupt):
         yield
-
-
-def _by_minute(seconds: float) -> Callable[[float], None]:
-    """Return a progress that prints a line for each minute."""
-    shown = 0
-
-    def progress(passed: float) -> None:
-        nonlocal shown
-        if int(passed // 60) > shown:
-            shown = int(passed // 60)
-            _note(f"{shown} of {minutes(seconds)}")
-
-    return progress
 
 
 def _new_files(output: Path) -> tuple[Path, Path]:

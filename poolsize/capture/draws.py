@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import accumulate, count
+from itertools import accumulate, count, islice
 from math import exp, expm1, log, log1p
 from threading import Lock
 from typing import Any
@@ -214,7 +214,8 @@ class Frequent(_OfCopy):
         return values[place] if place < len(values) else self._tail()
 
     def _read(self, cursor: Any) -> list[Any]:
-        values = super()._read(cursor)[: len(self._shares)] if self._shares else []
+        others = (value for value in super()._read(cursor) if value not in self._own) if self._shares else ()
+        values = list(islice(others, len(self._shares)))
         return [*self._own, *values, *(self._tail() for _ in self._shares[len(values) :])]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from poolsize.capture.literals import UNSEEN, Kept, Kind, LongText, Value
 from poolsize.capture.skew import Skew
-from poolsize.capture.spread import DENSE, Seen, spread_moments, spread_numbers, spread_texts, unix_times
+from poolsize.capture.spread import DENSE, Seen, counts_up, spread_moments, spread_numbers, spread_texts, unix_times
 from poolsize.capture.workload import (
     MOST_HEAVY,
     Constant,
@@ -29,8 +29,6 @@ SURPLUS = 1.5
 SEEN_OFTEN = 10
 """Draws for each of a few values, from which on all of them stand by themselves."""
 LEAST_GROWING = 20
-GROWS = 0.99
-"""Rank correlation with time of a number that counts up."""
 MOST_LISTED = 300_000
 """Literals of all lists of a parameter that are used."""
 
@@ -69,7 +67,8 @@ def _item(seen: Seen, *, is_limit: bool, in_insert: bool, keeps_values: bool) ->
     if len(seen.values) == 1 and (constant := shown(seen.literals[0])) is not None:
         return Constant(constant)
     kind = _main_kind(seen)
-    if in_insert and kind == "number" and _grows(seen):
+    is_long = in_insert and len(seen.literals) >= LEAST_GROWING
+    if is_long and counts_up([seen.values[literal] for literal in seen.literals]):
         return Growing(seen.numbers.ends[1], seen.numbers.is_quoted)
     frequent, tail = _split(seen, kind)
     if not frequent:
@@ -94,16 +93,6 @@ def _main_kind(seen: Seen) -> Kind:
         weights[seen.values[literal].kind] += count
     del weights["keyword"]
     return weights.most_common(1)[0][0] if weights else "keyword"
-
-
-def _grows(seen: Seen) -> bool:
-    """Return whether the literals of a parameter count up, each of them once."""
-    if len(seen.values) < max(0.98 * len(seen.literals), LEAST_GROWING):
-        return False
-    if any(value.kind != "number" for value in seen.values.values()):
-        return False
-    numbers = np.array([float(seen.values[literal].number) for literal in seen.literals])
-    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 
 
 def _split(seen: Seen, kind: Kind) -> tuple[Collection[Kept], Tail]:

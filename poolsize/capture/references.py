@@ -9,6 +9,7 @@ import numpy as np
 from poolsize.analysis.vector import Vector
 from poolsize.capture.columns import is_insert
 from poolsize.capture.literals import Kept, Value, value_of
+from poolsize.capture.spread import counts_up
 from poolsize.capture.workload import Reference
 
 LEAST_TRANSACTIONS = 20
@@ -18,8 +19,6 @@ MOST_BY_CHANCE = 0.5
 """Share of pairs of transactions with the same literal, from which on equality shows nothing."""
 NARROW = 0.1
 """Spread of the distance to an earlier literal of the statement, over the literals' own spread, for a reference."""
-GROWS = 0.95
-"""Rank correlation with time of an id that a server generates."""
 LARGEST_EXACT = 2**53
 """Larger whole numbers are not exact as floats."""
 MOST_COMPARED = 300
@@ -57,7 +56,7 @@ class Position:
             codes,
             np.array([float(len({value.text for value in executions}) == 1) for executions in values]),
             float(shares @ shares) <= MOST_BY_CHANCE,
-            _grows(last),
+            counts_up(last),
         )
 
 
@@ -81,13 +80,6 @@ def _numbers(values: Sequence[Value]) -> Vector:
         for value in values
     ]
     return np.array(numbers, dtype=float)
-
-
-def _grows(values: Sequence[Value]) -> bool:
-    numbers = _numbers(values)
-    if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < EQUAL * len(numbers):
-        return False
-    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 
 
 def _equal(position: Position, earlier: Sequence[Position]) -> Reference | None:

@@ -18,6 +18,8 @@ FEW = 20
 """With fewer different values, an end of a range would be a literal: it is rounded to two digits."""
 DENSE = 2
 """A range is dense when at least 1 of so many of its numbers occurs."""
+DIFFERENT, GROWS = 0.98, 0.95
+"""The share of different numbers, and the rank correlation with time, of numbers that count up."""
 EVEN = 0.05
 """The largest distance (Kolmogorov's) from what was seen at which a distribution is good enough."""
 EVEN_AGES = 0.1
@@ -94,6 +96,14 @@ class Numbers:
     def ends(self) -> tuple[int, int]:
         """The lowest and the highest number, rounded outward."""
         return rounded_ends(self.seen[0][0], self.seen[-1][0], len(self.seen))
+
+
+def counts_up(values: Sequence[Value]) -> bool:
+    """Return whether values are different whole numbers in the order of time, as ids that someone counts."""
+    numbers = np.array([float(value.number) for value in values])
+    if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < DIFFERENT * len(numbers):
+        return False
+    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 
 
 def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf:

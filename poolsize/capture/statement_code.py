@@ -110,11 +110,11 @@ class Code:
         own = f"{{{', '.join(f'{value}: {share:.3g}' for value, share in known.items())}}}" if known else ""
         return self.column("Frequent", heavy, shares, _Code(f"lambda: {self.simple(tail)}"), known=_Code(own))
 
-    def existing(self, text: Text, column: Parameter) -> str:
+    def existing(self, text: Text) -> str:
         """Return the expression of a value that a column of the copy has."""
         otherwise = _Code(f"lambda: {self.draw('text', text.shortest, text.longest, text.alphabet)}")
         distinct = text.distinct if text.distinct < MOST_VALUES else None
-        drawn = self.column("Existing", column, otherwise, distinct=distinct, exponent=round(text.exponent, 3))
+        drawn = self.column("Existing", text, otherwise, distinct=distinct, exponent=round(text.exponent, 3))
         return self.patterned(text, drawn)
 
 
@@ -188,7 +188,7 @@ class _Task:
             case Text(table=table, column=column) if (
                 table and column and self._is_looked_up(statement, index, parameter)
             ):
-                return self._code.existing(parameter, parameter)
+                return self._code.existing(parameter)
         return self._code.simple(parameter)
 
     def _reference(self, reference: Reference) -> str:

@@ -108,7 +108,7 @@ class StatementHistory(ReadingSession):
         self.reads = next((kind for kind in ("all", "each") if self._reads(kind)), None) if self._since else None
         if not (self.reads if self._needs_history else self._counts):
             raise BadInput(f"`url`: {' '.join(self._ways())} Or capture from the slow log with --slow-log")
-        self.notes = [*self._ways(), *self._limits()]
+        self.notes = list(self._ways())
 
     def _may_read(self, table: str) -> bool:
         return self._tried(f"SELECT 1 FROM performance_schema.{table} LIMIT 1", 1) is not None
@@ -121,7 +121,7 @@ class StatementHistory(ReadingSession):
         return kept > 0 and all(map(self._consumers.get, needed)) and self._may_read(name)
 
     def _ways(self) -> Iterator[str]:
-        """Yield what it takes to read the history and the counters, where they can't be read."""
+        """Yield what can't be read, and what it takes to read it."""
         if not self._consumers or not self._since or not self._may_read("events_statements_summary_by_digest"):
             yield (
                 "This account may not read the statements in performance_schema. To read them: "
@@ -141,19 +141,11 @@ class StatementHistory(ReadingSession):
                 "The server does not time statements. To time them: UPDATE performance_schema.setup_instruments SET "
                 "ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'statement/%'."
             )
-
-    def _limits(self) -> Iterator[str]:
-        """Yield what the history does not show."""
         if self.reads == "each":
             yield (
                 f"The history keeps the last {self._of_each} statements of each connection: a transaction of more "
                 "statements is not seen, and of a busy connection only a sample. To see all: "
                 f"{_switched_on(['events_statements_history_long'])}"
-            )
-        if self.reads and (rows := self._tried(query("without_history", QUERIES), 2)) and rows[0][0]:
-            yield (
-                f"{rows[0][0]} of {rows[0][1]} connections keep no history: see performance_schema.setup_actors. "
-                "Connections that open after a change there keep one."
             )
 
     def __enter__(self) -> Self:
