@@ -1,4 +1,4 @@
-"""A source of a capture -> the captured workload: which kinds of transactions stand, their names and parameters."""
+"""A source of a capture -> the captured workload: its kinds of transactions, their names and parameters."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -52,7 +52,7 @@ _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`
 def workload_of_logs(
     paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None] = lambda _: None
 ) -> CapturedWorkload:
-    """Return the workload in logs of one server. progress: hears the bytes that were read.
+    """Return the workload in logs of one server. progress: gets the bytes that were read.
 
     Raises BadInput for files that are no such logs, and where they hold no transaction.
     """
@@ -65,7 +65,7 @@ def workload_of_logs(
 def workload_of_server(
     history: StatementHistory, seconds: float, *, keeps_values: bool, progress: Callable[[float], None]
 ) -> CapturedWorkload:
-    """Return the workload that a server runs in the next so many seconds. progress: hears the seconds that passed.
+    """Return the workload that a server runs in the next so many seconds. progress: gets the seconds that passed.
 
     Raises BadInput where nothing was seen, and WorkFailed when the server goes away.
     """
@@ -123,7 +123,7 @@ def captured_workload(
     """Return the workload of a source.
 
     tally, notes: what the source has counted, and can't show, when its events have ended. keeps_values: literals may be
-    shown. Raises BadInput where no transaction stands.
+    shown. Raises BadInput for a source without transactions.
     """
     counter, left_out = KindCounter(), LeftOut()
     for transaction in rebuilt(events, left_out):
@@ -192,7 +192,7 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
 
 
 def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator[TransactionKind]:
-    """Yield the kind of a tally, or several if tables in shards have been merged. names: those given."""
+    """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
     drawn = _parameters(samples, variants[0], keeps_values=keeps_values)

@@ -41,7 +41,7 @@ _CHANGES = re.compile(
 
 @dataclass(frozen=True)
 class Place:
-    """Where a parameter stands. table, column: "" where the text does not show them. is_limit: of rows, no value."""
+    """The place of a parameter. table, column: "" where the text does not show them. is_limit: of rows, no value."""
 
     table: str = ""
     column: str = ""

@@ -209,7 +209,7 @@ def _read(logs: Paths, kind: "LogKind", url: str | None, options: dict[str, Any]
     with StatementHistory(database_url(url or ""), needs_history=not logs) as history, _ending(history.end):
         for line in history.notes:
             _note(line)
-        _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
+        _note(f"reads the server once a second for {minutes(seconds)}, and changes nothing; Ctrl-C ends it sooner")
         with _bar(seconds) as progress:
             if workload is None:
                 workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=progress)

@@ -14,7 +14,7 @@ Amounts: TypeAlias = defaultdict[StatementKey, float]
 ROUNDS = 200
 """The most of the weights' correction."""
 KEY_WORDS = 40
-"""A server cuts the text of a digest; so many words of its beginning tell statements apart."""
+"""A server cuts the text of a digest; so many words of its beginning are compared."""
 LEAST_WEIGHT = 1
 
 _NOT_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\*.*?\*/|%s|\bnull\b", re.IGNORECASE | re.DOTALL)
@@ -53,7 +53,7 @@ def statement_key(text: str) -> StatementKey:
 def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: float) -> CapturedWorkload:
     """Return a workload whose kinds are weighted so that their statements add up to what the server counted.
 
-    seconds: the period of the digests. Kinds that share statements with others are told apart by the maximum-likelihood
+    seconds: the period of the digests. Kinds may share statements. The weights follow from the maximum-likelihood
     iteration of Richardson (1972) and Lucy (1974): each weight is multiplied by the mean, over the kind's statements,
     of counted over expected. The other shares are those of the statements that the kinds do not explain.
     """

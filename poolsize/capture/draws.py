@@ -195,8 +195,8 @@ class _OfCopy:
 class Frequent(_OfCopy):
     """Draws frequent values with their shares of the log, and a tail for the other draws.
 
-    The log's values are not known here. The most frequent value of the copy's column stands for the log's most frequent
-    value, the second for the second, and so on; where there is none, a draw of the tail that stays the same.
+    The log's values are not known here. The most frequent value of the copy's column replaces the log's most frequent
+    value, the second replaces the second, and so on. Beyond the column's values, a draw of the tail replaces it.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ from poolsize.files import opened
 
 BLOCK_BYTES = 2**20
 LONGEST_ENTRY = 2**20
-"""Of a longer entry, the beginning is kept, which says its session and its times."""
+"""Of a longer entry, the beginning is kept, with its session and its times."""
 KEPT_OF_LONG, LONGEST_BOUNDARY = 2**14, 2**8
 MOST_SKIPPED = 2**30
 """The longest entry that is skipped: servers take no longer packet."""
@@ -44,7 +44,7 @@ class Entry(NamedTuple):
 
 
 class LogState(Protocol):
-    """What entries of a log leave out because an entry before says it."""
+    """What entries of a log leave out because an entry before has it."""
 
     def event_of(self, entry: Entry, tally: Tally) -> Event | None:
         """Return the event of an entry; None where it has none."""

@@ -25,9 +25,9 @@ from poolsize.capture.workload import Sequence as Growing
 LEAST_SHARE, LEAST_COUNT = 0.01, 20
 """Of a frequent value."""
 SURPLUS = 1.5
-"""A value that is so many times as frequent as the fitted distribution says stands by itself."""
+"""A value is frequent by itself if it has so many times the draws of the fitted distribution."""
 SEEN_OFTEN = 10
-"""Draws for each of a few values, from which on all of them stand by themselves."""
+"""Draws for each of a few values, from which on all of them are frequent."""
 LEAST_GROWING = 20
 MOST_LISTED = 300_000
 """Literals of all lists of a parameter that are used."""
@@ -122,7 +122,7 @@ def _is_frequent(literal: Kept, seen: Seen) -> bool:
 
 
 def _standing_out(main: Seen, kind: Kind, skew: Skew) -> set[Kept]:
-    """Return the literals that are far more frequent than the fitted distribution says, or all of a few literals."""
+    """Return the literals that are far more frequent than in the fitted distribution, or all of a few literals."""
     candidates = [literal for literal in main.values if _is_frequent(literal, main)]
     different, draws = len(main.values), len(main.literals)
     is_even = kind == "number" and different > 2 and not skew.exponent and main.numbers.span < DENSE * different

@@ -1,4 +1,4 @@
-"""Many values of a parameter, none of which stands by itself -> a range, a Zipf distribution, texts or moments."""
+"""Many values of a parameter, of which none is frequent by itself -> a range, a Zipf distribution, texts or moments."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence

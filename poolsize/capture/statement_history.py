@@ -35,7 +35,7 @@ SHRINK = 4
 """How many times shorter the next period is after a reading with more than MOST_ROWS statements."""
 MOST_THREADS = 20_000
 LEAST_SHARE = 0.98
-"""With a smaller share of the statements, a sentence says so."""
+"""With a smaller share of the statements, a note has the share."""
 SWITCHES = ("global_instrumentation", "thread_instrumentation")
 NOT_RUN = ("statement/com/Prepare", "statement/com/Close stmt", "statement/com/Field List")
 """Commands that have a text and run nothing."""
@@ -162,7 +162,7 @@ class StatementHistory(ReadingSession):
     def events(self, seconds: float, progress: Callable[[float], None] = lambda _: None) -> Iterator[Event]:
         """Yield the statements of the next so many seconds, with the gaps of each session.
 
-        A session begins with a gap, since it may be in a transaction. progress: hears the seconds that have passed,
+        A session begins with a gap, since it may be in a transaction. progress: gets the seconds that have passed,
         about once a second.
         """
         for _ in self._each_second(seconds, progress):
@@ -241,7 +241,7 @@ class StatementHistory(ReadingSession):
     def _of_ring(self, rows: list[Any]) -> tuple[list[_Row], Collection[int] | None]:
         """Return the statements of statements_of_all in the order of each thread, and the threads with a gap.
 
-        None stands for all threads.
+        None means all threads.
         """
         if not rows:
             return [], ()
@@ -307,7 +307,7 @@ class StatementHistory(ReadingSession):
         if self._without_values:
             yield (
                 f"{self._without_values / self.read:.0%} of the statements are executions of prepared statements, of "
-                "which this server shows no values. Values of their columns on the copy stand for them."
+                "which this server shows no values. Values of their columns on the copy replace them."
             )
         counted = sum(digest.count for digest in self.digests)
         if self.read < LEAST_SHARE * counted:

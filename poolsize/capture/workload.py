@@ -1,8 +1,8 @@
 """CapturedWorkload: the kinds of transactions that a server ran, and how their parameters are drawn.
 
 None of these records holds a literal of the log, unless the user asked to keep values: the ends of ranges are rounded,
-and of a frequent value only the share stands. No hash does: a short list of candidates, such as words or phone numbers,
-would show which of them has it.
+and a frequent value has its share only. A hash would not hide the value: of a list of candidates, such as words or
+phone numbers, it shows the right one.
 """
 
 from dataclasses import dataclass
@@ -163,7 +163,7 @@ Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kin
 class Heavy(OfColumn):
     """A few frequent values, by descending share, and a tail that has the other draws.
 
-    For a value that is not shown stands a frequent value of the column on the copy, by rank, or a draw of the tail.
+    A value that is not shown is replaced by a frequent value of the column on the copy, by rank, or by a draw.
     """
 
     values: Annotated[tuple[HeavyValue, ...], Field(min_length=1, max_length=MOST_HEAVY)]
@@ -260,7 +260,7 @@ class CapturedWorkload:
 
 @record
 class _File:
-    """What stands in a description's file."""
+    """The content of a description's file."""
 
     workload_format: Literal[1]
     workload: CapturedWorkload
