@@ -23,7 +23,14 @@ from poolsize.capture.parameters import parameter_of
 from poolsize.capture.references import LEAST_TRANSACTIONS, MOST_COMPARED, Position, references_of
 from poolsize.capture.statement_history import StatementHistory
 from poolsize.capture.transactions import LeftOut, Reason, rebuilt
-from poolsize.capture.workload import CapturedStatement, CapturedWorkload, CaptureSource, Parameter, TransactionKind
+from poolsize.capture.workload import (
+    CapturedStatement,
+    CapturedWorkload,
+    CaptureSource,
+    Parameter,
+    SourceKind,
+    TransactionKind,
+)
 from poolsize.errors import BadInput
 from poolsize.units import count
 
@@ -114,7 +121,7 @@ def _log_notes(tally: Tally) -> Iterator[str]:
 
 def captured_workload(
     events: Iterable[Event],
-    kind: Literal["slow log", "general log", "statement history"],
+    kind: SourceKind,
     tally: Tally,
     notes: Callable[[], Sequence[str]],
     *,
@@ -149,7 +156,7 @@ def captured_workload(
     )
 
 
-def _source(kind: Literal["slow log", "general log", "statement history"], tally: Tally) -> CaptureSource:
+def _source(kind: SourceKind, tally: Tally) -> CaptureSource:
     since, until = (
         None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
         for moment in (tally.first, tally.last)

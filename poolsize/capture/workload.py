@@ -30,6 +30,7 @@ Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1,
 Length = Annotated[int, Field(ge=0, le=2**32)]
 Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
 Sql = Annotated[str, Field(max_length=LONGEST_STATEMENT)]
+SourceKind = Literal["slow log", "general log", "statement history"]
 Alphabet = Literal["digits", "hex", "letters", "alphanumeric", "uuid", "email", "ascii", "unicode", "bytes"]
 """The characters of a text, from the narrowest class that holds all of them; "uuid" and "email" are forms."""
 
@@ -233,7 +234,7 @@ class TransactionKind:
 class CaptureSource:
     """What was read. since, until: the first and the last statement, None where the log has no times."""
 
-    kind: Literal["slow log", "general log", "statement history"]
+    kind: SourceKind
     server_version: Name
     since: Moment | None
     until: Moment | None
