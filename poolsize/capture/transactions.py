@@ -221,24 +221,19 @@ class _Sessions:
     def disconnected(self, thread: int) -> Sequence[Transaction]:
         """Return the open transaction of a session that ends: the server rolls it back."""
         session = self._sessions.pop(thread, None)
-        if session is None:
-            return ()
-        return self._waiting(session) if session.is_unsure else self._closed(session, "rollback")
+        return self._left(session) if session is not None else ()
 
     def lost(self, thread: int) -> Sequence[Transaction]:
         """Return the transaction of a session that a gap cuts off."""
         session = self._session(thread)
-        ended = self._waiting(session) if session.is_unsure else self._closed(session, "rollback", is_whole=False)
+        ended = self._left(session, is_whole=False)
         session.is_unsure, session.ended = True, nan
         return ended
 
     def cut_off(self) -> Iterator[Transaction]:
         """Yield the transactions that are open where the source ends."""
         for thread in list(self._open):
-            session = self._sessions[thread]
-            yield from (
-                self._waiting(session) if session.is_unsure else self._closed(session, "rollback", is_whole=False)
-            )
+            yield from self._left(self._sessions[thread], is_whole=False)
 
     def _session(self, thread: int) -> _Session:
         session = self._sessions.get(thread)
@@ -269,11 +264,8 @@ class _Sessions:
             return ()
         if session.is_guess:
             session.autocommits, session.is_guess = True, False
-        was_unsure, session.is_unsure = session.is_unsure, False
-        is_outside = was_unsure and session.autocommits is not False
-        committed = (
-            self._each_alone(session) if is_outside else self._closed(session, "commit", is_whole=not was_unsure)
-        )
+        is_outside = session.is_unsure and session.autocommits is not False
+        committed = self._each_alone(session) if is_outside else self._closed(session, "commit")
         session.is_begun, session.has_transactions = True, True
         session.note(event)
         self._open[session.thread] = None
@@ -281,15 +273,15 @@ class _Sessions:
 
     def _finished(self, session: _Session, event: StatementEvent, ends: Ends) -> Sequence[Transaction]:
         """Return the transaction that a COMMIT or a ROLLBACK ends."""
-        was_unsure, session.is_unsure = session.is_unsure, False
         session.has_transactions = True
-        if session.thread not in self._open:
-            if session.autocommits is None and not was_unsure:
-                session.autocommits, session.is_guess = False, True
-            self._left_out.add("empty", event.seconds)
-            return ()
-        session.note(event)
-        return self._closed(session, ends, is_whole=not was_unsure)
+        if session.thread in self._open:
+            session.note(event)
+            return self._closed(session, ends)
+        if session.autocommits is None and not session.is_unsure:
+            session.autocommits, session.is_guess = False, True
+        session.is_unsure = False
+        self._left_out.add("empty", event.seconds)
+        return ()
 
     def _other(self, session: _Session, event: StatementEvent, role: Role) -> Sequence[Transaction]:
         """Count a statement that is no part of the workload. Returns the transaction that it commits."""
@@ -297,31 +289,30 @@ class _Sessions:
         autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
         ended: Sequence[Transaction] = ()
         if autocommit is not None and session.thread != UNKNOWN_THREAD:
-            ended = self._waiting(session) if session.is_unsure else ()
+            ended = self._left(session) if session.is_unsure else ()
             session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
             session.is_guess = session.is_unsure = False
-        if role != "definition" and not (autocommit is not None and session.autocommits):
-            return ended
-        was_unsure, session.is_unsure = session.is_unsure, False
-        return (*ended, *self._closed(session, "commit", is_whole=not was_unsure))
+        commits = role == "definition" or (autocommit is not None and session.autocommits)
+        return (*ended, *self._closed(session, "commit")) if commits else ended
+
+    def _left(self, session: _Session, *, is_whole: bool = True) -> Sequence[Transaction]:
+        """Return what is open where a session ends. After a gap, it is no transaction if the session never had any."""
+        if session.is_unsure and not session.has_transactions and session.autocommits is not False:
+            return self._each_alone(session)
+        return self._closed(session, "rollback", is_whole=is_whole)
 
     def _closed(self, session: _Session, ends: Ends, *, is_whole: bool = True) -> Sequence[Transaction]:
-        """Return a session's open transaction, where it has one with a statement."""
+        """Return a session's open transaction, where it has one with a statement. After a gap, it is not whole."""
+        was_unsure, session.is_unsure = session.is_unsure, False
         if session.thread not in self._open:
             return ()
         del self._open[session.thread]
         self._bytes -= session.bytes
         if session.statements:
-            return (session.transaction(ends, is_explicit=True, is_whole=is_whole),)
+            return (session.transaction(ends, is_explicit=True, is_whole=is_whole and not was_unsure),)
         self._left_out.add("empty", session.seconds, session.sent)
         session.clear()
         return ()
-
-    def _waiting(self, session: _Session) -> Sequence[Transaction]:
-        """Return the statements that wait after a gap, which are a part of a transaction if the session has any."""
-        if session.has_transactions or session.autocommits is False:
-            return self._closed(session, "rollback", is_whole=False)
-        return self._each_alone(session)
 
     def _each_alone(self, session: _Session) -> Sequence[Transaction]:
         """Return the statements that wait after a gap as transactions of their own."""
