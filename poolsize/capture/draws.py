@@ -213,7 +213,7 @@ class Frequent(_OfCopy):
         place = bisect(self._ends, random.random())
         return values[place] if place < len(values) else self._tail()
 
-    def _read(self, cursor: Any) -> list[Any]:
+    def _read(self, cursor: Any) -> Any:
         others = (value for value in super()._read(cursor) if value not in self._own) if self._shares else ()
         values = list(islice(others, len(self._shares)))
         return [*self._own, *values, *(self._tail() for _ in self._shares[len(values) :])]
@@ -234,7 +234,7 @@ class Existing(_OfCopy):
             return self._otherwise()
         return values[zipf(1, len(values), self._exponent) - 1] if self._exponent else random.choice(values)
 
-    def _read(self, cursor: Any) -> list[Any]:
+    def _read(self, cursor: Any) -> Any:
         values = super()._read(cursor)
         random.shuffle(values)
         return values[: self._distinct]

@@ -216,7 +216,7 @@ def test_executions_of_prepared_statements_have_a_text_on_mysql_only(recording: 
 
     threading.Timer(0.5, execute).start()
     seen = captured(url_of(recording, "reader"), 3)
-    is_mysql = "MariaDB" not in seen.history.server_version
+    is_mysql = "MariaDB" not in seen.history.server.version
     assert seen.transactions[("SELECT c FROM store.t WHERE id = ?",) * 2] == is_mysql
     assert seen.history.unseen == (0 if is_mysql else 2)
     assert any(f"this server shows no {'values' if is_mysql else 'text'}" in note for note in seen.history.notes)
