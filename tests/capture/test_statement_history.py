@@ -76,19 +76,24 @@ def url_of(server: PrivateServer, name: str) -> URL:
     return database_url(server.url).set(username=name, password="secret")
 
 
+READS = threading.Event()
+"""Set while a capture reads, after its first second."""
+
+
 @contextmanager
 def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, pause: float) -> Iterator[Counter[Any]]:
     """A session for each transaction, which repeats it, and is open until the context's end. Yields how often each ran.
 
-    The history of each connection ends with the connection.
+    It starts when a capture reads. The history of each connection ends with the connection.
     """
     ran: Counter[Any] = Counter()
-    started, ending = threading.Event(), threading.Event()
+    ending = threading.Event()
+    READS.clear()
 
     def repeat(transaction: tuple[str, ...]) -> None:
         with closing(connect(url)) as connection, connection.cursor() as cursor:
             connection.autocommit(transaction != IMPLICIT)
-            started.wait()
+            READS.wait()
             until = time.monotonic() + seconds
             while time.monotonic() < until:
                 for statement in transaction:
@@ -100,10 +105,10 @@ def load(url: URL, transactions: Sequence[tuple[str, ...]], seconds: float, paus
     users = [threading.Thread(target=repeat, args=(transaction,)) for transaction in transactions]
     for user in users:
         user.start()
-    threading.Timer(0.5, started.set).start()
     try:
         yield ran
     finally:
+        READS.set()
         ending.set()
         for user in users:
             user.join()
@@ -120,7 +125,7 @@ class Captured:
 
 def captured(url: URL, seconds: float) -> Captured:
     with StatementHistory(url) as history:
-        events = list(history.events(seconds))
+        events = list(history.events(seconds + 1, lambda passed: READS.set() if passed > 0.9 else None))
     transactions = Counter(
         tuple(statement.fingerprint.text for statement in made.statements)
         for made in rebuilt(iter(events), LeftOut())
@@ -155,7 +160,7 @@ def test_every_transaction_of_a_quiet_server_is_seen_whole(recording: PrivateSer
 
 def test_every_transaction_of_a_busy_server_is_seen_whole(recording: PrivateServer) -> None:
     record(recording, "all")
-    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.01) as ran:
+    with load(url_of(recording, "app"), [LONG, BY_BEGIN, ALONE], 4, pause=0.05) as ran:
         seen = captured(url_of(recording, "reader"), 6)
     assert {each: seen.transactions[statements(each)] for each in ran} == dict(ran)
     assert seen.history.read >= 0.98 * sum(digest.count for digest in seen.history.digests)
@@ -180,7 +185,7 @@ def test_without_a_history_the_server_only_counts(recording: PrivateServer) -> N
         load(url_of(recording, "app"), [BY_BEGIN, ALONE], 3, pause=0.01) as ran,
         StatementHistory(url_of(recording, "reader"), needs_history=False) as history,
     ):
-        history.count(5, lambda _: None)
+        history.count(5, lambda _: READS.set())
     counted = {statement_key(digest.text): digest.count for digest in history.digests}
     assert counted[statement_key(BY_BEGIN[2])] == ran[BY_BEGIN]
     assert counted[statement_key(ALONE[0])] == ran[BY_BEGIN] + ran[ALONE]
@@ -232,7 +237,7 @@ def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) ->
     ):
         threading.Timer(2.0, history.end).start()
         began = time.monotonic()
-        events = list(history.events(600))
+        events = list(history.events(600, lambda _: READS.set()))
         assert time.monotonic() - began < 4
     assert events
     assert history.digests
