@@ -1,1 +1,1 @@
-"""A load test out of production: what a server's log or statement history tells, as a workload for a sweep."""
+"""A load test out of production: the transactions in a server's log or statement history, as a workload for a sweep."""

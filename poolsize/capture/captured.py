@@ -1,35 +1,42 @@
-"""Counted kinds of transactions -> the captured workload: which kinds stand, their names and their parameters."""
+"""A source of a capture -> the captured workload: its kinds of transactions, their names and parameters."""
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import chain
+from itertools import count as numbers_from
 from math import isnan
-from typing import Any, Literal
+from pathlib import Path
+from time import time
+from typing import Literal
 
 import numpy as np
 
 from poolsize.bounds import shortened
 from poolsize.capture.columns import Place, is_insert, places_of, reads_only
-from poolsize.capture.events import Tally
+from poolsize.capture.digests import weighted
+from poolsize.capture.events import Event, Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
-from poolsize.capture.literals import UNSEEN, Kept
-from poolsize.capture.parameters import Seen, parameter_of, unseen_parameter
-from poolsize.capture.references import Position, references_of
-from poolsize.capture.transactions import LeftOut, Reason
+from poolsize.capture.logs import general_log_events, slow_log_events
+from poolsize.capture.parameters import parameter_of
+from poolsize.capture.references import LEAST_TRANSACTIONS, MOST_COMPARED, Position, references_of
+from poolsize.capture.statement_history import StatementHistory
+from poolsize.capture.transactions import LeftOut, Reason, rebuilt
 from poolsize.capture.workload import (
     CapturedStatement,
     CapturedWorkload,
     CaptureSource,
-    Heavy,
     Parameter,
-    Several,
+    SourceKind,
     TransactionKind,
 )
+from poolsize.errors import BadInput
 from poolsize.units import count
 
+LogKind = Literal["slow log", "general log"]
+EVENTS_BETWEEN = 2_000
+"""Events between two reports of progress."""
 MOST_TALLIES = 40
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
@@ -46,55 +53,126 @@ MOST_VARIANTS, MOST_CANDIDATES = 8, 500
 """Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
 MOST_FOR_REFERENCES = 4_000
 """Transactions of a kind that references are searched in."""
-MOST_LISTED = 300_000
-"""Literals of all lists of a parameter that are used."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
 
 
-def captured_workload(
-    counter: KindCounter,
-    source: CaptureSource,
-    left_out: LeftOut,
-    notes: Iterable[str] = (),
-    *,
-    keeps_values: bool = False,
+def workload_of_logs(
+    paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None] = lambda _: None
 ) -> CapturedWorkload:
-    """Return the workload of all transactions. keeps_values: literals may be shown."""
+    """Return the workload in logs of one server. progress: gets the bytes that were read.
+
+    Raises BadInput for files that are no such logs, and where they hold no transaction.
+    """
+    tally = Tally()
+    read = slow_log_events if kind == "slow log" else general_log_events
+    events = _reporting(read(paths, tally), lambda: progress(tally.bytes_read))
+    return captured_workload(events, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
+
+
+def workload_of_server(
+    history: StatementHistory, seconds: float, *, keeps_values: bool, progress: Callable[[float], None]
+) -> CapturedWorkload:
+    """Return the workload that a server runs in the next so many seconds. progress: gets the seconds that passed.
+
+    Raises BadInput where nothing was seen, and WorkFailed when the server goes away.
+    """
+    tally = Tally({history.server.version}, first=time())
+
+    def events() -> Iterator[Event]:
+        yield from history.events(seconds, progress)
+        tally.last, tally.statements = time(), history.read
+
+    workload = captured_workload(
+        events(), "statement history", tally, lambda: history.notes, keeps_values=keeps_values
+    )  # fmt: skip
+    return weighted(workload, history.digests, history.seconds) if history.digests else workload
+
+
+def with_counters(
+    workload: CapturedWorkload, history: StatementHistory, seconds: float, progress: Callable[[float], None]
+) -> CapturedWorkload:
+    """Return a log's workload with the weights that the server counts in the next so many seconds."""
+    history.count(seconds, progress)
+    if not history.digests:
+        raise BadInput(" ".join(["the server counted no statements.", *history.notes]))
+    return weighted(workload, history.digests, history.seconds)
+
+
+def _reporting(events: Iterator[Event], report: Callable[[], None]) -> Iterator[Event]:
+    for number, event in enumerate(events):
+        if number % EVENTS_BETWEEN == 0:
+            report()
+        yield event
+    report()
+
+
+def _log_notes(tally: Tally) -> Iterator[str]:
+    """Yield what a log does not show."""
+    if tally.without_thread:
+        yield (
+            f"{count(tally.without_thread, 'statement')} without a session: each is a transaction of its own. Add "
+            "the session's id to the log (log_slow_verbosity, log_slow_extra)."
+        )
+    if tally.unreadable:
+        yield f"{count(tally.unreadable, 'entry', 'entries')} of the log can't be read."
+    if isnan(tally.first):
+        yield "The log has no times: rate and think time are not known."
+
+
+def captured_workload(
+    events: Iterable[Event],
+    kind: SourceKind,
+    tally: Tally,
+    notes: Callable[[], Sequence[str]],
+    *,
+    keeps_values: bool,
+) -> CapturedWorkload:
+    """Return the workload of a source.
+
+    tally, notes: what the source has counted, and can't show, when its events have ended. keeps_values: literals may be
+    shown. Raises BadInput for a source without transactions.
+    """
+    counter, left_out = KindCounter(), LeftOut()
+    for transaction in rebuilt(events, left_out):
+        counter.add(transaction)
     counter.merge_families()
+    if not counter.kinds:
+        why = f" ({' '.join(notes())})" if notes() else ""
+        raise BadInput(f"the {kind} has no transaction that a workload could repeat{why}: capture a longer time")
     tallies = _most_important(counter)
-    seen: Counter[str] = Counter()
-    kinds = [kind for tally in tallies for kind in _kinds(tally, seen, keeps_values=keeps_values)]
+    names: set[str] = set()
+    kinds = [made for each in tallies for made in _kinds(each, names, keeps_values=keeps_values)]
     statements = counter.statements + sum(left_out.statements.get(reason, 0) for reason in UNREAD)
     seconds = counter.seconds + sum(left_out.seconds.get(reason, 0.0) for reason in UNREAD)
-    lasts = (
-        (datetime.fromisoformat(source.until) - datetime.fromisoformat(source.since)).total_seconds()
-        if source.since and source.until
-        else 0.0
-    )
+    lasts = tally.last - tally.first
     return CapturedWorkload(
-        source,
+        _source(kind, tally),
         tuple(kinds),
-        _other_share(sum(tally.executions for tally in tallies), statements),
-        _other_share(sum(tally.seconds for tally in tallies), seconds),
+        _other_share(sum(each.executions for each in tallies), statements),
+        _other_share(sum(each.seconds for each in tallies), seconds),
         _six_digits(counter.transactions / lasts) if lasts > 0 else None,
         _six_digits(1000 * counter.think_seconds / counter.thinks) if counter.thinks else None,
-        (*notes, *_notes(counter, left_out)),
+        (*notes(), *_notes(counter, left_out)),
     )
 
 
-def capture_source(kind: Literal["slow log", "general log", "statement history"], tally: Tally) -> CaptureSource:
-    """Return the description of a source that was read."""
+def _source(kind: SourceKind, tally: Tally) -> CaptureSource:
     since, until = (
         None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
         for moment in (tally.first, tally.last)
     )
-    versions = shortened(", ".join(sorted(tally.versions)), LONGEST_VERSIONS)
-    return CaptureSource(kind, versions, since, until, tally.statements)
+    return CaptureSource(
+        kind, shortened(", ".join(sorted(tally.versions)), LONGEST_VERSIONS), since, until, tally.statements
+    )
 
 
 def _other_share(covered: float, total: float) -> float:
     """Return the share that is not covered, between 0 and 1 in spite of rounding."""
     return min(max(round(1 - covered / total, 6), 0.0), 1.0) if total else 0.0
+
+
+def _six_digits(mean: float) -> float:
+    return float(f"{mean:.6g}")
 
 
 def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
@@ -109,29 +187,19 @@ def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
 def _most_important(counter: KindCounter) -> list[KindTally]:
     """Return the kinds that together have nearly all of the time and of the statements, by descending time."""
     tallies = list(counter.kinds.values())
-    time = np.array([tally.seconds for tally in tallies])
+    time_of = np.array([tally.seconds for tally in tallies])
     executions = np.array([float(tally.executions) for tally in tallies])
     chosen = np.zeros(len(tallies), dtype=bool)
-    for amounts in (time, executions):
+    for amounts in (time_of, executions):
         descending = np.argsort(-amounts, kind="stable")
         before = np.cumsum(amounts[descending]) - amounts[descending]
         chosen[descending[before < COVERED * amounts.sum()]] = True
-    order = np.lexsort((-executions, -time))
+    order = np.lexsort((-executions, -time_of))
     return [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
 
 
-def _name(texts: Sequence[str], seen: Counter[str]) -> str:
-    """Return a name for a kind, after its first write or its first statement. seen: how often each name was given."""
-    text = next((text for text in texts if not reads_only(text)), texts[0])
-    verb, table = re.search(r"[A-Za-z]+", text), _FIRST_TABLE.search(text)
-    words = [match[match.lastindex or 0] for match in (verb, table) if match]
-    name = re.sub(r"[^a-z0-9]+", "_", "_".join(words).lower())[:LONGEST_NAME].strip("_") or "statement"
-    seen[name] += 1
-    return name if seen[name] == 1 else f"{name}_{seen[name]}"
-
-
-def _kinds(tally: KindTally, seen: Counter[str], *, keeps_values: bool) -> Iterator[TransactionKind]:
-    """Yield the kind of a tally, or several if tables in shards have been merged. seen: as in _name."""
+def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator[TransactionKind]:
+    """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
     drawn = _parameters(samples, variants[0], keeps_values=keeps_values)
@@ -142,7 +210,7 @@ def _kinds(tally: KindTally, seen: Counter[str], *, keeps_values: bool) -> Itera
             for statement, text, parameters in zip(tally.statements, texts, drawn, strict=True)
         ]
         yield TransactionKind(
-            _name(texts, seen),
+            _name(texts, names),
             tally.count // len(variants) + (place < tally.count % len(variants)),
             tuple(statements),
             _six_digits(1000 * tally.seconds / tally.count),
@@ -166,34 +234,48 @@ def _variants(texts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return chosen
 
 
+def _name(texts: Sequence[str], names: set[str]) -> str:
+    """Return a new name for a kind, after its first write or its first statement."""
+    text = next((text for text in texts if not reads_only(text)), texts[0])
+    verb, table = re.search(r"[A-Za-z]+", text), _FIRST_TABLE.search(text)
+    words = f"{verb[0] if verb else 'run'}_{table[1] if table else 'statement'}"
+    stem = re.sub(r"[^a-z0-9]+", "_", words.lower())[:LONGEST_NAME].strip("_")
+    name = next(name for name in chain([stem], (f"{stem}_{number}" for number in numbers_from(2))) if name not in names)
+    names.add(name)
+    return name
+
+
 def _parameters(samples: Sequence[Sample], texts: Sequence[str], *, keeps_values: bool) -> list[list[Parameter]]:
-    """Return how the parameters of each statement are drawn."""
-    places = [places_of(text) for text in texts]
+    """Return how the parameters of each statement are drawn, without their columns."""
     some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
-    references = references_of(texts, list(_positions(some, places)))
+    places = [places_of(text) for text in texts]
+    references = references_of(texts, _positions(some, places)) if len(some) >= LEAST_TRANSACTIONS else {}
     return [
         [
-            references.get((index, parameter))
-            or _drawn(_seen(samples, index, parameter), place, texts[index], keeps_values=keeps_values)
+            references.get((index, parameter)) or parameter_of(
+                [(sample.started, row[parameter]) for sample in samples for row in sample.literals[index]],
+                is_limit=place.is_limit, in_insert=is_insert(text), keeps_values=keeps_values,
+            )
             for parameter, place in enumerate(places[index])
         ]
-        for index in range(len(texts))
-    ]
+        for index, text in enumerate(texts)
+    ]  # fmt: skip
+
+
+def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> list[Position]:
+    """Return the parameters of a kind that are single values, in the order of the transaction."""
+    positions: list[Position] = []
+    for index, parameters in enumerate(places):
+        for parameter in range(len(parameters)):
+            literals = [[row[parameter] for row in sample.literals[index]] for sample in samples]
+            singles = [[each for each in rows if not isinstance(each, tuple)] for rows in literals]
+            if all(singles) and len(positions) < MOST_COMPARED:
+                positions.append(Position.of(index, parameter, singles))
+    return positions
 
 
 def _placed(parameter: Parameter, place: Place) -> Parameter:
-    """Return a parameter, and what is drawn within it, with the column of a place."""
-    changes: dict[str, Any] = {"table": place.table, "column": place.column}
-    if isinstance(parameter, Heavy):
-        changes["tail"] = _placed(parameter.tail, place)
-    if isinstance(parameter, Several):
-        changes["item"] = _placed(parameter.item, place)
-    return replace(parameter, **changes)
-
-
-def _six_digits(mean: float) -> float:
-    """Return a mean with six significant digits."""
-    return float(f"{mean:.6g}")
+    return replace(parameter, table=place.table, column=place.column)
 
 
 def _statement(
@@ -208,51 +290,4 @@ def _statement(
         reads_only(text),
         (tally.rows.low, tally.rows.high),
         _six_digits(tally.rows.total / tally.repeats.total),
-    )
-
-
-def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> Iterator[Position]:
-    """Yield the parameters of a kind that are single values, in the order of the transaction."""
-    for index, parameters in enumerate(places):
-        for parameter in range(len(parameters)):
-            of_samples = [_singles(sample, index, parameter) for sample in samples]
-            rows = [literals for literals in of_samples if literals]
-            if len(rows) < len(of_samples):
-                continue
-            is_same = np.array([float(all(literal == row[-1] for literal in row)) for row in rows])
-            executions = list(chain(*rows))
-            last = executions if len(executions) == len(rows) else [row[-1] for row in rows]
-            yield Position(index, parameter, last, executions, is_same)
-
-
-def _singles(sample: Sample, index: int, parameter: int) -> list[Kept]:
-    """Return a parameter's literals in a transaction, without lists of values."""
-    literals = (row[parameter] for row in sample.literals[index])
-    return [literal for literal in literals if not isinstance(literal, tuple)]
-
-
-def _seen(samples: Sequence[Sample], index: int, parameter: int) -> list[tuple[float, Kept | tuple[Kept, ...]]]:
-    """Return when a parameter's literals were seen, and the literals, by time."""
-    return [(sample.started, row[parameter]) for sample in samples for row in sample.literals[index]]
-
-
-def _drawn(
-    seen: Sequence[tuple[float, Kept | tuple[Kept, ...]]], place: Place, text: str, *, keeps_values: bool
-) -> Parameter:
-    """Return how a parameter is drawn, which may be a list."""
-    lengths = [len(literal) for _, literal in seen if isinstance(literal, tuple)]
-    flat = [
-        (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
-    ][:MOST_LISTED]
-    flat = [(started, literal) for started, literal in flat if literal is not UNSEEN]
-    literals = Seen([literal for _, literal in flat], np.array([started for started, _ in flat]))
-    item = (
-        parameter_of(literals, place, in_insert=is_insert(text), keeps_values=keeps_values)
-        if flat
-        else unseen_parameter(place)
-    )
-    if not lengths:
-        return item
-    return Several(
-        item, min(lengths), max(lengths), _six_digits(sum(lengths) / len(lengths)), place.table, place.column
     )

@@ -37,37 +37,36 @@ def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
         ("arrival rate", earlier.arrival_rate, later.arrival_rate, per_second),
         ("mean think time", earlier.think_ms, later.think_ms, milliseconds),
     ):
-        if before is not None and after is not None and _differ(before, after):
-            yield Change("", f"The {name} was {show(before)} and is {show(after)}.")
+        if _differ(before, after):
+            yield Change("", f"The {name} was {show(before or 0.0)} and is {show(after or 0.0)}.")
 
 
 def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
-    before = {_key(kind): kind for kind in earlier.kinds}
-    after = {_key(kind): kind for kind in later.kinds}
+    before, after = ({_key(kind): kind for kind in workload.kinds} for workload in (earlier, later))
     totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
     for key in {**after, **before}:
         old, new = before.get(key), after.get(key)
-        shares = [kind.weight / total if kind else 0.0 for kind, total in zip((old, new), totals, strict=True)]
-        if max(shares) < LEAST_SHARE:
+        was, is_now = shares = [
+            kind.weight / total if kind else 0.0 for kind, total in zip((old, new), totals, strict=True)
+        ]
+        kind = new or old
+        if kind is None or max(shares) < LEAST_SHARE:
             continue
-        named = new or old
-        name = named.name if named else ""
         if old is None or new is None:
             verb = "is new" if old is None else "is gone"
-            yield Change(name, f"The kind {name} {verb}: {100 * max(shares):.1f} % of the transactions.")
+            yield Change(kind.name, f"The kind {kind.name} {verb}: {100 * max(shares):.1f} % of the transactions.")
             continue
-        if _shares_differ(shares, totals):
-            yield Change(
-                name, f"The kind {name} was {100 * shares[0]:.1f} % of the transactions and is {100 * shares[1]:.1f} %."
-            )
+        if _shares_differ(was, is_now, totals):
+            text = f"was {100 * was:.1f} % of the transactions and is {100 * is_now:.1f} %"
+            yield Change(kind.name, f"The kind {kind.name} {text}.")
         for text in _of_kind(old, new):
-            yield Change(name, f"The kind {name}: {text}.")
+            yield Change(kind.name, f"The kind {kind.name}: {text}.")
 
 
-def _shares_differ(shares: list[float], totals: list[int]) -> bool:
-    pooled = sum(share * total for share, total in zip(shares, totals, strict=True)) / sum(totals)
+def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:
+    pooled = (was * totals[0] + is_now * totals[1]) / sum(totals)
     chance = (pooled * (1 - pooled) * sum(1 / total for total in totals)) ** 0.5
-    return _differ(*shares) and abs(shares[0] - shares[1]) > SIGMAS * chance
+    return _differ(was, is_now) and abs(was - is_now) > SIGMAS * chance
 
 
 def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
@@ -79,12 +78,11 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
             ("executions", before.repeats_mean, after.repeats_mean),
             ("rows of a result", before.rows_sent_mean, after.rows_sent_mean),
         ):
-            if was is not None and is_now is not None and _differ(was, is_now):
-                yield f"statement {place} had {number(was)} {name} and has {number(is_now)}"
+            if _differ(was, is_now):
+                yield f"statement {place} had {number(was or 0.0)} {name} and has {number(is_now or 0.0)}"
         for index, (drawn, drawn_now) in enumerate(zip(before.parameters, after.parameters, strict=False), start=1):
             if change := _of_parameter(drawn, drawn_now):
-                column = drawn_now.column or str(index)
-                yield f"parameter {column} of statement {place} {change}"
+                yield f"parameter {drawn_now.column or index} of statement {place} {change}"
 
 
 def _of_parameter(old: Parameter, new: Parameter) -> str:
@@ -94,31 +92,27 @@ def _of_parameter(old: Parameter, new: Parameter) -> str:
             return f"had {number(old.mean)} values and has {number(new.mean)}"
         return _of_parameter(old.item, new.item)
     if isinstance(old, Heavy) and isinstance(new, Heavy):
-        first, first_now = old.values[0].share, new.values[0].share
-        shares = f"{100 * first:.0f} % of the draws and has it in {100 * first_now:.0f} %"
-        return f"had its most frequent value in {shares}" if abs(first - first_now) >= LEAST_STEP else ""
-    if isinstance(old, Zipf | Range) and isinstance(new, Zipf | Range):
-        return _of_numbers(old, new)
-    return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
-
-
-def _of_numbers(old: Zipf | Range, new: Zipf | Range) -> str:
-    exponents = [drawn.exponent if isinstance(drawn, Zipf) else 0.0 for drawn in (old, new)]
-    if abs(exponents[0] - exponents[1]) >= LEAST_STEP:
-        return f"had the Zipf exponent {exponents[0]:.2f} and has {exponents[1]:.2f}"
-    if _differ(_width(old), _width(new)):
-        return f"had a range of {number(_width(old))} and has {number(_width(new))}"
-    return ""
+        was, is_now = old.values[0].share, new.values[0].share
+        shares = f"{100 * was:.0f} % of the draws and has it in {100 * is_now:.0f} %"
+        return f"had its most frequent value in {shares}" if abs(was - is_now) >= LEAST_STEP else ""
+    if not isinstance(old, Zipf | Range) or not isinstance(new, Zipf | Range):
+        return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
+    exponent, exponent_now = (drawn.exponent if isinstance(drawn, Zipf) else 0.0 for drawn in (old, new))
+    if abs(exponent - exponent_now) >= LEAST_STEP:
+        return f"had the Zipf exponent {exponent:.2f} and has {exponent_now:.2f}"
+    width, width_now = _width(old), _width(new)
+    return f"had a range of {number(width)} and has {number(width_now)}" if _differ(width, width_now) else ""
 
 
 def _width(drawn: Zipf | Range) -> float:
-    ends = (drawn.low, drawn.high) if isinstance(drawn, Zipf) else (drawn.ends[0], drawn.ends[-1])
-    return float(ends[1] - ends[0]) / float(10 ** (drawn.decimals if isinstance(drawn, Range) else 0))
+    if isinstance(drawn, Zipf):
+        return float(drawn.high - drawn.low)
+    return float(drawn.ends[-1] - drawn.ends[0]) / float(10**drawn.decimals)
 
 
-def _differ(before: float, after: float) -> bool:
-    low, high = sorted((before, after))
-    return high > LEAST_RATIO * low
+def _differ(before: float | None, after: float | None) -> bool:
+    """Return whether two numbers differ by LEAST_RATIO or more; False where one is not known."""
+    return before is not None and after is not None and max(before, after) > LEAST_RATIO * min(before, after)
 
 
 def _key(kind: TransactionKind) -> tuple[object, ...]:

@@ -28,17 +28,20 @@ _NO_ALIAS = {
     "order", "group", "having", "limit", "force", "use", "ignore", "union", "for", "lock", "values", "value",
     "partition", "select", "window", "procedure", "into",
 }  # fmt: skip
-_READS = re.compile(r"[( ]*(?:SELECT|WITH|SHOW|DESC|DESCRIBE|EXPLAIN|TABLE|VALUES)\b", re.IGNORECASE)
-_CHANGES = re.compile(
-    r"\b(?:FOR UPDATE|FOR SHARE|LOCK IN SHARE MODE|INTO (?:OUTFILE|DUMPFILE|@)|GET_LOCK ?\(|UPDATE \S+ SET|DELETE FROM"
-    r"|NEXTVAL ?\()",
+_READS = re.compile(
+    r"[( ]*(?:SELECT|WITH|SHOW|DESC|DESCRIBE|EXPLAIN|TABLE|VALUES|SAVEPOINT|RELEASE|ROLLBACK|SET(?= @\w))\b",
     re.IGNORECASE,
 )
+_CHANGES = re.compile(
+    r"\b(?:UPDATE|DELETE|FOR SHARE|LOCK IN SHARE MODE|INTO (?:OUTFILE|DUMPFILE)|GET_LOCK ?\(|NEXTVAL ?\()",
+    re.IGNORECASE,
+)
+"""UPDATE: also FOR UPDATE. DELETE: of WITH ... DELETE."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a parameter stands. table, column: "" where the text does not show them. is_limit: of rows, no value."""
+    """The place of a parameter. table, column: "" where the text does not show them. is_limit: of rows, no value."""
 
     table: str = ""
     column: str = ""

@@ -20,6 +20,7 @@ from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import minutes
 
 if TYPE_CHECKING:  # pydantic stays out of --help
+    from poolsize.capture.captured import LogKind
     from poolsize.capture.workload import CapturedWorkload
 
 GROUPS = {
@@ -103,12 +104,7 @@ Paths = tuple[Path, ...]
 @click.option("--schema", metavar="NAME", callback=read_by(schema_name), help="The schema with the copy, for --check.")
 @json_option
 def capture(
-    more: Paths,
-    slow_log: Paths,
-    general_log: Paths,
-    encryption: Encryption,
-    as_json: bool,
-    **options: Any,
+    more: Paths, slow_log: Paths, general_log: Paths, encryption: Encryption, as_json: bool, **options: Any
 ) -> None:
     """Write a locustfile with the transactions that a server ran, for `poolsize sweep --workload`.
 
@@ -116,48 +112,48 @@ def capture(
     kind of transaction, as often as in the source, and draws values as they were distributed there.
     """
     logs = (*slow_log, *general_log, *more)
-    _require_one_purpose(slow_log, general_log, more, options)
+    if more == logs and more:
+        raise BadInput(f"{more[0]}: name it by --slow-log or --general-log")
+    if slow_log and general_log:
+        raise BadInput("--slow-log and --general-log name different logs: capture one of them")
+    (_require_source if options["check"] is None else _require_copy)(logs, options)
     url = encryption.of(options["url"])
     try:
         with terminable():
             if options["check"] is not None:
                 _check(options["check"], options["schema"], url or "", as_json=as_json)
-                return
-            if logs and not is_typed("url"):
-                url = None  # of the environment
-            _capture(logs, url, is_general=bool(general_log), as_json=as_json, options=options)
+            else:
+                kind: LogKind = "general log" if general_log else "slow log"
+                of_environment = logs and not is_typed("url")
+                _capture(logs, kind, None if of_environment else url, as_json=as_json, options=options)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
 
 
-def _require_one_purpose(slow_log: Paths, general_log: Paths, more: Paths, options: dict[str, Any]) -> None:
-    """Raise BadInput for options that contradict each other, or that lack another option."""
-    if more and not slow_log and not general_log:
-        raise BadInput(f"{more[0]}: name it by --slow-log or --general-log")
-    if options["check"] is None:
-        _require_source(slow_log, general_log, more, options)
-    elif slow_log or general_log:
+def _require_copy(logs: Paths, options: dict[str, Any]) -> None:
+    """Raise BadInput for options with which --check has no copy."""
+    if logs:
         raise BadInput("--check tries a workload that is captured already: leave the logs out")
-    elif options["schema"] is None:
+    if options["schema"] is None:
         raise BadInput("--check needs --schema, the schema with the copy of the data")
-    elif not options["url"]:
+    if not options["url"]:
         raise BadInput("--check needs --url or POOLSIZE_URL, the server of the copy")
+    if reason := why_missing(options["check"]):
+        raise BadInput(f"--check {options['check']}: {reason}")
 
 
-def _require_source(slow_log: Paths, general_log: Paths, more: Paths, options: dict[str, Any]) -> None:
+def _require_source(logs: Paths, options: dict[str, Any]) -> None:
     """Raise BadInput for options of which no source can be read."""
-    if slow_log and general_log:
-        raise BadInput("--slow-log and --general-log name different logs: capture one of them")
     if options["schema"] is not None:
         raise BadInput("--schema is for --check, which tries a workload on a copy of the data")
-    if not slow_log and not general_log and not options["url"]:
+    if not logs and not options["url"]:
         raise BadInput("give a source: --slow-log FILE, --general-log FILE, or --url URL")
     seconds = options["for_seconds"]
     if seconds is not None and not options["url"]:
         raise BadInput("--for is for --url, the server whose statement history is read")
     if seconds is not None and not LEAST_FOR <= seconds <= MOST_FOR:
         raise BadInput(f"--for {seconds:g}s: give {LEAST_FOR:g}s to {MOST_FOR / 3_600:g}h")
-    for path in (*slow_log, *general_log, *more):
+    for path in logs:
         if reason := why_missing(path):
             raise BadInput(f"{path} can't be read: {reason}")
 
@@ -167,81 +163,71 @@ def _check(locustfile: Path, schema: str, url: str, *, as_json: bool) -> None:
     from poolsize.capture.rehearsed import rehearsed
     from poolsize.capture.text import checked_json, checked_text
 
-    if reason := why_missing(locustfile):
-        raise BadInput(f"--check {locustfile}: {reason}")
     result = rehearsed(locustfile, schema, url)
     click.echo(checked_json(result) if as_json else checked_text(result, locustfile, schema))
     if result.failed:
         sys.exit(FOUND_WRONG)
 
 
-def _capture(logs: Paths, url: str | None, *, is_general: bool, as_json: bool, options: dict[str, Any]) -> None:
+def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, options: dict[str, Any]) -> None:
     """Read the source, and write the locustfile and its description."""
+    from poolsize.capture.changes import changes
     from poolsize.capture.locustfile import locustfile
     from poolsize.capture.text import captured_json, captured_text
     from poolsize.capture.workload import load_workload, workload_json
 
     output, description = _new_files(options["output"] or DEFAULT_OUTPUT)
     earlier = None if options["against"] is None else load_workload(options["against"])
-    workload, is_whole = _read(logs, url, is_general=is_general, options=options)
+    workload, is_whole = _read(logs, kind, url, options)
     written = locustfile(workload, output.name, writes=options["writes"], keeps_values=options["keep_values"])
     _write(description, workload_json(workload))
     _write(output, written.text.encode())
     for caution in written.cautions:
         _note(caution)
-    changes = None
-    if earlier is not None:
-        from poolsize.capture.changes import changes as changes_between
-
-        changes = changes_between(earlier, workload)
+    changed = None if earlier is None else changes(earlier, workload)
     if as_json:
-        click.echo(captured_json(workload, written, output, description, changes))
+        click.echo(captured_json(workload, written, output, description, changed))
     else:
-        click.echo(captured_text(workload, written, output, changes))
+        click.echo(captured_text(workload, written, output, changed))
     if not is_whole:
         raise WorkFailed("the server went away; the workload is of the time before")
 
 
-def _read(
-    logs: Paths, url: str | None, *, is_general: bool, options: dict[str, Any]
-) -> tuple["CapturedWorkload", bool]:
+def _read(logs: Paths, kind: "LogKind", url: str | None, options: dict[str, Any]) -> tuple["CapturedWorkload", bool]:
     """Return the workload of the source, and whether the server was there until the end."""
-    from poolsize.capture.sources import LogKind, with_counters, workload_of_logs, workload_of_server
-
-    keeps_values = options["keep_values"]
-    workload = None
-    if logs:
-        with _bar(sum(path.stat().st_size for path in logs)) as progress:
-            kind: LogKind = "general log" if is_general else "slow log"
-            workload = workload_of_logs(logs, kind, keeps_values=keeps_values, progress=progress)
-    if url is None:
-        assert workload is not None
-        return workload, True
+    from poolsize.capture.captured import with_counters, workload_of_logs, workload_of_server
     from poolsize.capture.statement_history import StatementHistory
     from poolsize.server.connection import database_url
 
+    keeps_values, workload = options["keep_values"], None
+    if logs:
+        with _bar(sum(path.stat().st_size for path in logs)) as progress:
+            workload = workload_of_logs(logs, kind, keeps_values=keeps_values, progress=progress)
+        if url is None:
+            return workload, True
     seconds = options["for_seconds"] or FOR_SECONDS
-    with StatementHistory(database_url(url)) as history, ending(history.end):
-        _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
-        if workload is None:
-            for line in history.notes:
-                _note(line)
-            workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=_by_minute(seconds))
-        else:
-            workload = with_counters(workload, history, seconds, _by_minute(seconds))
+    with StatementHistory(database_url(url or ""), needs_history=not logs) as history, _ending(history.end):
+        for line in history.notes:
+            _note(line)
+        _note(f"reads the server once a second for {minutes(seconds)}, and changes nothing; Ctrl-C ends it sooner")
+        with _bar(seconds) as progress:
+            if workload is None:
+                workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=progress)
+            else:
+                workload = with_counters(workload, history, seconds, progress)
         return workload, history.is_complete
 
 
 @contextmanager
-def _bar(total: int) -> Iterator[Callable[[int], None]]:
-    """Yield a function that shows how many bytes of all are read, as a bar on a terminal."""
+def _bar(total: float) -> Iterator[Callable[[float], None]]:
+    """Yield a function that shows how many bytes or seconds of all have passed, as a bar on a terminal."""
     is_hidden = not sys.stderr.isatty()
-    with click.progressbar(length=total, label="poolsize: reads", file=sys.stderr, hidden=is_hidden) as bar:
-        yield lambda read: bar.update(read - bar.pos)
+    with click.progressbar(length=int(total), label="poolsize: reads", file=sys.stderr, hidden=is_hidden) as bar:
+        yield lambda passed: bar.update(int(passed) - bar.pos)
 
 
 @contextmanager
-def ending(end: Callable[[], None]) -> Iterator[None]:
+def _ending(end: Callable[[], None]) -> Iterator[None]:
     """Within the context, let the first Ctrl-C end the reading, and keep what was read."""
 
     def on_interrupt(*_: object) -> None:
@@ -250,19 +236,6 @@ def ending(end: Callable[[], None]) -> Iterator[None]:
 
     with handling(signal.SIGINT, on_interrupt):
         yield
-
-
-def _by_minute(seconds: float) -> Callable[[float], None]:
-    """Return a progress that prints a line for each minute."""
-    shown = 0
-
-    def progress(passed: float) -> None:
-        nonlocal shown
-        if int(passed // 60) > shown:
-            shown = int(passed // 60)
-            _note(f"{shown} of {minutes(seconds)}")
-
-    return progress
 
 
 def _new_files(output: Path) -> tuple[Path, Path]:

@@ -2,24 +2,19 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isclose
 from typing import TypeAlias
 
-from poolsize.capture.events import StatementEvent
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 
-DigestKey = tuple[str | None, str | None]
-"""Schema and digest."""
 StatementKey = tuple[str, ...]
 Amounts: TypeAlias = defaultdict[StatementKey, float]
-MOST_EVENTS = 2_000
-"""Statements that stand for what the server counted, where it keeps no history."""
 ROUNDS = 200
 """The most of the weights' correction."""
 KEY_WORDS = 40
-"""A server cuts the text of a digest; so many words of its beginning tell statements apart."""
+"""A server cuts the text of a digest; so many words of its beginning are compared."""
 LEAST_WEIGHT = 1
 
 _NOT_WORDS = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|/\*.*?\*/|%s|\bnull\b", re.IGNORECASE | re.DOTALL)
@@ -31,27 +26,19 @@ _VARIANTS = frozenset((
 """Literals, and words for which a digest has another word of the same meaning."""
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
-_ENDS = re.compile(r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SET|SHOW|USE|PREPARE|DEALLOCATE|KILL)\b", re.IGNORECASE)
-"""Statements around those of a transaction, which a workload's kinds do not count."""
-_ROW_OF_VALUES = re.compile(r"\(([^()?]+)\) VALUES? \(\.\.\.\)(?: /\* , \.\.\. \*/)?")
-_LIST = re.compile(r"\bIN \(\.\.\.\)")
-_DOT = re.compile(r"(?<=[`\w]) \. (?=[`\w*])")
-_FUNCTION = re.compile(
-    r"\b(?!(?:ALL|AND|ANY|AS|BETWEEN|BY|CASE|ELSE|EXISTS|FROM|HAVING|IN|INTO|JOIN|KEY|LIKE|NOT|ON|OR|OVER|SELECT|SET"
-    r"|SOME|THEN|UNION|USING|VALUES?|WHEN|WHERE|XOR)\b)([A-Z_]+) (?=\()"
+_ENDS = re.compile(
+    r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|SHOW|USE|PREPARE|DEALLOCATE|KILL)\b", re.IGNORECASE
 )
-"""A function, between whose name and parenthesis a server may allow no space."""
+"""Statements around those of a transaction, which a workload does not count, or under other names, as savepoints."""
 
 
 @dataclass(frozen=True)
 class Digest:
     """A kind of statement in a period. text: with ? for its literals. seconds: of all executions together."""
 
-    schema: str | None
     text: str
     count: int
     seconds: float
-    rows_sent: int
 
 
 def statement_key(text: str) -> StatementKey:
@@ -63,36 +50,10 @@ def statement_key(text: str) -> StatementKey:
     return tuple([_DIGITS.sub("", word) for word in words if word not in _VARIANTS][:KEY_WORDS])
 
 
-def digest_events(digests: Sequence[Digest], started: float) -> Iterator[StatementEvent]:
-    """Yield statements in the proportions of the digests, each of a session of its own: at most about MOST_EVENTS.
-
-    started: of all of them, in seconds since the epoch. Statements that can't be made from their digest are left out.
-    """
-    total = sum(digest.count for digest in digests) or 1
-    thread = 0
-    for digest in digests:
-        text = runnable(digest.text)
-        for _ in range(max(1, round(MOST_EVENTS * digest.count / total)) if text else 0):
-            thread += 1
-            rows, seconds = round(digest.rows_sent / digest.count), digest.seconds / digest.count
-            yield StatementEvent(thread, started, seconds, text or "", digest.schema, rows_sent=rows)
-
-
-def runnable(text: str) -> str | None:
-    """Return a digest's text with a ? for each parameter, or None where the text does not show how many there are.
-
-    A list of values, as in IN (...), gets one ?; a row of an INSERT gets as many as there are columns.
-    """
-    text = _ROW_OF_VALUES.sub(lambda row: f"({row[1]}) VALUES ({', '.join('?' * len(row[1].split(',')))})", text)
-    text = _FUNCTION.sub(r"\1", _DOT.sub(".", text))
-    text = _LIST.sub("IN (?)", text).replace("LIMIT ?, ...", "LIMIT ?, ?")
-    return None if "..." in text else text
-
-
 def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: float) -> CapturedWorkload:
     """Return a workload whose kinds are weighted so that their statements add up to what the server counted.
 
-    seconds: the period of the digests. Kinds that share statements with others are told apart by the maximum-likelihood
+    seconds: the period of the digests. Kinds may share statements. The weights follow from the maximum-likelihood
     iteration of Richardson (1972) and Lucy (1974): each weight is multiplied by the mean, over the kind's statements,
     of counted over expected. The other shares are those of the statements that the kinds do not explain.
     """
@@ -106,18 +67,15 @@ def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: flo
     weights = _weights([float(kind.weight) for kind in workload.kinds], contents, counted)
     expected = _expected(weights, contents)
     covered = {key: min(1.0, expected[key] / count) for key, count in counted.items() if key in expected}
-    kinds = sorted(
-        (
-            replace(kind, weight=round(weight))
-            for kind, weight in zip(workload.kinds, weights, strict=True)
-            if weight >= LEAST_WEIGHT
-        ),
-        key=lambda kind: -kind.weight * kind.mean_ms,
-    )
+    kinds = [
+        replace(kind, weight=round(weight))
+        for kind, weight in zip(workload.kinds, weights, strict=True)
+        if weight >= LEAST_WEIGHT
+    ]
     share = _share(counted, covered)
     return replace(
         workload,
-        kinds=tuple(kinds),
+        kinds=tuple(sorted(kinds, key=lambda kind: -kind.weight * kind.mean_ms)),
         other_share_of_statements=1 - share,
         other_share_of_time=1 - _share(times, covered),
         arrival_rate=sum(weights) / seconds / share if share and seconds else workload.arrival_rate,
@@ -143,23 +101,23 @@ def _expected(weights: Sequence[float], contents: Sequence[Amounts]) -> Amounts:
 
 def _weights(
     weights: Sequence[float], contents: Sequence[Amounts], counted: Mapping[StatementKey, float]
-) -> list[float]:
+) -> Sequence[float]:
     """Return the weights with which the kinds explain the counts best. A kind that is not counted keeps its share."""
     for _ in range(ROUNDS):
         expected = _expected(weights, contents)
         factors = [
             sum(times * counted[key] / expected[key] for key, times in content.items()) / sum(content.values())
+            if content else None
             for content in contents
-            if content
-        ]
-        known = iter(factors)
-        mean = sum(factors) / len(factors) if factors else 1.0
+        ]  # fmt: skip
+        known = [factor for factor in factors if factor is not None]
+        mean = sum(known) / len(known) if known else 1.0
         weights = [
-            weight * (next(known) if content else mean) for weight, content in zip(weights, contents, strict=True)
+            weight * (mean if factor is None else factor) for weight, factor in zip(weights, factors, strict=True)
         ]
-        if all(isclose(factor, 1.0, rel_tol=1e-4) for factor in factors):
+        if all(isclose(factor, 1.0, rel_tol=1e-4) for factor in known):
             break
-    return list(weights)
+    return weights
 
 
 def _share(amounts: Mapping[StatementKey, float], covered: Mapping[StatementKey, float]) -> float:

@@ -1,6 +1,6 @@
 """How a captured workload draws its values: skewed numbers, texts, moments, and values that its copy of the data has.
 
-A generated locustfile imports these names; a locustfile of yours may, too.
+It also deletes the rows that it inserted. A generated locustfile imports these names; a locustfile of yours may, too.
 """
 
 import os
@@ -11,7 +11,7 @@ from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
-from itertools import accumulate, count
+from itertools import accumulate, count, islice
 from math import exp, expm1, log, log1p
 from threading import Lock
 from typing import Any
@@ -167,11 +167,11 @@ def _parts_of_insert(statement: str) -> tuple[str, str, str]:
 
 
 class _OfCopy:
-    """What a process reads of a column of the copy: once, on the connection of the first user that needs it."""
+    """A column of the copy, of which a process reads once, on the connection of the first user that needs it."""
 
     def __init__(self, table: str, column: str) -> None:
-        self._table = ".".join(map(quoted, table.split("."))) if table else ""
-        self._column = quoted(column)
+        """table: "" where the log does not show it."""
+        self._table, self._column = _quoted_table(table), quoted(column)
         self._lock = Lock()
         self._known: Any = None
 
@@ -182,35 +182,30 @@ class _OfCopy:
         return self._known
 
     def _read(self, cursor: Any) -> Any:
-        raise NotImplementedError
-
-    def _rows(self, cursor: Any, columns: str, condition: str, arguments: tuple[Any, ...]) -> Any:
-        """Return the most frequent values of the column in the first rows of the table."""
+        """Return the values of the column in the first rows of the table, the most frequent first."""
+        if not self._table:
+            return []
         cursor.execute(
-            f"SELECT {columns} FROM (SELECT {self._column} AS value FROM {self._table} LIMIT {MOST_ROWS}) AS part "
-            f"WHERE {condition} GROUP BY value ORDER BY COUNT(*) DESC LIMIT {MOST_VALUES}",
-            arguments,
+            f"SELECT value FROM (SELECT {self._column} AS value FROM {self._table} LIMIT {MOST_ROWS}) AS part "
+            f"WHERE value IS NOT NULL GROUP BY value ORDER BY COUNT(*) DESC, value LIMIT {MOST_VALUES}"
         )
-        return cursor.fetchall()
+        return [value for (value,) in cursor.fetchall()]
 
 
 class Frequent(_OfCopy):
-    """Draws the frequent values of a column with their shares of the log, and a tail for the other draws.
+    """Draws frequent values with their shares of the log, and a tail for the other draws.
 
-    The log's values are not known here, but their hashes are. The value of a hash is the most frequent value of the
-    copy's column that has this hash; without such a value, a draw of the tail that stays the same.
+    The log's values are not known here. The most frequent value of the copy's column replaces the log's most frequent
+    value, the second replaces the second, and so on. Beyond the column's values, a draw of the tail replaces it.
     """
 
     def __init__(
-        self, table: str, column: str, shares: Mapping[str, float], tail: Draw, known: Mapping[Any, float] | None = None
+        self, table: str, column: str, shares: Sequence[float], tail: Draw, known: Mapping[Any, float] | None = None
     ) -> None:
-        """shares: beginning of the SHA-256 of a value -> its share of all draws. known: the same of values themselves.
-
-        table: "" where the log does not show it.
-        """
+        """shares: of all draws, in descending order. known: values that are not looked up -> their shares."""
         super().__init__(table, column)
-        self._hashes, self._tail, self._own = tuple(shares), tail, tuple(known or {})
-        self._ends = list(accumulate((*(known or {}).values(), *shares.values())))
+        self._shares, self._tail, self._own = shares, tail, tuple(known or {})
+        self._ends = list(accumulate((*(known or {}).values(), *shares)))
 
     def draw(self, cursor: Any) -> Any:
         """Return a value. The first call reads the copy."""
@@ -218,14 +213,10 @@ class Frequent(_OfCopy):
         place = bisect(self._ends, random.random())
         return values[place] if place < len(values) else self._tail()
 
-    def _read(self, cursor: Any) -> list[Any]:
-        of_hash: dict[str, Any] = {}
-        if self._table and self._hashes:
-            digits, marks = len(self._hashes[0]), ", ".join(["%s"] * len(self._hashes))
-            hashed = f"LEFT(SHA2(CONVERT(value USING utf8mb4), 256), {digits})"
-            rows = self._rows(cursor, f"{hashed}, value", f"{hashed} IN ({marks})", self._hashes)
-            of_hash = dict(reversed(rows))
-        return [*self._own, *(of_hash[digest] if digest in of_hash else self._tail() for digest in self._hashes)]
+    def _read(self, cursor: Any) -> Any:
+        others = (value for value in super()._read(cursor) if value not in self._own) if self._shares else ()
+        values = list(islice(others, len(self._shares)))
+        return [*self._own, *values, *(self._tail() for _ in self._shares[len(values) :])]
 
 
 class Existing(_OfCopy):
@@ -243,8 +234,8 @@ class Existing(_OfCopy):
             return self._otherwise()
         return values[zipf(1, len(values), self._exponent) - 1] if self._exponent else random.choice(values)
 
-    def _read(self, cursor: Any) -> list[Any]:
-        values = [value for (value,) in self._rows(cursor, "value", "value IS NOT NULL", ())]
+    def _read(self, cursor: Any) -> Any:
+        values = super()._read(cursor)
         random.shuffle(values)
         return values[: self._distinct]
 
@@ -263,9 +254,47 @@ class Next(_OfCopy):
         return value
 
     def _read(self, cursor: Any) -> "count[int]":
-        highest = self._above
-        if self._table:
-            cursor.execute(f"SELECT MAX({self._column}) FROM {self._table}")
-            row = cursor.fetchone()
-            highest = int(row[0]) if row and row[0] is not None else 0
-        return count(highest + 1 + os.getpid() % SLOTS, SLOTS)
+        highest = (_highest_of(cursor, self._table, self._column) or 0) if self._table else self._above
+        return count(int(highest) + 1 + os.getpid() % SLOTS, SLOTS)
+
+
+_highest: dict[str, Any] = {}
+"""Table -> the highest number of its column when the sweep began; None for an empty table."""
+
+
+def delete_inserted(cursor: Any, columns: Mapping[str, str]) -> None:
+    """Delete the rows that were inserted since the first call, of the last table first; for `before_step`.
+
+    columns: table -> the column whose values grow with each row; "" for the table's auto-increment column. The rows of
+    a table without such a column stay.
+    """
+    for table, column in reversed(list(columns.items())):
+        if not (column := column or _auto_increment(cursor, table)):
+            continue
+        if table in _highest:
+            condition = f"{quoted(column)} > %s OR %s IS NULL"
+            cursor.execute(f"DELETE FROM {_quoted_table(table)} WHERE {condition}", (_highest[table],) * 2)
+        else:
+            _highest[table] = _highest_of(cursor, _quoted_table(table), quoted(column))
+
+
+def _highest_of(cursor: Any, table: str, column: str) -> Any:
+    cursor.execute(f"SELECT MAX({column}) FROM {table}")
+    (highest,) = cursor.fetchone() or (None,)
+    return highest
+
+
+def _auto_increment(cursor: Any, table: str) -> str:
+    """Return the auto-increment column of a table, or ""."""
+    schema, _, name = table.rpartition(".")
+    cursor.execute(
+        "SELECT column_name FROM information_schema.columns WHERE table_schema = COALESCE(%s, DATABASE()) "
+        "AND table_name = %s AND extra LIKE '%%auto_increment%%'",
+        (schema or None, name),
+    )
+    row = cursor.fetchone()
+    return str(row[0]) if row else ""
+
+
+def _quoted_table(table: str) -> str:
+    return ".".join(map(quoted, table.split("."))) if table else ""

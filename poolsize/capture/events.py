@@ -10,57 +10,58 @@ UNKNOWN_THREAD = 0
 
 @dataclass(frozen=True, slots=True)
 class StatementEvent:
-    """One statement that a server ran. The text holds literals, and perhaps secrets: no output shows it."""
+    """One statement that a server ran. The text holds literals, and perhaps secrets: no output shows it.
+
+    thread: the session, or UNKNOWN_THREAD. started: seconds since the epoch. seconds: run time. Both are nan where
+    unknown. text: SQL without the final semicolon; empty for a statement that is too long to read.
+    """
 
     thread: int
-    """The session; UNKNOWN_THREAD where the source does not say."""
     started: float
-    """Start of the statement: seconds since the epoch, or nan where unknown."""
     seconds: float
-    """Run time; nan where unknown, as in a general log."""
     text: str
-    """SQL without the final semicolon; empty for a statement that is too long to read."""
-    schema: str | None = None
     rows_sent: int = UNKNOWN_ROWS
-    rows_examined: int = UNKNOWN_ROWS
-    failed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """The end of a session. Seconds since the epoch, or nan where unknown."""
+    """The end of a session."""
 
     thread: int
-    at: float
 
 
-Event = StatementEvent | Disconnected
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Statements of a session are missing here, or may be."""
+
+    thread: int
+
+
+Event = StatementEvent | Disconnected | Gap
 Events = Iterator[Event]
 """In the order of the source: the events of a thread follow each other in time, those of several threads may not."""
 
 
 @dataclass
 class Tally:
-    """What a reader has counted so far. All numbers are final after the last event."""
+    """What a reader has counted so far. All numbers are final after the last event.
+
+    versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
+    seconds since the epoch, nan where unknown. unreadable: entries that are cut off or of another format. bytes_read:
+    of the files on the disk, where a log may be compressed.
+    """
 
     versions: set[str] = field(default_factory=set)
-    """The servers' versions, where the source says them: "8.0.36", "10.11.6-MariaDB-log"."""
     statements: int = 0
     first: float = nan
     last: float = nan
-    """The earliest start and the latest end: seconds since the epoch, or nan where unknown."""
-    too_long: int = 0
-    """Statements that were skipped for their length; each is an event with an empty text."""
     unreadable: int = 0
-    """Entries without a run time or a command: cut off, or another format."""
     without_thread: int = 0
     bytes_read: int = 0
-    """Bytes of the files as they lie on the disk: compressed ones count as such."""
 
     def counted(self, event: StatementEvent) -> StatementEvent:
         """Count a statement, and return it."""
         self.statements += 1
-        self.too_long += not event.text
         self.without_thread += event.thread == UNKNOWN_THREAD
         started = event.started
         if isnan(started):

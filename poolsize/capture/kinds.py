@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import isnan, nan
+from math import isnan
 from typing import NamedTuple
 
 from poolsize.capture.literals import UNSEEN, Kept, cut
@@ -27,6 +27,10 @@ LEAST_FAMILY = 16
 _NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
 _PLACEHOLDER = re.compile(r"`[^`]*`|%%|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
+Literals = tuple[Kept | tuple[Kept, ...], ...]
+"""Of an execution, or of a further row of an INSERT: one for each parameter of the text, a tuple for a list."""
+Key = tuple[bool, Ends, tuple[str, ...]]
+
 
 @dataclass(slots=True)
 class Span:
@@ -36,46 +40,52 @@ class Span:
     high: int = 0
     total: int = 0
 
-    def add(self, count: int, low: int, high: int) -> None:
-        """Add counts: their sum, the lowest and the highest."""
-        self.total += count
-        if low < self.low or high > self.high:  # rarely; this is called for each statement of a log
-            self.low, self.high = min(self.low, low), max(self.high, high)
+    def add(self, other: "Span") -> None:
+        """Add other counts."""
+        self.total += other.total
+        if other.low < self.low or other.high > self.high:  # rarely; this is called for each statement of a log
+            self.low, self.high = min(self.low, other.low), max(self.high, other.high)
 
 
-Literals = tuple[Kept | tuple[Kept, ...], ...]
-"""Of an execution, or of a further row of an INSERT: one for each parameter of the text, a tuple for a list."""
+@dataclass(slots=True)
+class StatementTally:
+    """The executions of a statement of a kind. repeats: in each transaction. rows: of an INSERT.
+
+    rows_sent: of all executions whose result is known, which are counted.
+    """
+
+    repeats: Span = field(default_factory=Span)
+    rows: Span = field(default_factory=Span)
+    rows_sent: int = 0
+    known_results: int = 0
+
+    def add(self, other: "StatementTally") -> None:
+        """Count other executions in."""
+        self.repeats.add(other.repeats)
+        self.rows.add(other.rows)
+        self.rows_sent += other.rows_sent
+        self.known_results += other.known_results
 
 
 @dataclass(slots=True)
 class Run:
-    """A statement's executions in a row, in one transaction, or those of a loop.
-
-    rows_sent: -1 where unknown. least_rows, most_rows: of an INSERT; rows: of all executions.
-    """
+    """A statement's executions in a row, in one transaction, or those of a loop."""
 
     text: str
     literals: list[Literals]
-    executions: int
-    rows_sent: int
-    rows: int
-    least_rows: int
-    most_rows: int
+    tally: StatementTally
 
     def add(self, other: "Run") -> None:
-        """Add executions of the same statement."""
-        self.executions += other.executions
-        self.rows += other.rows
-        if other.least_rows != self.least_rows or other.most_rows != self.most_rows:
-            self.least_rows = min(self.least_rows, other.least_rows)
-            self.most_rows = max(self.most_rows, other.most_rows)
-        self.rows_sent = self.rows_sent + other.rows_sent if self.rows_sent >= 0 <= other.rows_sent else -1
+        """Add executions of the same statement in the same transaction."""
+        executions = self.tally.repeats.total + other.tally.repeats.total
+        self.tally.add(other.tally)
+        self.tally.repeats = Span(executions, executions, executions)
         if len(self.literals) < MOST_EXECUTIONS_KEPT:
             self.literals += other.literals
 
 
 class Sample(NamedTuple):
-    """The literals of a transaction. number: ascends in time. started: nan where unknown.
+    """A transaction whose literals are kept. number: its place in time. started: nan where unknown.
 
     texts: of its statements. literals: of each statement of the kind, of each execution and each row.
     """
@@ -89,16 +99,6 @@ class Sample(NamedTuple):
     def cells(self) -> int:
         """The size."""
         return 3 + sum(1 + sum(1 + len(row) for row in rows) for rows in self.literals)
-
-
-@dataclass(slots=True)
-class StatementTally:
-    """A statement of a kind. rows_sent: of all executions whose result is known, which are counted."""
-
-    repeats: Span = field(default_factory=Span)
-    rows: Span = field(default_factory=Span)
-    rows_sent: int = 0
-    known_results: int = 0
 
 
 @dataclass(slots=True)
@@ -119,42 +119,28 @@ class KindTally:
     held_seconds: float = 0.0
     samples: list[Sample] = field(default_factory=list)
 
-    def add(self, runs: Sequence["Run"]) -> None:
-        """Count the statements of a transaction in."""
-        self.count += 1
-        for statement, run in zip(self.statements, runs, strict=True):
-            statement.repeats.add(run.executions, run.executions, run.executions)
-            statement.rows.add(run.rows, run.least_rows, run.most_rows)
-            if run.rows_sent >= 0:
-                statement.rows_sent += run.rows_sent
-                statement.known_results += run.executions
-
-    def merge(self, other: "KindTally") -> None:
-        """Count the transactions of another kind, with as many statements, in."""
-        self.count += other.count
-        self.executions += other.executions
-        self.seconds += other.seconds
-        self.held_seconds += other.held_seconds
-        self.samples += other.samples
-        for statement, more in zip(self.statements, other.statements, strict=True):
-            statement.repeats.add(more.repeats.total, more.repeats.low, more.repeats.high)
-            statement.rows.add(more.rows.total, more.rows.low, more.rows.high)
-            statement.rows_sent += more.rows_sent
-            statement.known_results += more.known_results
-
-
-Key = tuple[bool, Ends, tuple[str, ...]]
+    def add(
+        self, statements: Iterable[StatementTally], count: int, executions: int, seconds: float, held: float
+    ) -> None:
+        """Count transactions in, with as many statements."""
+        self.count += count
+        self.executions += executions
+        self.seconds += seconds
+        self.held_seconds += held
+        for statement, more in zip(self.statements, statements, strict=True):
+            statement.add(more)
 
 
 class KindCounter:
-    """Counts transactions by kind. All literals that it keeps are a random sample, and never more than its limits."""
+    """Counts transactions by kind. All literals that it keeps are a random sample, and never more than its limits.
+
+    seconds: of all transactions. cut_off: transactions that are not whole.
+    """
 
     def __init__(self) -> None:
         self.kinds: dict[Key, KindTally] = {}
-        self.transactions = self.statements = self.cut_off = 0
-        self.seconds = 0.0
-        """Of all transactions."""
-        self.think_seconds, self.thinks = 0.0, 0
+        self.transactions = self.statements = self.cut_off = self.thinks = 0
+        self.seconds = self.think_seconds = 0.0
         self._cells = 0
         self._random = random.Random(SEED)
 
@@ -173,23 +159,19 @@ class KindCounter:
             return
         key = (transaction.is_explicit, transaction.ends, tuple([run.text for run in runs]))
         tally = self.kinds.get(key) or self.kinds.get(family_of(key)) or self._new_kind(key, runs)
-        if tally is None:
-            return
-        tally.executions += len(transaction.statements)
-        tally.seconds += seconds
-        tally.held_seconds += transaction.ended - transaction.started
-        tally.add(runs)
-        self._sample(tally, transaction.started, key[2], runs)
+        if tally is not None:
+            held = transaction.ended - transaction.started
+            tally.add([run.tally for run in runs], 1, len(transaction.statements), seconds, held)
+            self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
         if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS or sum(map(len, key[2])) > LONGEST_STATEMENT:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()
-        cells = Sample(0, nan, key[2], tuple(tuple(run.literals) for run in runs)).cells
+        cells = Sample(0, 0.0, key[2], tuple(tuple(run.literals) for run in runs)).cells
         capacity = max(LEAST_TRANSACTIONS, CELLS_OF_KIND // cells)
-        tally = KindTally(key[0], key[1], [StatementTally() for _ in runs], capacity)
-        self.kinds[key] = tally
+        tally = self.kinds[key] = KindTally(key[0], key[1], [StatementTally() for _ in runs], capacity)
         return tally
 
     def _give_up_rare(self) -> None:
@@ -197,7 +179,8 @@ class KindCounter:
         self.merge_families()
         by_count = sorted(self.kinds, key=lambda key: self.kinds[key].count)
         for key in by_count[: max(0, len(by_count) - MOST_TRACKED // 2)]:
-            self._cells -= sum(sample.cells for sample in self.kinds.pop(key).samples)
+            del self.kinds[key]
+        self._cells = self._all_cells()
 
     def merge_families(self) -> None:
         """Merge kinds that differ in the numbers of their tables only, where there are many: a table in shards."""
@@ -208,10 +191,12 @@ class KindCounter:
             if not others or (len(others) < LEAST_FAMILY and family not in self.kinds):
                 continue
             merged = self.kinds.pop(first)
-            for key in others:
-                merged.merge(self.kinds.pop(key))
+            for other in map(self.kinds.pop, others):
+                merged.add(other.statements, other.count, other.executions, other.seconds, other.held_seconds)
+                merged.samples += other.samples
             merged.samples = self._random.sample(merged.samples, min(merged.capacity, len(merged.samples)))
             self.kinds[family] = merged
+        self._cells = self._all_cells()
 
     def _sample(self, tally: KindTally, started: float, texts: tuple[str, ...], runs: list[Run]) -> None:
         """Keep the literals of a transaction if chance says so, with the same probability for all (reservoir sampling).
@@ -229,13 +214,13 @@ class KindCounter:
         tally.samples.append(sample := Sample(self.transactions, started, texts, literals))
         self._cells += sample.cells
         if self._cells > CELLS_OF_ALL:
-            self._halve_samples()
+            for each in self.kinds.values():
+                each.capacity = max(1, min(each.capacity, len(each.samples)) // 2)
+                each.samples = self._random.sample(each.samples, min(each.capacity, len(each.samples)))
+            self._cells = self._all_cells()
 
-    def _halve_samples(self) -> None:
-        for tally in self.kinds.values():
-            tally.capacity = max(1, min(tally.capacity, len(tally.samples)) // 2)
-            tally.samples = self._random.sample(tally.samples, min(tally.capacity, len(tally.samples)))
-        self._cells = sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
+    def _all_cells(self) -> int:
+        return sum(sample.cells for tally in self.kinds.values() for sample in tally.samples)
 
 
 def family_of(key: Key) -> Key:
@@ -260,23 +245,29 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     runs: list[Run] = []
     texts: set[str] = set()
     for statement in statements:
-        text, known, rows, more_rows = statement.fingerprint
-        values: Literals = known
-        if "?" in text:
-            text, values = _with_unseen(text, values)
-        # A row has no values of what follows the rows, such as ON DUPLICATE KEY UPDATE: the first row's stand for all.
-        literals = [values, *(row + values[len(row) :] for row in more_rows)]
-        run = Run(text, literals, 1, statement.rows_sent, rows, rows, rows)
-        if runs and runs[-1].text == text:
+        run = _run_of(statement)
+        if runs and runs[-1].text == run.text:
             runs[-1].add(run)
             continue
         if len(texts) < len(runs):
             _join_loop(runs)
-        texts.add(text)
+        texts.add(run.text)
         runs.append(run)
     if len(texts) < len(runs):
         _join_loop(runs)
     return runs
+
+
+def _run_of(statement: Executed) -> Run:
+    text, known, rows, more_rows = statement.fingerprint
+    values: Literals = known
+    if "?" in text:
+        text, values = _with_unseen(text, values)
+    # A row has no values of what follows the rows, such as ON DUPLICATE KEY UPDATE: the first row's stand for all.
+    literals = [values, *(row + values[len(row) :] for row in more_rows)]
+    is_known = statement.rows_sent >= 0
+    sent = statement.rows_sent if is_known else 0
+    return Run(text, literals, StatementTally(Span(1, 1, 1), Span(rows, rows, rows), sent, is_known))
 
 
 def _with_unseen(text: str, values: Literals) -> tuple[str, Literals]:

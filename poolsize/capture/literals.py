@@ -12,9 +12,8 @@ from poolsize.capture.workload import Alphabet
 
 LONGEST_KEPT = 100
 """Characters of a text that are kept for the fit."""
-MOST_DIGITS = 19
-"""A longer number is no integer of a column."""
-LONGEST_NUMBER = 40
+MOST_DIGITS, LONGEST_NUMBER = 19, 40
+"""A number with more digits, or a longer text, is no number of a column."""
 LONGEST_HARMLESS = 3
 """Digits of a number that can't be a secret."""
 
@@ -29,10 +28,6 @@ _ALPHABETS: tuple[tuple[Alphabet, re.Pattern[str]], ...] = (
     ("email", re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+", re.ASCII)),
     ("ascii", re.compile(r"[\x00-\x7f]*")),
 )
-
-Scalar = int | Decimal | float | str | bytes | bool | None
-"""A literal, as a fingerprint gives it."""
-Kind = Literal["keyword", "number", "text", "bytes", "moment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +46,9 @@ class Unseen(Enum):
 
 
 UNSEEN = Unseen.UNSEEN
-Kept = Scalar | LongText | Unseen
+Kept = int | Decimal | str | bytes | bool | LongText | Unseen | None
+"""A literal, as a fingerprint gives it, or what is kept of it."""
+Kind = Literal["keyword", "number", "text", "bytes", "moment"]
 
 
 class Value(NamedTuple):
@@ -68,6 +65,12 @@ class Value(NamedTuple):
     decimals: int = 0
     is_quoted: bool = False
     form: Literal["", " ", "T"] = ""
+
+    def is_harmless(self, *, is_limit: bool) -> bool:
+        """Return whether it can be shown: NULL, the empty text, a number that is short or the count of a LIMIT."""
+        if self.kind == "number":
+            return is_limit or len(str(abs(self.number))) <= LONGEST_HARMLESS
+        return self.kind == "keyword" or not self.length
 
 
 def cut(literal: Kept) -> Kept:
@@ -93,7 +96,7 @@ def value_of(literal: Kept) -> Value:
     if isinstance(literal, str):
         value = None if len(literal) > LONGEST_NUMBER else _number(literal, is_quoted=True) or _moment(literal)
         return value or Value("text", literal, len(literal), is_quoted=True)
-    text = "" if isinstance(literal, Unseen) else f"{Decimal(literal):f}"  # 1e5, too
+    text = "" if isinstance(literal, Unseen) else f"{literal:f}"  # 1e5, too
     return _number(text, is_quoted=False) or Value("text", text, len(text))
 
 
@@ -119,16 +122,6 @@ def _moment(text: str) -> Value | None:
     return Value("moment", text, len(text), int(moment.timestamp()), len(parts[4] or ""), is_quoted=True, form=form)
 
 
-def is_harmless(value: Value, *, is_limit: bool) -> bool:
-    """Return whether a value can be shown: NULL, the empty text, a number that is short or the count of a LIMIT."""
-    if value.kind == "number":
-        return is_limit or len(str(abs(value.number))) <= LONGEST_HARMLESS
-    return value.kind == "keyword" or not value.length
-
-
 def alphabet_of(texts: Sequence[str]) -> Alphabet:
     """Return the narrowest alphabet of texts."""
-    for name, pattern in _ALPHABETS:
-        if all(map(pattern.fullmatch, texts)):
-            return name
-    return "unicode"
+    return next((name for name, pattern in _ALPHABETS if all(map(pattern.fullmatch, texts))), "unicode")

@@ -2,7 +2,7 @@
 
 import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import gcd
@@ -11,9 +11,10 @@ from typing import Any
 
 import jinja2
 
-from poolsize.capture.statement_code import Code, one_line
+from poolsize.capture.columns import DOTTED
+from poolsize.capture.statement_code import Code, one_line, quoted_code
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
-from poolsize.capture.written_tables import WrittenTables, written_tables
+from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
 from poolsize.terminal import pasteable
 from poolsize.units import count, milliseconds, number, percent
@@ -27,10 +28,26 @@ MOST_TASKS = 1_000
 WEIGHT_ERROR = 0.005
 """Sum of the differences between the shares of the weights and those of the log."""
 REDACTED = (
-    "Redacted: of the log's values, this file has small constants only. Numbers come from ranges, whose ends are "
-    "rounded. Frequent values stand as hashes and are looked up in the copy, as are the texts of conditions."
+    "Redacted: the only values of the log in this file are small constants. The ends of ranges are rounded. "
+    "For the log's frequent values and for the texts of conditions, values of the copy are drawn, the most frequent "
+    "for the most frequent. They may match more rows, or fewer. --keep-values keeps the log's values."
 )
 KEPT = "Kept (--keep-values): this file has values of the log. Protect it as you protect the data."
+_WRITE = re.compile(
+    r"\s*(INSERT|REPLACE|UPDATE|DELETE)(?:\s+(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|QUICK|IGNORE))*\s+(?:INTO\s+|FROM\s+)?"
+    rf"({DOTTED})",
+    re.IGNORECASE,
+)
+_CHANGES_NOTHING = re.compile(r"\s*(?:SELECT|SET|DO)\b", re.IGNORECASE)
+_UPDATES_TOO = re.compile(r"\bON\s+DUPLICATE\s+KEY\s+UPDATE\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Shares of the source's statements and of its time in the server, from 0 to 1."""
+
+    statements: float
+    time: float
 
 
 @dataclass(frozen=True)
@@ -43,16 +60,8 @@ class Locustfile:
 
     text: str
     kinds: tuple[TransactionKind, ...]
-    coverage: "Coverage"
+    coverage: Coverage
     cautions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Coverage:
-    """Shares of the source's statements and of its time in the server, from 0 to 1."""
-
-    statements: float
-    time: float
 
 
 def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_values: bool) -> Locustfile:
@@ -63,36 +72,30 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
     """
     kinds = tuple(kind for kind in workload.kinds if writes or not kind.writes)
     if not kinds:
-        raise BadInput(
-            "every kind of transaction writes: add `writes`, and use a copy of the data that may change"
-            if workload.kinds
-            else "the source has no transaction that a workload could repeat: capture a longer time"
-        )
-    code, tables = Code(), written_tables(kinds)
+        raise BadInput("every kind of transaction writes: add `writes`, and use a copy of the data that may change")
+    code, inserted, share = Code(), inserted_tables(kinds), coverage(workload, kinds)
     tasks = [
         {"name": kind.name, "says": _says(kind, workload), "weight": weight, "lines": code.of_kind(kind)}
         for kind, weight in zip(kinds, weights([kind.weight for kind in kinds]), strict=True)
     ]
-    left_out = _left_out(workload, kinds)
+    cautions = tuple(filter(None, (_left_out(workload, kinds), _stays(kinds))))
     text = _template().render(
         title=_title(workload),
         header=[
             *_coverage_lines(workload, kinds),
-            *_paragraph(
-                "Writes", " ".join(map(_sentence, filter(None, (left_out, tables.undone, tables.stays)))) or "None."
-            ),
+            *_paragraph("Writes", " ".join(filter(None, (_undone(inserted), *cautions))) or "None."),
             *_paragraph("Values", KEPT if keeps_values else REDACTED),
             *(line for note in workload.notes for line in _paragraph("Note", one_line(note))),
             *_commands(name),
         ],
-        imports=_imports(code, tables),
+        imports=_imports(code, undoes=bool(inserted)),
         columns=code.columns,
         class_name=_class_name(name),
-        covers=_covers(coverage(workload, kinds)),
-        inserted=tables.inserted_code,
+        covers=_covers(share),
+        inserted=", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items()),
         kinds=tasks,
     )
-    return Locustfile(text, kinds, coverage(workload, kinds), tuple(filter(None, (left_out, tables.stays))))
+    return Locustfile(text, kinds, share, cautions)
 
 
 def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Coverage:
@@ -102,7 +105,13 @@ def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Co
         total = sum(map(amount, workload.kinds))
         return (1 - other) * (sum(map(amount, kinds)) / total if total else 0.0)
 
-    return Coverage(share(workload.other_share_of_statements, _statements), share(workload.other_share_of_time, _time))
+    def statements(kind: TransactionKind) -> float:
+        return kind.weight * sum(statement.repeats_mean for statement in kind.statements)
+
+    return Coverage(
+        share(workload.other_share_of_statements, statements),
+        share(workload.other_share_of_time, lambda kind: kind.weight * kind.mean_ms),
+    )
 
 
 def shares_of_kind(kind: TransactionKind, workload: CapturedWorkload) -> tuple[float, float]:
@@ -122,12 +131,41 @@ def weights(counts: Sequence[int]) -> list[int]:
     return [weight // gcd(*scaled) for weight in scaled]
 
 
-def _statements(kind: TransactionKind) -> float:
-    return kind.weight * sum(statement.repeats_mean for statement in kind.statements)
+def inserted_tables(kinds: Iterable[TransactionKind]) -> Mapping[str, str]:
+    """Return the tables that get rows -> the column that grows with each row, "" for the auto-increment column."""
+    inserted: dict[str, str] = {}
+    for statement in (statement for kind in kinds for statement in kind.statements):
+        if (match := _WRITE.match(statement.text)) and match[1].upper() == "INSERT":
+            table = match[2].replace("`", "")
+            growing = (parameter.column for parameter in statement.parameters if isinstance(parameter, Growing))
+            inserted[table] = inserted.get(table) or next(growing, "")
+    return inserted
 
 
-def _time(kind: TransactionKind) -> float:
-    return kind.weight * kind.mean_ms
+def _undone(inserted: Mapping[str, str]) -> str:
+    """Return what before_step undoes, as a sentence; "" for nothing."""
+    if not inserted:
+        return ""
+    return (
+        f"Before each step and after the last, before_step deletes the rows inserted into "
+        f"{', '.join(map(one_line, inserted))}: those above the highest auto-increment id when the sweep began. "
+        "A table without such a column keeps its rows."
+    )
+
+
+def _stays(kinds: Iterable[TransactionKind]) -> str:
+    """Return what nothing undoes, as a sentence; "" for nothing."""
+    changed: dict[str, None] = {}
+    for statement in (statement for kind in kinds for statement in kind.statements if not statement.reads):
+        match = _WRITE.match(statement.text)
+        if match is None:
+            if not _CHANGES_NOTHING.match(statement.text):
+                changed["statements of other kinds"] = None
+        elif (verb := match[1].upper()) != "INSERT" or _UPDATES_TOO.search(statement.text):
+            changed[f"{'UPDATE' if verb == 'INSERT' else verb} {one_line(match[2].replace('`', ''))}"] = None
+    if not changed:
+        return ""
+    return f"Nothing undoes {', '.join(changed)}: restore the copy before the next sweep."
 
 
 def _template() -> jinja2.Template:
@@ -141,25 +179,17 @@ def _template() -> jinja2.Template:
     return environment.get_template("workload.py.j2")
 
 
-def _imports(code: Code, tables: WrittenTables) -> Iterator[str]:
+def _imports(code: Code, *, undoes: bool) -> Iterator[str]:
     if code.uses_randint:
         yield "from random import randint"
-    yield "from typing import Any"
-    yield ""
-    yield "from locust import task"
-    yield ""
-    if code.draws:
-        yield from _import_of_draws(sorted(code.draws, key=lambda name: (not name[0].isupper(), name)))
-    if tables.inserted:
-        yield "from poolsize.capture.undo import delete_inserted"
-    yield "from poolsize.locust import PoolUser"
-
-
-def _import_of_draws(names: Sequence[str]) -> list[str]:
+    yield from ("from typing import Any", "", "from locust import task", "")
+    names = sorted({*code.draws, *(["delete_inserted"] if undoes else [])}, key=lambda name: (name.islower(), name))
     line = f"from poolsize.capture.draws import {', '.join(names)}"
-    if len(line) <= RUFF_WIDTH:
-        return [line]
-    return ["from poolsize.capture.draws import (", *(f"    {name}," for name in names), ")"]
+    if names and len(line) <= RUFF_WIDTH:
+        yield line
+    elif names:
+        yield from ("from poolsize.capture.draws import (", *(f"    {name}," for name in names), ")")
+    yield "from poolsize.locust import PoolUser"
 
 
 def _title(workload: CapturedWorkload) -> str:
@@ -191,29 +221,29 @@ def _says(kind: TransactionKind, workload: CapturedWorkload) -> str:
 
 
 def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> str:
-    """Return which transactions are left out because they write, as a sentence without its full stop; "" for none."""
+    """Return which transactions are left out because they write, as a sentence; "" for none."""
     without = [kind for kind in workload.kinds if kind not in kinds]
     if not without:
         return ""
     share = coverage(workload, without)
     return (
         f"{count(len(without), 'kind')} of transactions that write left out, with {percent(share.statements)} of the "
-        f"statements and {percent(share.time)} of the time: --writes includes them"
+        f"statements and {percent(share.time)} of the time: --writes includes them."
     )
 
 
 def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Iterator[str]:
     """Yield what was read, which part the file covers, and the traffic."""
-    source, share = workload.source, coverage(workload, kinds)
+    source = workload.source
     yield from textwrap.wrap(
         f"`poolsize capture` wrote this file from a {source.kind} of {count(source.statements, 'statement')}. You can "
-        "edit it: a sweep runs what stands here.",
+        "edit it.",
         WIDTH,
     )
     yield ""
     yield from _paragraph(
         "Coverage",
-        f"{count(len(kinds), 'kind')} of transactions: {_covers(share)}. Rare kinds are left out: "
+        f"{count(len(kinds), 'kind')} of transactions: {_covers(coverage(workload, kinds))}. Rare kinds are left out: "
         f"{percent(workload.other_share_of_statements)} of the statements, {percent(workload.other_share_of_time)} "
         "of the time.",
     )
@@ -237,10 +267,6 @@ def _commands(name: str) -> Iterator[str]:
     yield from ("", "Try it on a copy of the data, here in the schema copy, then measure:", "")
     for words in (("capture", "--check"), ("sweep", "--workload")):
         yield f"    {one_line(pasteable('poolsize', *words, Path(name), '--schema', 'copy'))}"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}."
 
 
 def _class_name(name: str) -> str:

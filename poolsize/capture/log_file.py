@@ -17,7 +17,7 @@ from poolsize.files import opened
 
 BLOCK_BYTES = 2**20
 LONGEST_ENTRY = 2**20
-"""Of a longer entry, the beginning is kept, which says its session and its times."""
+"""Of a longer entry, the beginning is kept, with its session and its times."""
 KEPT_OF_LONG, LONGEST_BOUNDARY = 2**14, 2**8
 MOST_SKIPPED = 2**30
 """The longest entry that is skipped: servers take no longer packet."""
@@ -36,17 +36,6 @@ _STARTED = re.compile(
 """The lines that a server writes where it opens a log."""
 
 
-class Format(NamedTuple):
-    """How a kind of log is written."""
-
-    kind: str
-    """As an error names it: "slow log"."""
-    boundary: re.Pattern[bytes]
-    """What stands between two entries: at most LONGEST_BOUNDARY bytes, with what follows."""
-    expected: re.Pattern[bytes]
-    """What the first block has somewhere."""
-
-
 class Entry(NamedTuple):
     """An entry of a log, or its beginning where it is too long."""
 
@@ -55,29 +44,40 @@ class Entry(NamedTuple):
 
 
 class LogState(Protocol):
-    """What entries of a log leave out because an entry before says it."""
+    """What entries of a log leave out because an entry before has it."""
 
     def event_of(self, entry: Entry, tally: Tally) -> Event | None:
         """Return the event of an entry; None where it has none."""
 
 
-def log_events(
-    paths: Sequence[Path], format_: Format, state_of_log: Callable[[], LogState], tally: Tally
-) -> Iterator[Event]:
+class Format(NamedTuple):
+    """How a kind of log is written.
+
+    kind: as an error names it, such as "slow log". boundary: what stands between two entries, at most LONGEST_BOUNDARY
+    bytes with what follows. expected: what the first block has somewhere. state: makes that of a log's beginning.
+    """
+
+    kind: str
+    boundary: re.Pattern[bytes]
+    expected: re.Pattern[bytes]
+    state: Callable[[], LogState]
+
+
+def log_events(paths: Sequence[Path], format_: Format, tally: Tally) -> Iterator[Event]:
     """Yield the events of logs, in the order of their first statements. Raises BadInput for another file."""
-    for path in sorted(paths, key=lambda path: _first_start(path, format_, state_of_log())):
-        yield from _events(path, format_, state_of_log(), tally)
+    for path in sorted(paths, key=lambda path: _first_start(path, format_)):
+        yield from _events(path, format_, tally)
 
 
-def _first_start(path: Path, format_: Format, state: LogState) -> float:
+def _first_start(path: Path, format_: Format) -> float:
     """Return when the first statement of a log started, in seconds since the epoch."""
-    events = islice(_events(path, format_, state, Tally()), MOST_WITHOUT_START)
+    events = islice(_events(path, format_, Tally()), MOST_WITHOUT_START)
     starts = (event.started for event in events if isinstance(event, StatementEvent))
     return next((start for start in starts if not isnan(start)), inf)
 
 
-def _events(path: Path, format_: Format, state: LogState, tally: Tally) -> Iterator[Event]:
-    unreadable, statements = tally.unreadable, tally.statements
+def _events(path: Path, format_: Format, tally: Tally) -> Iterator[Event]:
+    unreadable, statements, state = tally.unreadable, tally.statements, format_.state()
     for entry in log_entries(path, format_, tally):
         event = state.event_of(entry, tally)
         if event is not None:

@@ -1,83 +1,81 @@
 """The literals that a parameter had -> how it is drawn: a constant, a range, skewed values, a text, a moment."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from poolsize.analysis.vector import Vector
-from poolsize.capture.columns import Place
-from poolsize.capture.literals import Kept, Kind, LongText, Value, is_harmless, value_of
+from poolsize.capture.literals import UNSEEN, Kept, Kind, LongText, Value
 from poolsize.capture.skew import Skew
-from poolsize.capture.spread import (
-    DENSE,
-    Counts,
-    age_ends,
-    rounded_ends,
-    skew_of,
-    spread_moments,
-    spread_numbers,
-    spread_texts,
-)
+from poolsize.capture.spread import DENSE, Seen, counts_up, spread_moments, spread_numbers, spread_texts, unix_times
 from poolsize.capture.workload import (
     MOST_HEAVY,
     Constant,
     Drawn,
     Heavy,
     HeavyValue,
+    Parameter,
     Range,
+    Several,
     Tail,
     Text,
-    Time,
-    value_hash,
 )
 from poolsize.capture.workload import Sequence as Growing
 
 LEAST_SHARE, LEAST_COUNT = 0.01, 20
-"""Of a frequent value; a value with fewer draws is not even hashed."""
+"""Of a frequent value."""
 SURPLUS = 1.5
-"""A value that is so many times as frequent as the fitted distribution says stands by itself."""
+"""A value is frequent by itself if it has so many times the draws of the fitted distribution."""
 SEEN_OFTEN = 10
-"""Draws for each of a few values, from which on all of them stand by themselves."""
+"""Draws for each of a few values, from which on all of them are frequent."""
 LEAST_GROWING = 20
-GROWS = 0.99
-"""Rank correlation with time of a number that counts up."""
-TEN_YEARS = 315_360_000
+MOST_LISTED = 300_000
+"""Literals of all lists of a parameter that are used."""
 
 
-@dataclass(frozen=True)
-class Seen:
-    """The literals of a parameter in the order of time, and when their statements started (nan where unknown)."""
+def parameter_of(
+    seen: Sequence[tuple[float, Kept | tuple[Kept, ...]]], *, is_limit: bool, in_insert: bool, keeps_values: bool
+) -> Parameter:
+    """Return how a parameter is drawn, which may be a list.
 
-    literals: Sequence[Kept]
-    started: Vector
-
-
-def parameter_of(seen: Seen, place: Place, *, in_insert: bool, keeps_values: bool) -> Drawn:
-    """Return how a parameter is drawn. in_insert: the statement adds rows. keeps_values: literals may be shown."""
-    counts = Counter(seen.literals)
-    known = Counts(counts, _values(counts))
-    if len(counts) == 1:
-        ((literal, value),) = known.values.items()
-        if _can_show(literal, value, place, keeps_values=keeps_values):
-            return Constant(as_sql(value, literal), place.table, place.column)
-    kind = _main_kind(known)
-    drawn: Drawn
-    if in_insert and kind == "number" and _grows(seen, known):
-        numbers = known.numbers
-        _, above = rounded_ends(numbers.seen[0][0], numbers.seen[-1][0], len(numbers.seen))
-        drawn = Growing(above, numbers.is_quoted)
-    else:
-        drawn = _with_frequent(seen, known, kind, place, keeps_values=keeps_values)
-    return replace(drawn, table=place.table, column=place.column)
+    seen: when statements started (nan where unknown), and the parameter's literal or list, by time. is_limit: of
+    rows. in_insert: the statements add rows. keeps_values: literals may be shown. The column is not set.
+    """
+    lengths = [len(literal) for _, literal in seen if isinstance(literal, tuple)]
+    flat = [
+        (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
+    ][:MOST_LISTED]
+    shown = [(started, literal) for started, literal in flat if literal is not UNSEEN]
+    literals = Seen.of([literal for _, literal in shown], [started for started, _ in shown])
+    item = (
+        _item(literals, is_limit=is_limit, in_insert=in_insert, keeps_values=keeps_values) if shown
+        else Constant("10") if is_limit
+        else Text(1, 6, "digits", 0)  # from the column's values on the copy
+    )  # fmt: skip
+    if not lengths:
+        return item
+    return Several(item, min(lengths), max(lengths), float(f"{sum(lengths) / len(lengths):.6g}"))
 
 
-def unseen_parameter(place: Place) -> Constant | Text:
-    """Return how a parameter is drawn of which the source shows no literal: from the column's values on the copy."""
-    if place.is_limit:
-        return Constant("10")
-    return Text(1, 6, "digits", 0, table=place.table, column=place.column)
+def _item(seen: Seen, *, is_limit: bool, in_insert: bool, keeps_values: bool) -> Drawn:
+    def shown(literal: Kept) -> str | None:
+        """Return a literal as SQL, None for a value that must not be shown."""
+        value = seen.values[literal]
+        can_show = keeps_values or value.is_harmless(is_limit=is_limit)
+        return as_sql(value, literal) if can_show and not isinstance(literal, LongText) else None
+
+    if len(seen.values) == 1 and (constant := shown(seen.literals[0])) is not None:
+        return Constant(constant)
+    kind = _main_kind(seen)
+    is_long = in_insert and len(seen.literals) >= LEAST_GROWING
+    if is_long and counts_up([seen.values[literal] for literal in seen.literals]):
+        return Growing(seen.numbers.ends[1], seen.numbers.is_quoted)
+    frequent, tail = _split(seen, kind)
+    if not frequent:
+        return tail
+    first = sorted(frequent, key=lambda literal: -seen.counts[literal])[:MOST_HEAVY]
+    values = (HeavyValue(round(seen.counts[literal] / len(seen.literals), 4), shown(literal)) for literal in first)
+    return Heavy(tuple(values), tail)
 
 
 def as_sql(value: Value, literal: Kept) -> str:
@@ -88,115 +86,50 @@ def as_sql(value: Value, literal: Kept) -> str:
     return f"x'{value.text}'" if value.kind == "bytes" else value.text
 
 
-def _values(literals: Iterable[Kept]) -> Mapping[Kept, Value]:
-    """Return literal -> value. Numbers and moments among other texts are texts themselves."""
-    values = {literal: value_of(literal) for literal in literals}
-    quoted = {value.kind for value in values.values() if value.is_quoted}
-    if len(quoted) > 1:
-        return {key: value._replace(kind="text") if value.is_quoted else value for key, value in values.items()}
-    return values
-
-
-def _main_kind(known: Counts) -> Kind:
+def _main_kind(seen: Seen) -> Kind:
     """Return the most frequent kind of the literals; "keyword" only where all are keywords."""
     weights: Counter[Kind] = Counter()
-    for literal, count in known.counts.items():
-        weights[known.values[literal].kind] += count
-    keywords = weights.pop("keyword", 0)
-    return weights.most_common(1)[0][0] if weights or not keywords else "keyword"
+    for literal, count in seen.counts.items():
+        weights[seen.values[literal].kind] += count
+    del weights["keyword"]
+    return weights.most_common(1)[0][0] if weights else "keyword"
 
 
-def _grows(seen: Seen, known: Counts) -> bool:
-    """Return whether the literals of a parameter count up, each of them once."""
-    if len(known.counts) < max(0.98 * len(seen.literals), LEAST_GROWING):
-        return False
-    if any(value.kind != "number" for value in known.values.values()):
-        return False
-    numbers = np.array([float(known.values[literal].number) for literal in seen.literals])
-    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
-
-
-def _with_frequent(seen: Seen, known: Counts, kind: Kind, place: Place, *, keeps_values: bool) -> Drawn:
-    """Return the frequent values with a tail of the other values, or the tail alone."""
+def _split(seen: Seen, kind: Kind) -> tuple[Collection[Kept], Tail]:
+    """Return the frequent literals, and the tail of the others. kind: that most of the literals have."""
     if kind == "keyword":
-        frequent: list[Kept] = list(known.counts)
-        tail: Tail = Range((0, 1))
-    else:
-        main = known.of(literal for literal in known.counts if known.values[literal].kind == kind)
-        frequent, tail = _split(seen, known, main, kind)
-    if not frequent:
-        return tail
-    values = []
-    for literal in sorted(frequent, key=lambda literal: -known.counts[literal])[:MOST_HEAVY]:
-        value = known.values[literal]
-        can_show = _can_show(literal, value, place, keeps_values=keeps_values)
-        share = round(known.counts[literal] / known.draws, 4)
-        values.append(HeavyValue(share, value_hash(value.text), as_sql(value, literal) if can_show else None))
-    return Heavy(tuple(values), replace(tail, table=place.table, column=place.column))
-
-
-def _split(seen: Seen, known: Counts, main: Counts, kind: Kind) -> tuple[list[Kept], Tail]:
-    """Return the frequent literals, and the tail. main: the literals of the kind that most of the literals have."""
-    others = [literal for literal in known.counts if literal not in main.counts and _is_frequent(literal, known)]
+        return list(seen.values), Range((0, 1))
+    main = seen.only(lambda literal: seen.values[literal].kind == kind)
+    others = [literal for literal in seen.values if literal not in main.values and _is_frequent(literal, seen)]
     if kind == "moment":
-        return others, _moments(seen, known)
-    skew = skew_of(main, kind)
-    if kind == "number" and (age := _unix_time(seen, main)):
+        return others, spread_moments(main)
+    if kind == "number" and (age := unix_times(main)):
         return others, age
+    skew = main.skew(kind)
     frequent = _standing_out(main, kind, skew)
-    rest = main
-    if 0 < len(frequent) < len(main.counts):
-        rest = main.of(literal for literal in main.counts if literal not in frequent)
-        skew = skew_of(rest, kind)
-    return [*others, *frequent], spread_numbers(rest.numbers, skew) if kind == "number" else spread_texts(rest, skew)
+    if 0 < len(frequent) < len(main.values):
+        main = main.only(lambda literal: literal not in frequent)
+        skew = main.skew(kind)
+    return [*others, *frequent], spread_numbers(main.numbers, skew) if kind == "number" else spread_texts(main, skew)
 
 
-def _is_frequent(literal: Kept, known: Counts) -> bool:
+def _is_frequent(literal: Kept, seen: Seen) -> bool:
     """Return whether a literal is frequent enough to be one of the frequent values."""
-    count = known.counts[literal]
-    if known.values[literal].kind == "keyword":
+    if seen.values[literal].kind == "keyword":
         return True
-    return count >= max(LEAST_COUNT, LEAST_SHARE * known.draws) and not isinstance(literal, LongText)
+    is_frequent = seen.counts[literal] >= max(LEAST_COUNT, LEAST_SHARE * len(seen.literals))
+    return is_frequent and not isinstance(literal, LongText)
 
 
-def _standing_out(main: Counts, kind: Kind, skew: Skew) -> set[Kept]:
-    """Return the literals that are far more frequent than the fitted distribution says, or all of a few literals."""
-    candidates = [literal for literal in main.counts if _is_frequent(literal, main)]
-    few = len(main.counts) <= MOST_HEAVY and main.draws >= SEEN_OFTEN * len(main.counts)
-    is_even_range = (
-        kind == "number"
-        and len(main.counts) > 2
-        and not skew.exponent
-        and (main.numbers.span < DENSE * len(main.counts))
-    )
-    if few and not is_even_range:
+def _standing_out(main: Seen, kind: Kind, skew: Skew) -> set[Kept]:
+    """Return the literals that are far more frequent than in the fitted distribution, or all of a few literals."""
+    candidates = [literal for literal in main.values if _is_frequent(literal, main)]
+    different, draws = len(main.values), len(main.literals)
+    is_even = kind == "number" and different > 2 and not skew.exponent and main.numbers.span < DENSE * different
+    if different <= MOST_HEAVY and draws >= SEEN_OFTEN * different and not is_even:
         return set(candidates)
     candidates.sort(key=lambda literal: -main.counts[literal])
-    seen = np.array([main.counts[literal] for literal in candidates]) / main.draws
+    seen = np.array([main.counts[literal] for literal in candidates]) / draws
     expected = skew.share(np.arange(1.0, len(candidates) + 1))
-    noise = 3 * (expected / main.draws) ** 0.5
+    noise = 3 * (expected / draws) ** 0.5
     return {literal for literal, out in zip(candidates, seen > SURPLUS * expected + noise, strict=True) if out}
-
-
-def _moments(seen: Seen, known: Counts) -> Time:
-    moments = ((known.values[literal], started) for literal, started in zip(seen.literals, seen.started, strict=True))
-    return spread_moments([(value, float(started)) for value, started in moments if value.kind == "moment"])
-
-
-def _unix_time(seen: Seen, main: Counts) -> Time | None:
-    """Return numbers as moments in seconds or milliseconds since the epoch, where all are within years of the log."""
-    numbers = np.array(
-        [main.values[literal].number for literal in seen.literals if literal in main.counts], dtype=float
-    )
-    started = seen.started[[literal in main.counts for literal in seen.literals]]
-    if main.numbers.decimals or len(main.counts) < 2 or np.isnan(started).any():
-        return None
-    if np.abs(started - numbers).max() < TEN_YEARS:
-        return Time(age_ends(started - numbers), "unix")
-    if np.abs(started - numbers / 1000).max() < TEN_YEARS:
-        return Time(age_ends(started - numbers / 1000), "unix_ms")
-    return None
-
-
-def _can_show(literal: Kept, value: Value, place: Place, *, keeps_values: bool) -> bool:
-    return not isinstance(literal, LongText) and (keeps_values or is_harmless(value, is_limit=place.is_limit))

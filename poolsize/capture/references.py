@@ -9,6 +9,7 @@ import numpy as np
 from poolsize.analysis.vector import Vector
 from poolsize.capture.columns import is_insert
 from poolsize.capture.literals import Kept, Value, value_of
+from poolsize.capture.spread import counts_up
 from poolsize.capture.workload import Reference
 
 LEAST_TRANSACTIONS = 20
@@ -18,8 +19,6 @@ MOST_BY_CHANCE = 0.5
 """Share of pairs of transactions with the same literal, from which on equality shows nothing."""
 NARROW = 0.1
 """Spread of the distance to an earlier literal of the statement, over the literals' own spread, for a reference."""
-GROWS = 0.95
-"""Rank correlation with time of an id that a server generates."""
 LARGEST_EXACT = 2**53
 """Larger whole numbers are not exact as floats."""
 MOST_COMPARED = 300
@@ -28,18 +27,37 @@ MOST_COMPARED = 300
 
 @dataclass(frozen=True)
 class Position:
-    """A parameter of a transaction: indices of the statement and of the parameter, and the literals of it.
+    """A parameter of a transaction that is a single value, with its literals, as numbers and as codes.
 
-    last: the literal of the last execution in each transaction. executions: of all executions; the same object where
-    no statement repeats. is_same: in each
-    transaction, whether all executions have the same literal.
+    statement, parameter: indices. numbers: of all executions, nan for other literals. codes: of the last execution in
+    each transaction, equal for equal values. is_same: in each transaction, whether all executions have the same
+    literal. varies: whether equality is no chance. grows: whether the numbers are different ids in the order of time.
     """
 
     statement: int
     parameter: int
-    last: Sequence[Kept]
-    executions: Sequence[Kept]
+    numbers: Vector
+    codes: Vector
     is_same: Vector
+    varies: bool
+    grows: bool
+
+    @classmethod
+    def of(cls, statement: int, parameter: int, literals: Sequence[Sequence[Kept]]) -> "Position":
+        """Return a position. literals: in each transaction, those of all executions."""
+        values = [[value_of(literal) for literal in executions] for executions in literals]
+        last = [executions[-1] for executions in values]
+        codes = np.array([hash(value.text) for value in last], dtype=float)
+        shares = np.unique(codes, return_counts=True)[1] / len(codes)
+        return cls(
+            statement,
+            parameter,
+            _numbers([value for executions in values for value in executions]),
+            codes,
+            np.array([float(len({value.text for value in executions}) == 1) for executions in values]),
+            float(shares @ shares) <= MOST_BY_CHANCE,
+            counts_up(last),
+        )
 
 
 def references_of(texts: Sequence[str], positions: Sequence[Position]) -> dict[tuple[int, int], Reference]:
@@ -47,40 +65,13 @@ def references_of(texts: Sequence[str], positions: Sequence[Position]) -> dict[t
 
     texts: of the statements. positions: in the order of the transaction.
     """
-    if not positions or len(positions[0].last) < LEAST_TRANSACTIONS:
-        return {}
-    columns = [_Column.of(position) for position in positions[:MOST_COMPARED]]
     references: dict[tuple[int, int], Reference] = {}
-    for place, column in enumerate(columns):
-        key = column.position.statement, column.position.parameter
-        earlier = columns[:place]
-        reference = _equal(column, earlier) or _near(column, earlier) or _inserted(column, earlier, texts)
+    for place, position in enumerate(positions):
+        earlier = positions[:place]
+        reference = _equal(position, earlier) or _near(position, earlier) or _inserted(position, earlier, texts)
         if reference:
-            references[key] = reference
+            references[position.statement, position.parameter] = reference
     return references
-
-
-@dataclass(frozen=True)
-class _Column:
-    """A position with its literals as codes, equal for equal values, and as numbers, nan for other literals.
-
-    varies: whether equality is no chance. grows: whether the numbers are different ids in the order of time.
-    """
-
-    position: Position
-    codes: Vector
-    numbers: Vector
-    varies: bool
-    grows: bool
-
-    @classmethod
-    def of(cls, position: Position) -> "_Column":
-        values = [value_of(literal) for literal in position.executions]
-        last = values if position.last is position.executions else [value_of(literal) for literal in position.last]
-        codes = np.array([hash(value.text) for value in last], dtype=float)
-        shares = np.unique(codes, return_counts=True)[1] / len(codes)
-        varies = float(shares @ shares) <= MOST_BY_CHANCE
-        return cls(position, codes, _numbers(values), varies, _grows(last))
 
 
 def _numbers(values: Sequence[Value]) -> Vector:
@@ -91,47 +82,36 @@ def _numbers(values: Sequence[Value]) -> Vector:
     return np.array(numbers, dtype=float)
 
 
-def _grows(values: Sequence[Value]) -> bool:
-    numbers = _numbers(values)
-    if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < EQUAL * len(numbers):
-        return False
-    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
-
-
-def _equal(column: _Column, earlier: Sequence[_Column]) -> Reference | None:
+def _equal(position: Position, earlier: Sequence[Position]) -> Reference | None:
     """Return a reference to the first earlier parameter that has the same value in nearly all transactions."""
-    if not column.varies:
-        return None
-    for other in earlier:
-        is_equal = (column.codes == other.codes) & (
-            column.position.is_same > 0 if other.position.statement != column.position.statement else True
-        )
+    for other in earlier if position.varies else ():
+        is_equal = position.codes == other.codes
+        if other.statement != position.statement:
+            is_equal = is_equal & (position.is_same > 0)
         if is_equal.mean() >= EQUAL:
-            return Reference("parameter", other.position.statement, other.position.parameter)
+            return Reference("parameter", other.statement, other.parameter)
     return None
 
 
-def _near(column: _Column, earlier: Sequence[_Column]) -> Reference | None:
+def _near(position: Position, earlier: Sequence[Position]) -> Reference | None:
     """Return a reference to a parameter of the same statement at a distance that varies little, as in BETWEEN."""
-    spread = np.ptp(column.numbers)
+    spread = np.ptp(position.numbers)
     if not spread > 0:  # nan, too
         return None
     for other in earlier:
-        if other.position.statement == column.position.statement and len(other.numbers) == len(column.numbers):
-            distance = column.numbers - other.numbers
+        if other.statement == position.statement and len(other.numbers) == len(position.numbers):
+            distance = position.numbers - other.numbers
             is_whole = np.all(distance == np.round(distance)) and np.abs(distance).max() < LARGEST_EXACT
             if is_whole and np.ptp(distance) <= NARROW * spread:
-                return Reference(
-                    "parameter", other.position.statement, other.position.parameter,
-                    int(distance.min()), int(distance.max()),
-                )  # fmt: skip
+                ends = int(distance.min()), int(distance.max())
+                return Reference("parameter", other.statement, other.parameter, *ends)
     return None
 
 
-def _inserted(column: _Column, earlier: Sequence[_Column], texts: Sequence[str]) -> Reference | None:
+def _inserted(position: Position, earlier: Sequence[Position], texts: Sequence[str]) -> Reference | None:
     """Return a reference to the id that the nearest earlier INSERT generated, for a number that grows with time."""
-    if not column.grows or not column.position.is_same.all():
+    if not position.grows or not position.is_same.all():
         return None
-    with_own_id = {other.position.statement for other in earlier if other.grows}
-    inserts = {place for place, text in enumerate(texts[: column.position.statement]) if is_insert(text)}
+    with_own_id = {other.statement for other in earlier if other.grows}
+    inserts = {place for place, text in enumerate(texts[: position.statement]) if is_insert(text)}
     return Reference("inserted", max(inserts - with_own_id)) if inserts - with_own_id else None

@@ -29,11 +29,6 @@ class TriedStatement:
     failure: str
     left: str
 
-    @property
-    def reads(self) -> bool:
-        """Whether it is a SELECT."""
-        return self.text.upper().startswith("SELECT")
-
 
 @dataclass(frozen=True)
 class Rehearsed:

@@ -1,6 +1,7 @@
-"""Many values of a parameter, none of which stands by itself -> a range, a Zipf distribution, texts or moments."""
+"""Many values of a parameter, of which none is frequent by itself -> a range, a Zipf distribution, texts or moments."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isnan, log10, sqrt
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.capture.literals import LONGEST_HARMLESS, Kept, Value, alphabet_of
+from poolsize.capture.literals import LONGEST_HARMLESS, Kept, Kind, Value, alphabet_of, value_of
 from poolsize.capture.skew import Skew, fitted_skew
 from poolsize.capture.workload import Range, Text, Time, Zipf
 
@@ -17,42 +18,65 @@ FEW = 20
 """With fewer different values, an end of a range would be a literal: it is rounded to two digits."""
 DENSE = 2
 """A range is dense when at least 1 of so many of its numbers occurs."""
+DIFFERENT, GROWS = 0.98, 0.95
+"""The share of different numbers, and the rank correlation with time, of numbers that count up."""
 EVEN = 0.05
 """The largest distance (Kolmogorov's) from what was seen at which a distribution is good enough."""
+EVEN_AGES = 0.1
 MOSTLY = 0.8
 """Share of the values that are not the most frequent of a parameter."""
 QUANTILES = 20
+TEN_YEARS = 315_360_000
 LEAST_AGE, MOST_AGE = -240_000_000_000, 60_000_000_000
 """Seconds; within these, every moment is in the years 100 to 9700."""
 LARGEST, SMALLEST = 2**64, -(2**63)
 
 
 @dataclass(frozen=True)
-class Counts:
-    """How often each literal was seen, and what each is."""
+class Seen:
+    """The literals of a parameter in the order of time, when their statements started (nan where unknown), and values.
 
-    counts: Mapping[Kept, int]
+    values: of each literal.
+    """
+
+    literals: Sequence[Kept]
+    started: Vector
     values: Mapping[Kept, Value]
 
-    @cached_property
-    def draws(self) -> int:
-        """The literals that were seen."""
-        return sum(self.counts.values())
+    @classmethod
+    def of(cls, literals: Sequence[Kept], started: Iterable[float]) -> "Seen":
+        """Return literals with their values. Numbers and moments among other texts are texts themselves."""
+        values = {literal: value_of(literal) for literal in dict.fromkeys(literals)}
+        if len({value.kind for value in values.values() if value.is_quoted}) > 1:
+            values = {key: value._replace(kind="text") if value.is_quoted else value for key, value in values.items()}
+        return cls(literals, np.array(list(started), dtype=float), values)
 
-    def of(self, literals: Iterable[Kept]) -> "Counts":
+    def only(self, keeps: Callable[[Kept], bool]) -> "Seen":
         """Return some of the literals alone."""
-        return Counts({literal: self.counts[literal] for literal in literals}, self.values)
+        kept = {literal: value for literal, value in self.values.items() if keeps(literal)}
+        places = [place for place, literal in enumerate(self.literals) if literal in kept]
+        return Seen([self.literals[place] for place in places], self.started[places], kept)
+
+    @cached_property
+    def counts(self) -> Counter[Kept]:
+        """How often each literal was seen."""
+        return Counter(self.literals)
 
     @cached_property
     def numbers(self) -> "Numbers":
         """The literals as whole numbers, in the unit of the longest decimals."""
-        values = [self.values[literal] for literal in self.counts]
-        decimals = max(value.decimals for value in values)
-        whole: dict[int, int] = {}
-        for value, count in zip(values, self.counts.values(), strict=True):
-            number = value.number * 10 ** (decimals - value.decimals)
-            whole[number] = whole.get(number, 0) + count
-        return Numbers(tuple(sorted(whole.items())), decimals, any(value.is_quoted for value in values))
+        decimals = max(value.decimals for value in self.values.values())
+        whole: Counter[int] = Counter()
+        for literal, count in self.counts.items():
+            value = self.values[literal]
+            whole[value.number * 10 ** (decimals - value.decimals)] += count
+        is_quoted = any(value.is_quoted for value in self.values.values())
+        return Numbers(tuple(sorted(whole.items())), decimals, is_quoted)
+
+    def skew(self, kind: Kind) -> Skew:
+        """Return the skew of literals of a kind."""
+        most = self.numbers.span if kind == "number" else None
+        return fitted_skew(np.array(list(self.counts.values()), dtype=float), most)
 
 
 @dataclass(frozen=True)
@@ -68,16 +92,23 @@ class Numbers:
         """How many numbers there are from the lowest to the highest."""
         return self.seen[-1][0] - self.seen[0][0] + 1
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The lowest and the highest number, rounded outward."""
+        return rounded_ends(self.seen[0][0], self.seen[-1][0], len(self.seen))
 
-def skew_of(known: Counts, kind: str) -> Skew:
-    """Return the skew of literals of a kind."""
-    most = known.numbers.span if kind == "number" else None
-    return fitted_skew(np.array(list(known.counts.values()), dtype=float), most)
+
+def counts_up(values: Sequence[Value]) -> bool:
+    """Return whether values are different whole numbers in the order of time, as ids that someone counts."""
+    numbers = np.array([float(value.number) for value in values])
+    if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < DIFFERENT * len(numbers):
+        return False
+    return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 
 
 def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf:
     """Return a range, or a Zipf distribution if the numbers are whole and the distribution is like what was seen."""
-    ends = rounded_ends(numbers.seen[0][0], numbers.seen[-1][0], len(numbers.seen))
+    ends = numbers.ends
     values = np.array([float(number) for number, _ in numbers.seen])
     draws = np.array([float(count) for _, count in numbers.seen])
     distinct = two_digits(skew.values) if skew.values * DENSE < numbers.span else None
@@ -110,14 +141,16 @@ def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "hi
 
 def _zipf_shares(ranks: Vector, span: float, exponent: float) -> Vector:
     """Return the shares of all ranks up to each rank: the sum as an integral, whose first ranks are summed."""
-    first = np.arange(1, min(span, 50) + 1) ** -exponent
-    heads = np.cumsum(first)
+    heads = np.cumsum(np.arange(1, min(span, 50) + 1) ** -exponent)
+    first, power = len(heads), 1 - exponent
 
     def sums(last: Vector) -> Any:
-        rest = (last + 0.5) ** (1 - exponent) - (len(first) + 0.5) ** (1 - exponent)
-        power = 1 - exponent
-        tails = rest / power if abs(power) > 1e-6 else np.log((last + 0.5) / (len(first) + 0.5))
-        return np.where(last <= len(first), heads[np.minimum(last, len(first)).astype(int) - 1], heads[-1] + tails)
+        tails = (
+            ((last + 0.5) ** power - (first + 0.5) ** power) / power
+            if abs(power) > 1e-6
+            else np.log((last + 0.5) / (first + 0.5))
+        )
+        return np.where(last <= first, heads[np.minimum(last, first).astype(int) - 1], heads[-1] + tails)
 
     shares: Vector = sums(ranks) / float(sums(np.array([span]))[0])
     return shares
@@ -125,8 +158,7 @@ def _zipf_shares(ranks: Vector, span: float, exponent: float) -> Vector:
 
 def _distance(draws: Vector, shares: Vector) -> float:
     """Return Kolmogorov's distance. draws: of ascending values. shares: of all draws up to each value, by a model."""
-    seen = np.cumsum(draws) / draws.sum()
-    return float(np.abs(seen - shares).max())
+    return float(np.abs(np.cumsum(draws) / draws.sum() - shares).max())
 
 
 def _tolerance(draws: Vector) -> float:
@@ -135,9 +167,12 @@ def _tolerance(draws: Vector) -> float:
 
 
 def _quantiles(values: Vector, draws: Vector, ends: tuple[int, int]) -> tuple[int, ...]:
-    """Return ends of ranges that hold equal shares of the draws, rounded to 1/1000 of the whole range."""
+    """Return ends of ranges that hold equal shares of the draws, rounded to 1/1000 of the whole range or more.
+
+    Of a number that is not harmless, the last digit is never kept.
+    """
     places = np.searchsorted(np.cumsum(draws), np.linspace(0, draws.sum(), QUANTILES + 1)[1:-1])
-    unit = 10 ** max(0, floor(log10(max(ends[1] - ends[0], 1))) - 3)
+    unit = 10 ** max(_least_power(*ends), floor(log10(max(ends[1] - ends[0], 1))) - 3)
     inner = [min(max(round(float(values[place]) / unit) * unit, ends[0]), ends[1]) for place in places]
     return (ends[0], *inner, ends[1])
 
@@ -148,65 +183,70 @@ def rounded_ends(low: int, high: int, different: int) -> tuple[int, int]:
     different: how many different values were seen. With few of them, two digits remain; with more, two digits of the
     range's width, and never all digits of a long number. A positive low end stays positive.
     """
-    largest = max(abs(low), abs(high), 1)
-    widest = largest if different < FEW else max(high - low, 1)
-    unit = 10 ** max(len(str(largest)) > LONGEST_HARMLESS, floor(log10(widest)) - 1)
+    widest = max(abs(low), abs(high), 1) if different < FEW else max(high - low, 1)
+    unit = 10 ** max(_least_power(low, high), floor(log10(widest)) - 1)
     bottom, top = low // unit * unit, -(-high // unit) * unit
     return _bounded(min(1, low) if bottom <= 0 <= low else bottom), _bounded(top)
+
+
+def _least_power(low: int, high: int) -> int:
+    """Return the digits that are rounded away at least: 1 of numbers that are not harmless."""
+    return int(len(str(max(abs(low), abs(high)))) > LONGEST_HARMLESS)
 
 
 def _bounded(number: int) -> int:
     return min(max(number, SMALLEST), LARGEST)
 
 
-def two_digits(count: int) -> int:
-    """Return a count with two significant digits."""
-    unit = int(10 ** max(0, floor(log10(max(count, 1))) - 1))
-    return round(count / unit) * unit
+def two_digits(number: float) -> int:
+    """Return a number with two significant digits."""
+    unit = int(10 ** max(0, floor(log10(max(abs(number), 1))) - 1))
+    return round(number / unit) * unit
 
 
-def spread_texts(known: Counts, skew: Skew) -> Text:
+def spread_texts(seen: Seen, skew: Skew) -> Text:
     """Return texts, or bytes: their lengths, their alphabet, how many there are, and a LIKE pattern's wildcards."""
-    values = [known.values[literal] for literal in known.counts]
+    values = list(seen.values.values())
     texts = [value.text for value in values]
     begins: Literal["", "%"] = "%" if all(text.startswith("%") and len(text) > 1 for text in texts) else ""
     ends: Literal["", "%"] = "%" if all(text.endswith("%") and len(text) > 1 for text in texts) else ""
-    wild = len(begins) + len(ends)
-    lengths = [max(0, value.length - wild) for value in values]
+    lengths = [max(0, value.length - len(begins) - len(ends)) for value in values]
     bare = [text[len(begins) : len(text) - len(ends)] for text in texts]
-    return Text(
-        min(lengths),
-        max(lengths),
-        "bytes" if values[0].kind == "bytes" else alphabet_of(bare),
-        two_digits(skew.values),
-        skew.exponent,
-        begins,
-        ends,
-    )
+    alphabet = "bytes" if values[0].kind == "bytes" else alphabet_of(bare)
+    return Text(min(lengths), max(lengths), alphabet, two_digits(skew.values), skew.exponent, begins, ends)
 
 
-def spread_moments(moments: Sequence[tuple[Value, float]]) -> Time:
-    """Return moments by their ages. moments: each with when its statement started, nan where unknown."""
-    newest = max(value.number for value, _ in moments)
-    ages = np.array([(newest if isnan(started) else started) - value.number for value, started in moments])
-    forms = {value.form for value, _ in moments}
-    decimals = max(value.decimals for value, _ in moments)
-    midnight = forms != {""} and all(value.number % 86_400 == 0 and not value.decimals for value, _ in moments)
+def spread_moments(seen: Seen) -> Time:
+    """Return moments by their ages. Where starts are unknown, the newest moment is now."""
+    values = [seen.values[literal] for literal in seen.literals]
+    newest = max(value.number for value in values)
+    starts = (newest if isnan(started) else started for started in seen.started)
+    ages = np.array([started - value.number for value, started in zip(values, starts, strict=True)])
+    forms = {value.form for value in values}
     form: Literal["date", "datetime", "iso"] = "date" if forms == {""} else "iso" if "T" in forms else "datetime"
-    return Time(age_ends(ages), form, decimals, midnight)
+    midnight = form != "date" and all(value.number % 86_400 == 0 and not value.decimals for value in values)
+    return Time(_age_ends(ages), form, max(value.decimals for value in values), midnight)
 
 
-def age_ends(ages: Vector) -> tuple[int, ...]:
+def unix_times(seen: Seen) -> Time | None:
+    """Return numbers as moments in seconds or milliseconds since the epoch, where all are within years of the log."""
+    if seen.numbers.decimals or len(seen.values) < 2 or np.isnan(seen.started).any():
+        return None
+    numbers = np.array([seen.values[literal].number for literal in seen.literals], dtype=float)
+    forms: Mapping[Literal["unix", "unix_ms"], float] = {"unix": 1, "unix_ms": 1000}
+    for form, unit in forms.items():
+        ages = seen.started - numbers / unit
+        if np.abs(ages).max() < TEN_YEARS:
+            return Time(_age_ends(ages), form)
+    return None
+
+
+def _age_ends(ages: Vector) -> tuple[int, ...]:
     """Return ends of ranges of ages that hold equal shares of them, in seconds, of two digits."""
     ages = np.clip(np.sort(ages), LEAST_AGE, MOST_AGE)
     ends = rounded_ends(floor(ages[0]), -floor(-ages[-1]), 0)
-    is_even = np.abs(np.arange(1, len(ages) + 1) / len(ages) - (ages - ages[0]) / max(np.ptp(ages), 1)).max() < 0.1
-    if is_even or len(ages) < QUANTILES:
+    even = (ages - ages[0]) / max(np.ptp(ages), 1)
+    if len(ages) < QUANTILES or np.abs(np.arange(1, len(ages) + 1) / len(ages) - even).max() < EVEN_AGES:
         return ends
     inner = np.quantile(ages, np.linspace(0, 1, QUANTILES + 1)[1:-1])
-    return (ends[0], *(min(max(round_to_two(value), ends[0]), ends[1]) for value in inner), ends[1])
-
-
-def round_to_two(value: float) -> int:
-    """Return a number with two significant digits."""
-    return two_digits(round(value)) if value >= 0 else -two_digits(round(-value))
+    return (ends[0], *(min(max(two_digits(value), ends[0]), ends[1]) for value in inner), ends[1])

@@ -1,111 +1,197 @@
-"""StatementHistory: the transactions that a server runs in a period, out of its performance_schema."""
+"""StatementHistory: the statements that a server in production runs in a period, out of its performance_schema."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator
+from itertools import groupby
+from operator import attrgetter
 from time import monotonic, sleep, time
-from typing import Self
+from typing import Any, NamedTuple, Self
 
 import pymysql
 from sqlalchemy import URL
 
-from poolsize.capture.digests import Digest, digest_events
-from poolsize.capture.events import Disconnected, Event, StatementEvent
-from poolsize.capture.history_session import HISTORY, SECOND, HistorySession, Row
-from poolsize.capture.whole_transactions import BEGIN, ENDS, NestedStatements, OrderedStatements, verb
+from poolsize.capture.digests import Digest
+from poolsize.capture.events import Disconnected, Event, Gap, StatementEvent
+from poolsize.errors import BadInput
+from poolsize.facts.server import number_of, query, read_pairs
+from poolsize.server.bounded import LAST_SECONDS, Bounds
 from poolsize.server.connection import error_kind
+from poolsize.server.reading_session import ReadingSession
 
-NOT_RUN = ("statement/com/Prepare", "statement/com/Close stmt", "statement/com/Field List")
-"""Commands that have a text and run nothing."""
-EXECUTE_BY_NAME = "statement/sql/execute_sql"
-EXECUTES = ("statement/com/Execute", EXECUTE_BY_NAME)
-"""Executions of prepared statements. MariaDB does not show their texts."""
-QUIT = "statement/com/Quit"
-PAUSE_SECONDS = 1.0
-LOOK_SECONDS = 0.25
-"""How soon a capture notices that it has to end."""
-LAST_SECONDS = 2
-"""The longest time for the last reading, after a signal."""
+QUERIES = "poolsize.capture"
+"""The package whose queries are used."""
+MOST_ROWS = 5_000
+"""Statements of a reading. PyMySQL reads so many in 0.2 s of CPU time."""
+HISTORY = Bounds(30, 16 * 2**20, 60_000)
+"""Of a reading: MOST_ROWS texts of 1 KiB, or the counters of all digests."""
+PAUSE_SECONDS, LOOK_SECONDS = 1.0, 0.25
+"""Between two readings, and how soon a capture notices that it has to end."""
+SECOND = 10**12
+"""performance_schema counts picoseconds."""
+MARGIN, LONGEST = SECOND // 10, 3600 * SECOND
+"""The server writes a statement into its history so long after the statement's end, at the latest. The longest period
+of a reading."""
+SHRINK = 4
+"""How many times shorter the next period is after a reading with more than MOST_ROWS statements."""
 MOST_THREADS = 20_000
 LEAST_SHARE = 0.98
-"""With a smaller share of the statements, a sentence says so."""
+"""With a smaller share of the statements, a note has the share."""
+SWITCHES = ("global_instrumentation", "thread_instrumentation")
+NOT_RUN = ("statement/com/Prepare", "statement/com/Close stmt", "statement/com/Field List")
+"""Commands that have a text and run nothing."""
+QUIT, EXECUTE_BY_NAME = "statement/com/Quit", "statement/sql/execute_sql"
+EXECUTES = ("statement/com/Execute", EXECUTE_BY_NAME)
+"""Executions of prepared statements. MariaDB does not show their texts."""
+_EXECUTE = re.compile(r"^EXECUTE (?=[A-Z(])")
+"""Before the text of a prepared statement in MySQL's digests; a name that EXECUTE has in SQL is in quotes."""
+
+Counters = dict[tuple[str | None, str | None], tuple[int, int]]
+"""Schema and digest -> executions, and their picoseconds."""
 
 
-class StatementHistory:
-    """What a server in production ran in a period, read with about one query a second, which changes nothing.
+class _Row(NamedTuple):
+    """A statement of the history.
 
-    notes: what can't be read, and the way to it; more of them after `events`. digests: what the server counted of each
-    kind of statement, after `events`; empty where it does not count. seconds: length of the period. is_complete:
-    whether the server was there until the end. read, whole, cut, unseen: statements that the history showed; those of
-    transactions that were seen from begin to end; those whose text lacks its end; those without a text.
+    event: the thread numbers its events. start, wait: picoseconds; start since about the server's start. text: in
+    bytes, None for a command without SQL.
     """
 
-    def __init__(self, url: URL) -> None:
-        """Connect. Raises BadInput where the server can't be reached, or lets this account read nothing."""
-        self._session = HistorySession(url, HISTORY)
-        self.server_version = self._session.server.version
-        self.notes = list(self._session.notes)
+    thread: int
+    event: int
+    name: str
+    start: int
+    wait: int
+    text: bytes | None
+    rows_sent: int
+
+
+class StatementHistory(ReadingSession):
+    """A session that reads, with about one query a second, what a server in production runs.
+
+    reads: "all", the last statements of all connections together; "each", the last few of each connection; None where
+    there is no history. notes: what can't be read, and the way to it; more of them after `events`. digests: what the
+    server counted of each kind of statement in the period, which has so many seconds; empty where it does not count.
+    is_complete: whether the server was there until the end. read, cut, unseen: statements that the history showed;
+    those whose text lacks its end; those without a text.
+    """
+
+    def __init__(self, url: URL, *, needs_history: bool = True) -> None:
+        """Connect. Raises BadInput where the account can't read the history, or the counters if these are enough."""
+        self._needs_history = needs_history
         self.digests: tuple[Digest, ...] = ()
-        self.seconds = 0.0
-        self.is_complete, self.read, self.whole, self.cut, self.unseen = True, 0, 0, 0, 0
-        self._unseen_seconds, self._without_values = 0.0, 0
-        self._is_ending = False
-        self._groups = NestedStatements if self._session.sees_transactions else OrderedStatements
-        self._threads: dict[int, NestedStatements | OrderedStatements] = {}
+        self.seconds, self.is_complete, self._is_ending = 0.0, True, False
+        self.read = self.cut = self.unseen = self._without_values = 0
+        self._unseen_seconds = 0.0
+        self._threads: set[int] = set()
+        self._last: dict[int, int] = {}
+        """Thread -> the last event that was read of it."""
+        self._longest = LONGEST
+        super().__init__(url, HISTORY)
+
+    def _prepare(self, url: URL) -> None:
+        super()._prepare(url)
+        if not self._has_schema:
+            raise BadInput(
+                f"`url`: performance_schema is off on this server: set performance_schema = ON {self.setting_at}, and "
+                "restart the server; or capture from its slow log with --slow-log"
+            )
+        sizes = read_pairs(self._connection.cursor(), "capture_variables", QUERIES)
+        prefix = "performance_schema_events_statements_history"
+        self._of_all, self._of_each = (number_of(sizes, f"{prefix}_{name}") or 0 for name in ("long_size", "size"))
+        self._text_bytes = number_of(sizes, "performance_schema_max_sql_text_length") or 1024
+        self._consumers = {name: bool(on) for name, on in self._tried(query("consumers", QUERIES), 2) or ()}
+        thread = self._tried(query("own_thread", QUERIES), 2)
+        self._own_thread, self._since = map(int, thread[0] if thread and None not in thread[0] else (0, 0))
+        self._began, self._clock = self._rows("SELECT NOW()", 1)[0][0], time() - self._since / SECOND
+        is_on = self._consumers.get("global_instrumentation") and self._consumers.get("statements_digest")
+        self._counts = bool(is_on) and self._may_read("events_statements_summary_by_digest")
+        self.reads = next((kind for kind in ("all", "each") if self._reads(kind)), None) if self._since else None
+        if not (self.reads if self._needs_history else self._counts):
+            raise BadInput(f"`url`: {' '.join(self._ways())} Or capture from the slow log with --slow-log")
+        self.notes = list(self._ways())
+
+    def _may_read(self, table: str) -> bool:
+        return self._tried(f"SELECT 1 FROM performance_schema.{table} LIMIT 1", 1) is not None
+
+    def _reads(self, kind: str) -> bool:
+        """Return whether the account can read the history "all" or "each"."""
+        name = "events_statements_history_long" if kind == "all" else "events_statements_history"
+        needed = (*SWITCHES, "events_statements_current", "statement/sql/select", name)
+        kept = self._of_all if kind == "all" else self._of_each
+        return kept > 0 and all(map(self._consumers.get, needed)) and self._may_read(name)
+
+    def _ways(self) -> Iterator[str]:
+        """Yield what can't be read, and what it takes to read it."""
+        if not self._consumers or not self._since or not self._may_read("events_statements_summary_by_digest"):
+            yield (
+                "This account may not read the statements in performance_schema. To read them: "
+                f"{self._grant('SELECT ON performance_schema.*')}"
+            )
+            return
+        kept = ["events_statements_current", "events_statements_history_long"]
+        missing = [
+            name
+            for name in (*SWITCHES, "statements_digest", *kept)
+            if not self._consumers.get(name) and (self.reads is None or name not in kept)
+        ]
+        if missing:
+            yield f"The server does not record all statements. To record them: {_switched_on(missing)}"
+        if not self._consumers.get("statement/sql/select"):
+            yield (
+                "The server does not time statements. To time them: UPDATE performance_schema.setup_instruments SET "
+                "ENABLED = 'YES', TIMED = 'YES' WHERE NAME LIKE 'statement/%'."
+            )
+        if self.reads == "each":
+            yield (
+                f"The history keeps the last {self._of_each} statements of each connection: a transaction of more "
+                "statements is not seen, and of a busy connection only a sample. To see all: "
+                f"{_switched_on(['events_statements_history_long'])}"
+            )
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._session.close()
+        self.close()
 
     def end(self) -> None:
         """Let `events` end soon, with what was read; for a signal's handler."""
         self._is_ending = True
-        self._session.end_within(LAST_SECONDS)
+        self.end_within(LAST_SECONDS)
 
     def events(self, seconds: float, progress: Callable[[float], None] = lambda _: None) -> Iterator[Event]:
-        """Yield the statements of the next so many seconds; of transactions, those that were seen whole.
+        """Yield the statements of the next so many seconds, with the gaps of each session.
 
-        A transaction without BEGIN gets one. A session whose next statements are missing is as if it had ended. Where
-        the history shows nothing, statements that stand for the server's counters come at the end. progress: hears the
-        seconds that have passed, about once a second.
+        A session begins with a gap, since it may be in a transaction. progress: gets the seconds that have passed,
+        about once a second.
         """
-        for _ in self._seconds(seconds, progress):
-            if self._session.reads:
-                yield from self._read()
-        for number, groups in self._threads.items():
-            yield from self._events(groups.last(), number)
-        if not self.whole and self.digests:
-            self.notes.append(
-                "No transaction was seen whole: each statement counts as a transaction of its own, and its parameters "
-                "are not known."
-            )
-            yield from digest_events(self.digests, time() - self.seconds)
+        for _ in self._each_second(seconds, progress):
+            yield from self._read()
         if self.unseen:
             counted = sum(digest.count for digest in self.digests)
-            more = max(1.0, counted / self.read) if self.read else 1.0
-            executions = Digest(None, "EXECUTE ?", round(more * self.unseen), more * self._unseen_seconds, 0)
+            more = max(1.0, counted / self.read)
+            executions = Digest("EXECUTE ?", round(more * self.unseen), more * self._unseen_seconds)
             self.digests = (*(each for each in self.digests if not each.text.startswith("EXECUTE")), executions)
         self.notes += self._losses()
 
     def count(self, seconds: float, progress: Callable[[float], None]) -> None:
         """Let the server count statements for so many seconds, and read only its counters, `digests`."""
-        for _ in self._seconds(seconds, progress):
+        for _ in self._each_second(seconds, progress):
             pass
 
-    def _seconds(self, seconds: float, progress: Callable[[float], None]) -> Iterator[None]:
+    def _each_second(self, seconds: float, progress: Callable[[float], None]) -> Iterator[None]:
         """Yield about once a second. What fails meanwhile ends the period."""
-        session = self._session
-        session.end_within(seconds + HISTORY.seconds)
+        self.end_within(seconds + HISTORY.seconds)
         try:
-            counts = session.digest_counts() if session.counts_digests else {}
+            before = self._counters() if self._counts else {}
             began = monotonic()
             while not self._is_ending and (left := began + seconds - monotonic()) > 0:
                 self._wait(min(left, PAUSE_SECONDS))
                 yield
                 self.seconds = monotonic() - began
                 progress(self.seconds)
-            if session.counts_digests:
-                self.digests = session.digests_since(counts)
+            if self._counts:
+                self.digests = self._digests_since(before)
         except pymysql.MySQLError as error:
             self.is_complete = self._is_ending
             self.notes.append(f"The connection was lost after {self.seconds:.0f} s ({error_kind(error)}).")
@@ -115,68 +201,103 @@ class StatementHistory:
         while not self._is_ending and (left := until - monotonic()) > 0:
             sleep(min(left, LOOK_SECONDS))
 
-    def _read(self) -> Iterator[Event]:
-        """Yield the transactions that a reading completes."""
-        reading = self._session.read()
-        for number in list(self._threads) if reading.lost is None else reading.lost:
-            if groups := self._threads.get(number):
-                yield from self._events(groups.gap(), number)
-                yield Disconnected(number, time())
-        for row in reading.rows:
-            if row.name == QUIT:
-                if groups := self._threads.pop(row.thread, None):
-                    yield from self._events(groups.take(), row.thread)
-                yield Disconnected(row.thread, self._session.clock + row.start / SECOND)
-            elif row.name in EXECUTES or (row.text is not None and row.name not in NOT_RUN):
-                groups = self._threads.setdefault(row.thread, self._groups())
-                yield from self._events(groups.add(self._counted(row)), row.thread)
-        while len(self._threads) > MOST_THREADS:
-            del self._threads[next(iter(self._threads))]
+    def _counters(self) -> Counters:
+        return {(schema, digest): counts for schema, digest, *counts in self._rows(query("digest_counts", QUERIES), 4)}
 
-    def _counted(self, row: Row) -> Row:
-        """Return a statement, which is counted. One that the server runs under another name gets no text."""
-        if row.name == EXECUTE_BY_NAME:
-            row = row._replace(text=None)
+    def _digests_since(self, before: Counters) -> tuple[Digest, ...]:
+        """Return what ran since a reading of the counters, which this session made."""
+        digests = []
+        rows = self._rows(query("digests", QUERIES), 6, values={"started": self._began})
+        for schema, digest, *now, text, is_new in rows:
+            was = before.get((schema, digest), (0, 0) if is_new else None)
+            if was is not None and text is not None and now[0] > was[0] and "performance_schema" not in text:
+                count, wait = (max(0, int(value) - int(old)) for value, old in zip(now, was, strict=True))
+                digests.append(Digest(_EXECUTE.sub("", str(text).strip(), 1), count, wait / SECOND))
+        return tuple(digests)
+
+    def _read(self) -> Iterator[Event]:
+        """Yield the events of a reading."""
+        values = {
+            "own": self._own_thread, "since": self._since, "longest": self._longest, "margin": MARGIN,
+            "most": MOST_ROWS + 1,
+        }  # fmt: skip
+        if self.reads == "all":
+            rows, lost = self._of_ring(self._rows(query("statements_of_all", QUERIES), 10, values=values))
+        else:
+            rows, lost = self._of_rings(self._rows(query("statements_of_each", QUERIES), 9, values=values))
+        yield from map(Gap, self._threads if lost is None else self._threads.intersection(lost))
+        for row in rows:
+            if row.name == QUIT:
+                self._threads.discard(row.thread)
+                yield Disconnected(row.thread)
+            elif row.name in EXECUTES or (row.text is not None and row.name not in NOT_RUN):
+                if row.thread not in self._threads:
+                    self._threads.add(row.thread)
+                    yield Gap(row.thread)
+                yield self._counted(row)
+        if len(self._threads) > MOST_THREADS:
+            self._threads.clear()
+
+    def _of_ring(self, rows: list[Any]) -> tuple[list[_Row], Collection[int] | None]:
+        """Return the statements of statements_of_all in the order of each thread, and the threads with a gap.
+
+        None means all threads.
+        """
+        if not rows:
+            return [], ()
+        read_at, oldest, kept = rows[0][7:]
+        since, self._since = self._since, read_at - MARGIN
+        is_full = kept > 0.98 * self._of_all  # a statement that is being written is not counted
+        is_lost = since + self._longest < read_at or (is_full and oldest > since)
+        if len(rows) > MOST_ROWS:
+            self._longest = max(2 * MARGIN, min(self._longest, read_at - since) // SHRINK)
+            return [], None
+        spanned = max(1, min(self._longest, read_at - since) - MARGIN)
+        self._longest = min(LONGEST, MARGIN + spanned * MOST_ROWS * 3 // 4 // len(rows))
+        return sorted(_Row(*row[:7]) for row in rows), None if is_lost else ()
+
+    def _of_rings(self, rows: list[Any]) -> tuple[list[_Row], Collection[int]]:
+        """Return the same of statements_of_each.
+
+        Where the rows have an end, the last thread may lack some: it waits for the next reading.
+        """
+        if rows:
+            self._since = rows[0][7]
+        if len(rows) > MOST_ROWS:
+            rows = [row for row in rows if row[0] != rows[-1][0]]
+        statements: list[_Row] = []
+        lost, last, self._last = set(), self._last, {}
+        top_level = {(row[0], row[1]) for row in rows if row[8] == 0}
+        for thread, ring in groupby(sorted(_Row(*row[:7]) for row in rows), attrgetter("thread")):
+            kept = list(ring)
+            if len(kept) >= self._of_each and kept[0].event > last.get(thread, 0):
+                lost.add(thread)
+            statements += [row for row in kept if row.event > last.get(thread, 0) and row[:2] in top_level]
+            self._last[thread] = kept[-1].event
+        return statements, lost
+
+    def _counted(self, row: _Row) -> Event:
+        """Return the event of a statement, which is counted. A statement without its text is a gap."""
         self.read += 1
-        if row.text is None:
+        if row.text is None or row.name == EXECUTE_BY_NAME:  # whose text is EXECUTE and a name
             self.unseen += 1
             self._unseen_seconds += row.wait / SECOND
-        else:
-            self.cut += is_cut(row.text)
-            self._without_values += row.name in EXECUTES and b"?" in row.text
-        return row
-
-    def _events(self, rows: Sequence[Row], number: int) -> Iterator[StatementEvent]:
-        """Yield the statements of a transaction, or of several outside of one."""
-        if any(row.text is None for row in rows):
-            return
-        is_nested = self._session.sees_transactions
-        if rows and is_nested and rows[-1].transaction is None and verb(rows[0]) in ENDS:
-            return  # of no transaction; without its BEGIN, it would mean autocommit = 0
-        if rows and rows[-1].transaction is not None and verb(rows[0]) != BEGIN:
-            yield StatementEvent(number, self._session.clock + rows[0].start / SECOND, 0.0, "BEGIN", rows[0].schema)
-        self.whole += len(rows)
-        for row in rows:
-            yield StatementEvent(
-                thread=number,
-                started=self._session.clock + row.start / SECOND,
-                seconds=row.wait / SECOND,
-                text=""
-                if row.text is None or is_cut(row.text)
-                else row.text.decode("utf-8", "surrogateescape").rstrip("; \n"),
-                schema=row.schema,
-                rows_sent=row.rows_sent,
-                rows_examined=row.rows_examined,
-                failed=row.errors > 0,
-            )
+            return Gap(row.thread)
+        is_cut = row.text.endswith(b"...")  # which the server adds, and with which no statement ends
+        self.cut += is_cut
+        self._without_values += row.name in EXECUTES and b"?" in row.text
+        text = "" if is_cut else row.text.decode("utf-8", "surrogateescape").rstrip("; \n")
+        return StatementEvent(
+            row.thread, self._clock + row.start / SECOND, row.wait / SECOND, text, row.rows_sent
+        )  # fmt: skip
 
     def _losses(self) -> Iterator[str]:
         """Yield a sentence or two on statements that are cut, and on those that were not seen."""
         if self.cut:
             yield (
-                f"{self.cut / self.read:.1%} of the statements are cut at {self._session.text_bytes:,} bytes, and "
-                "count as other statements. To keep longer texts: set performance_schema_max_sql_text_length = 16384 "
-                f"{self._session.setting_at}, and restart the server."
+                f"{self.cut / self.read:.1%} of the statements are cut at {self._text_bytes:,} bytes, and are left "
+                "out. To keep longer texts: set performance_schema_max_sql_text_length = 16384 "
+                f"{self.setting_at}, and restart the server."
             )
         if self.unseen:
             yield (
@@ -186,16 +307,16 @@ class StatementHistory:
         if self._without_values:
             yield (
                 f"{self._without_values / self.read:.0%} of the statements are executions of prepared statements, of "
-                "which this server shows no values. Values of their columns on the copy stand for them."
+                "which this server shows no values. Values of their columns on the copy replace them."
             )
-        counted = sum(digest.count for digest in self.digests) or self.read
-        if self._session.reads and self.whole < LEAST_SHARE * counted:
+        counted = sum(digest.count for digest in self.digests)
+        if self.read < LEAST_SHARE * counted:
             yield (
-                f"The history showed {self.whole / counted:.0%} of {counted:,} statements in whole transactions."
-                + (" The weights of the transactions follow the server's counters." if self.digests else "")
+                f"The history showed {self.read / counted:.0%} of {counted:,} statements. The weights of the "
+                "transactions follow the server's counters."
             )
 
 
-def is_cut(text: bytes) -> bool:
-    """Return whether the server kept the beginning of a text only: it adds three dots, with which no statement ends."""
-    return text.endswith(b"...")
+def _switched_on(consumers: Collection[str]) -> str:
+    names = ", ".join(f"'{name}'" for name in consumers)
+    return f"UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME IN ({names})."

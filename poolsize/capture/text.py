@@ -16,7 +16,7 @@ from poolsize.terminal import pasteable
 from poolsize.units import count, milliseconds, number, percent
 
 MOST_ROWS = 10
-"""Kinds in the table."""
+"""Kinds in the table, and lines that are named."""
 LONGEST_STATEMENT = 70
 """Characters of a statement in a line of the check."""
 
@@ -29,6 +29,11 @@ def captured_text(
     rate = "" if workload.arrival_rate is None else f"{number(workload.arrival_rate)} transactions per second"
     think = "" if workload.think_ms is None else f"{milliseconds(workload.think_ms)} between two of a session"
     changed = [] if changes is None else [change.text for change in changes] or ["nothing that is significant"]
+    rows = []
+    for kind in written.kinds[:MOST_ROWS]:
+        shares = map(percent, shares_of_kind(kind, workload))
+        held = "?" if kind.held_ms is None else milliseconds(kind.held_ms)
+        rows.append((kind.name, *shares, milliseconds(kind.mean_ms), held))
     return short_answer(
         f"{output} covers {percent(share.time)} of the time and {percent(share.statements)} of the statements.",
         [("Traffic", "; ".join(filter(None, [rate, think]))), ("Changed", " ".join(changed))],
@@ -36,7 +41,7 @@ def captured_text(
             pasteable("poolsize", "capture", "--check", output, "--schema", "copy"),
             pasteable("poolsize", "sweep", "--workload", output, "--schema", "copy"),
         ],
-        _kinds(workload, written).as_text(),
+        Table(("kind", "transactions", "time", "in the server", "held"), rows).as_text(),
     )
 
 
@@ -44,48 +49,27 @@ def captured_json(
     workload: CapturedWorkload, written: Locustfile, output: Path, description: Path, changes: Sequence[Change] | None
 ) -> str:
     """Return the same as JSON."""
-    values = {
-        "output": str(output),
-        "description": str(description),
-        "coverage": asdict(written.coverage),
-        "rate": workload.arrival_rate,
-        "think_ms": workload.think_ms,
-        "kinds": [
-            {
-                "name": kind.name,
-                "share": shares_of_kind(kind, workload)[0],
-                "share_of_time": shares_of_kind(kind, workload)[1],
-                "mean_ms": kind.mean_ms,
-                "statements": len(kind.statements),
-                "writes": kind.writes,
-                "included": kind in written.kinds,
-            }
-            for kind in workload.kinds
-        ],
-        "cautions": [*workload.notes, *written.cautions],
-    }
-    return json_text(values if changes is None else {**values, "changes": [asdict(change) for change in changes]})
-
-
-def _kinds(workload: CapturedWorkload, written: Locustfile) -> Table:
-    rows = []
-    for kind in written.kinds[:MOST_ROWS]:
+    kinds = []
+    for kind in workload.kinds:
         share, of_time = shares_of_kind(kind, workload)
-        held = "?" if kind.held_ms is None else milliseconds(kind.held_ms)
-        rows.append((kind.name, percent(share), percent(of_time), milliseconds(kind.mean_ms), held))
-    return Table(("kind", "transactions", "time", "in the server", "held"), rows)
+        kinds.append({
+            "name": kind.name, "share": share, "share_of_time": of_time, "mean_ms": kind.mean_ms,
+            "statements": len(kind.statements), "writes": kind.writes, "included": kind in written.kinds,
+        })  # fmt: skip
+    values = {
+        "output": str(output), "description": str(description), "coverage": asdict(written.coverage),
+        "rate": workload.arrival_rate, "think_ms": workload.think_ms, "kinds": kinds,
+        "cautions": [*workload.notes, *written.cautions],
+    }  # fmt: skip
+    return json_text(values if changes is None else {**values, "changes": [asdict(change) for change in changes]})
 
 
 def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
     """Return the statements that failed, and why, and those that could not be tried."""
     tried, failed, left = len(rehearsed.statements), len(rehearsed.failed), len(rehearsed.left)
-    of_all = f"of {count(tried, 'statement')} of {locustfile}"
-    if failed:
-        headline = f"{failed} {of_all} fail in the schema {schema}."
-    elif left:
-        headline = f"{tried - left} {of_all} run in the schema {schema}."
-    else:
-        headline = f"All {count(tried, 'statement')} of {locustfile} run in the schema {schema}."
+    which = f"{failed} of " if failed else f"{tried - left} of " if left else "All "
+    verb = "fail" if failed else "run"
+    headline = f"{which}{count(tried, 'statement')} of {locustfile} {verb} in the schema {schema}."
     return "\n".join([paragraph(headline), *_lines(rehearsed, locustfile)])
 
 
@@ -96,12 +80,10 @@ def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
         yield paragraph("Not run, because a transaction could not undo them:")
     for statement in rehearsed.left:
         yield paragraph(f"{_place(statement, locustfile)}: {statement.left}", "  - ")
-    reads = [tried for tried in rehearsed.statements if tried.reads]
-    if empty := [tried for tried in reads if tried.rows == 0]:
-        yield paragraph(
-            f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn: "
-            f"{', '.join(f'line {tried.line}' for tried in empty[:MOST_ROWS])}."
-        )
+    reads = [tried for tried in rehearsed.statements if tried.text.upper().startswith("SELECT")]
+    if empty := [f"line {tried.line}" for tried in reads if tried.rows == 0]:
+        found = f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn"
+        yield paragraph(f"{found}: {', '.join(empty[:MOST_ROWS])}.")
 
 
 def _place(tried: TriedStatement, locustfile: Path) -> str:

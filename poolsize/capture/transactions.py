@@ -7,11 +7,13 @@ from functools import lru_cache
 from math import isnan, nan
 from typing import Literal, NamedTuple
 
-from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, Event, StatementEvent
+from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, Event, Gap, StatementEvent
 from poolsize.capture.fingerprint import Fingerprint, fingerprinted, split_statements
 
 MOST_STATEMENTS = 5000
 """The statements that are kept of a transaction."""
+MOST_UNSURE = 50
+"""After a gap, so many statements without COMMIT or ROLLBACK are in no transaction."""
 MOST_BYTES_OPEN = 2**27
 """The memory that the statements of all open transactions take, about: beyond it, the oldest of them ends."""
 BYTES_PER_STATEMENT, BYTES_PER_CHARACTER = 500, 10
@@ -23,43 +25,32 @@ Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definit
 
 
 class Executed(NamedTuple):
-    """A statement that ran. The fingerprint's values are literals of the source: no output shows them."""
+    """A statement that ran, whose fingerprint has literals of the source. The others are those of its event."""
 
     fingerprint: Fingerprint
     started: float
-    """Seconds since the epoch, or nan where unknown."""
     seconds: float
-    """Run time; nan where unknown."""
-    schema: str | None
     rows_sent: int
-    """UNKNOWN_ROWS where unknown."""
-    rows_examined: int
-    failed: bool
 
 
 class Transaction(NamedTuple):
-    """What a session ran together. BEGIN and COMMIT count, and are not among the statements."""
+    """What a session ran together. BEGIN and COMMIT count, and are not among the statements.
+
+    started, ended: of all that was sent, seconds since the epoch, nan where unknown; ended is the last start where run
+    times are unknown. is_explicit: whether the session ended it, rather than autocommit. seconds: run time of all that
+    was sent, nan where unknown. after_previous: seconds since the end of the session's transaction before, nan where
+    unknown, and below 0 where the source rounds times. is_whole: False where a part of it may be missing.
+    """
 
     thread: int
     started: float
-    """Start of the BEGIN, or of the first statement; seconds since the epoch, or nan where unknown."""
     ended: float
-    """End of the COMMIT, or of the last statement; its start where run times are unknown."""
     statements: tuple[Executed, ...]
     is_explicit: bool
-    """Whether the session ended it, rather than autocommit."""
     ends: Ends
-    sent: int
-    """The statements with BEGIN and COMMIT, where the source has them."""
     seconds: float
-    """Run time of all that was sent; nan where unknown."""
     after_previous: float
-    """Seconds since the end of the session's transaction before; nan for the first, and where times are unknown.
-
-    Less than 0 is possible where the source has whole seconds only.
-    """
     is_whole: bool
-    """False where the source begins or ends within it, and where it has more statements than are kept."""
 
 
 @dataclass
@@ -114,11 +105,16 @@ def _role(text: str) -> Role:
 
 
 class _Session:
-    """One session's state, and its open transaction."""
+    """One session's state, and its open transaction.
+
+    autocommits: None where not known yet. is_guess: whether autocommit is off by a COMMIT without BEGIN only.
+    is_unsure: after a gap, whether a transaction may be open. has_transactions: whether it ever ended one.
+    """
 
     def __init__(self, thread: int) -> None:
         self.thread = thread
-        self.autocommits: bool | None = True if thread == UNKNOWN_THREAD else None  # None: not known yet
+        self.autocommits: bool | None = True if thread == UNKNOWN_THREAD else None
+        self.is_guess = self.is_unsure = self.has_transactions = False
         self.ended = nan
         self.clear()
 
@@ -130,24 +126,13 @@ class _Session:
         self.sent = self.bytes = 0
         self.started, self.last_end, self.seconds = nan, nan, 0.0
 
-    def note(self, event: StatementEvent) -> None:
+    def note(self, sent: StatementEvent | Executed) -> None:
         """Note the times of a statement of the open transaction, BEGIN and COMMIT among them."""
         if not self.sent:
-            self.started = event.started
+            self.started = sent.started
         self.sent += 1
-        self.seconds += event.seconds
-        self.last_end = event.started + (0 if isnan(event.seconds) else event.seconds)
-
-    def add(self, event: StatementEvent, fingerprint: Fingerprint) -> None:
-        """Add a statement to the open transaction."""
-        self.note(event)
-        self.bytes += BYTES_PER_STATEMENT + BYTES_PER_CHARACTER * len(event.text)
-        self.statements.append(
-            Executed(
-                fingerprint, event.started, event.seconds, event.schema, event.rows_sent, event.rows_examined,
-                event.failed,
-            )
-        )  # fmt: skip
+        self.seconds += sent.seconds
+        self.last_end = sent.started + (0 if isnan(sent.seconds) else sent.seconds)
 
     def with_same_names(self, fingerprint: Fingerprint) -> Fingerprint:
         """Return the fingerprint of a statement on a savepoint, whose name is the same in each such transaction."""
@@ -160,8 +145,8 @@ class _Session:
     def transaction(self, ends: Ends, *, is_explicit: bool, is_whole: bool = True) -> Transaction:
         """Return the open transaction, which ends."""
         made = Transaction(
-            self.thread, self.started, self.last_end, tuple(self.statements), is_explicit, ends, self.sent,
-            self.seconds, self.started - self.ended, is_whole and not self.is_cut,
+            self.thread, self.started, self.last_end, tuple(self.statements), is_explicit, ends, self.seconds,
+            self.started - self.ended, is_whole and not self.is_cut,
         )  # fmt: skip
         self.ended = self.last_end if self.thread != UNKNOWN_THREAD else nan
         self.clear()
@@ -171,13 +156,16 @@ class _Session:
 def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]:
     """Yield transactions, each when it ends. Statements that are part of none are counted in left_out.
 
-    A session whose first COMMIT has no BEGIN is taken to have autocommit off from then on: the source may begin after
-    the session has set it. Statements without a session are transactions of their own.
+    A session whose first COMMIT has no BEGIN is taken to have autocommit off until its first BEGIN: the source may
+    begin after the session has set it, or within a transaction. After a gap, statements wait for a COMMIT: then they
+    are the end of a transaction, which is not whole. Statements without a session are transactions of their own.
     """
     sessions = _Sessions(left_out)
     for event in events:
         if isinstance(event, Disconnected):
             yield from sessions.disconnected(event.thread)
+        elif isinstance(event, Gap):
+            yield from sessions.lost(event.thread)
         elif ";" in event.text:
             for part in _parts(event):
                 yield from sessions.ran(part)
@@ -214,9 +202,7 @@ class _Sessions:
         if fingerprint is None:
             self._left_out.add("not whole" if event.text else "too long", event.seconds)
             return ()
-        session = self._sessions.get(event.thread)
-        if session is None:
-            session = self._sessions[event.thread] = _Session(event.thread)
+        session = self._session(event.thread)
         role = _role(fingerprint.text)
         if role == "savepoint":
             fingerprint = session.with_same_names(fingerprint)
@@ -228,76 +214,119 @@ class _Sessions:
             ended = self._finished(session, event, role)
         else:
             ended = self._other(session, event, role)
-        return (
-            (*ended, *self._bounded())
-            if self._bytes > MOST_BYTES_OPEN or len(self._sessions) > MOST_SESSIONS
-            else ended
-        )
+        if self._bytes > MOST_BYTES_OPEN or len(self._sessions) > MOST_SESSIONS:
+            return (*ended, *self._bounded())
+        return ended
 
     def disconnected(self, thread: int) -> Sequence[Transaction]:
         """Return the open transaction of a session that ends: the server rolls it back."""
         session = self._sessions.pop(thread, None)
-        return self._closed(session, "rollback") if session is not None else ()
+        return self._left(session) if session is not None else ()
+
+    def lost(self, thread: int) -> Sequence[Transaction]:
+        """Return the transaction of a session that a gap cuts off."""
+        session = self._session(thread)
+        ended = self._left(session, is_whole=False)
+        session.is_unsure, session.ended = True, nan
+        return ended
 
     def cut_off(self) -> Iterator[Transaction]:
         """Yield the transactions that are open where the source ends."""
         for thread in list(self._open):
-            yield from self._closed(self._sessions[thread], "rollback", is_whole=False)
+            yield from self._left(self._sessions[thread], is_whole=False)
+
+    def _session(self, thread: int) -> _Session:
+        session = self._sessions.get(thread)
+        if session is None:
+            session = self._sessions[thread] = _Session(thread)
+        return session
 
     def _statement(self, session: _Session, event: StatementEvent, fingerprint: Fingerprint) -> Sequence[Transaction]:
         if len(session.statements) >= MOST_STATEMENTS:
             session.is_cut = True
             self._left_out.add("cut", event.seconds)
             return ()
-        before = session.bytes
-        session.add(event, fingerprint)
-        if not session.is_begun and session.autocommits is not False:
+        session.note(event)
+        session.statements.append(Executed(fingerprint, event.started, event.seconds, event.rows_sent))
+        if not session.is_begun and session.autocommits is not False and not session.is_unsure:
             return (session.transaction("commit", is_explicit=False),)
-        self._bytes += session.bytes - before
+        taken = BYTES_PER_STATEMENT + BYTES_PER_CHARACTER * len(event.text)
+        session.bytes += taken
+        self._bytes += taken
         self._open.setdefault(session.thread)
-        return ()
+        is_outside = session.is_unsure and session.autocommits is not False and len(session.statements) >= MOST_UNSURE
+        return self._each_alone(session) if is_outside else ()
 
     def _begun(self, session: _Session, event: StatementEvent) -> Sequence[Transaction]:
         """Begin a transaction. Returns the one that is open, which this commits."""
         if session.thread == UNKNOWN_THREAD:
             self._left_out.add("empty", event.seconds)
             return ()
-        committed = self._closed(session, "commit")
-        session.is_begun = True
+        if session.is_guess:
+            session.autocommits, session.is_guess = True, False
+        is_outside = session.is_unsure and session.autocommits is not False
+        committed = self._each_alone(session) if is_outside else self._closed(session, "commit")
+        session.is_begun, session.has_transactions = True, True
         session.note(event)
         self._open[session.thread] = None
         return committed
 
     def _finished(self, session: _Session, event: StatementEvent, ends: Ends) -> Sequence[Transaction]:
         """Return the transaction that a COMMIT or a ROLLBACK ends."""
-        if session.thread not in self._open:
-            if session.autocommits is None:
-                session.autocommits = False
-            self._left_out.add("empty", event.seconds)
-            return ()
-        session.note(event)
-        return self._closed(session, ends)
+        session.has_transactions = True
+        if session.thread in self._open:
+            session.note(event)
+            return self._closed(session, ends)
+        if session.autocommits is None and not session.is_unsure:
+            session.autocommits, session.is_guess = False, True
+        session.is_unsure = False
+        self._left_out.add("empty", event.seconds)
+        return ()
 
     def _other(self, session: _Session, event: StatementEvent, role: Role) -> Sequence[Transaction]:
         """Count a statement that is no part of the workload. Returns the transaction that it commits."""
         self._left_out.add("not of the workload", event.seconds)
         autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
+        ended: Sequence[Transaction] = ()
         if autocommit is not None and session.thread != UNKNOWN_THREAD:
+            ended = self._left(session) if session.is_unsure else ()
             session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
+            session.is_guess = session.is_unsure = False
         commits = role == "definition" or (autocommit is not None and session.autocommits)
-        return self._closed(session, "commit") if commits else ()
+        return (*ended, *self._closed(session, "commit")) if commits else ended
+
+    def _left(self, session: _Session, *, is_whole: bool = True) -> Sequence[Transaction]:
+        """Return what is open where a session ends. After a gap, it is no transaction if the session never had any."""
+        if session.is_unsure and not session.has_transactions and session.autocommits is not False:
+            return self._each_alone(session)
+        return self._closed(session, "rollback", is_whole=is_whole)
 
     def _closed(self, session: _Session, ends: Ends, *, is_whole: bool = True) -> Sequence[Transaction]:
-        """Return a session's open transaction, where it has one with a statement."""
+        """Return a session's open transaction, where it has one with a statement. After a gap, it is not whole."""
+        was_unsure, session.is_unsure = session.is_unsure, False
         if session.thread not in self._open:
             return ()
         del self._open[session.thread]
         self._bytes -= session.bytes
         if session.statements:
-            return (session.transaction(ends, is_explicit=True, is_whole=is_whole),)
+            return (session.transaction(ends, is_explicit=True, is_whole=is_whole and not was_unsure),)
         self._left_out.add("empty", session.seconds, session.sent)
         session.clear()
         return ()
+
+    def _each_alone(self, session: _Session) -> Sequence[Transaction]:
+        """Return the statements that wait after a gap as transactions of their own."""
+        self._open.pop(session.thread, None)
+        self._bytes -= session.bytes
+        statements = session.statements
+        session.clear()
+        session.is_unsure = False
+        made = []
+        for statement in statements:
+            session.note(statement)
+            session.statements.append(statement)
+            made.append(session.transaction("commit", is_explicit=False))
+        return made
 
     def _bounded(self) -> Iterator[Transaction]:
         """End the oldest transactions while there are too many, and forget sessions while there are too many."""

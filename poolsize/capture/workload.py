@@ -1,10 +1,11 @@
 """CapturedWorkload: the kinds of transactions that a server ran, and how their parameters are drawn.
 
 None of these records holds a literal of the log, unless the user asked to keep values: the ends of ranges are rounded,
-and a frequent value stands as a short hash, by which its row is looked up in the copy.
+and a frequent value has its share only. A hash would not hide the value: of a list of candidates, such as words or
+phone numbers, it shows the right one.
 """
 
-from hashlib import sha256
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final, Literal, TypeAlias
 
@@ -21,8 +22,6 @@ MOST_BYTES = 2**26
 MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 2_000, 64
 LONGEST_STATEMENT = 100_000
 """Characters of a statement, and of all statements of a kind together."""
-HASH_DIGITS = 4
-"""Hexadecimal digits of a value's hash. They tell apart the values of a column, and many words share each hash."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
@@ -31,18 +30,20 @@ Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1,
 Length = Annotated[int, Field(ge=0, le=2**32)]
 Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
 Sql = Annotated[str, Field(max_length=LONGEST_STATEMENT)]
+SourceKind = Literal["slow log", "general log", "statement history"]
 Alphabet = Literal["digits", "hex", "letters", "alphanumeric", "uuid", "email", "ascii", "unicode", "bytes"]
 """The characters of a text, from the narrowest class that holds all of them; "uuid" and "email" are forms."""
 
 
+@dataclass(frozen=True, kw_only=True)
 class OfColumn:
     """The column with which a statement compares a parameter, or that it sets; "" where the text does not show it.
 
     table is a table's name as the statement writes it, with the schema where the statement names it.
     """
 
-    table: Name
-    column: Name
+    table: Name = ""
+    column: Name = ""
 
 
 @record
@@ -50,8 +51,6 @@ class Constant(OfColumn):
     """The same literal in every statement. value: as SQL, such as 10, NULL or 'x'."""
 
     value: Sql
-    table: Name = ""
-    column: Name = ""
     kind: Literal["constant"] = "constant"
 
 
@@ -68,8 +67,6 @@ class Range(OfColumn):
     decimals: Annotated[int, Field(ge=0, le=30)] = 0
     distinct: Count | None = None
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["range"] = "range"
 
 
@@ -87,8 +84,6 @@ class Zipf(OfColumn):
     first: Literal["low", "high", "scattered"]
     distinct: Count | None = None
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["zipf"] = "zipf"
 
 
@@ -97,9 +92,8 @@ class Text(OfColumn):
     """Texts, of shortest to longest characters (bytes for the alphabet "bytes").
 
     distinct: the estimated number of different texts, 0 where the source shows no value. exponent: of a Zipf
-    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern, such as ""
-    and "%". Where the column is known, values of this column on the copy can be drawn in place of random characters,
-    which would find no row.
+    distribution over these; 0 where all are equally likely. begins, ends: the wildcards of a LIKE pattern. Where the
+    column is known, its values on the copy can be drawn in place of random characters, which would find no row.
     """
 
     shortest: Length
@@ -109,8 +103,6 @@ class Text(OfColumn):
     exponent: Annotated[float, Field(ge=0, le=5)] = 0.0
     begins: Literal["", "%"] = ""
     ends: Literal["", "%"] = ""
-    table: Name = ""
-    column: Name = ""
     kind: Literal["text"] = "text"
 
 
@@ -125,8 +117,6 @@ class Time(OfColumn):
     form: Literal["date", "datetime", "iso", "unix", "unix_ms"]
     decimals: Annotated[int, Field(ge=0, le=6)] = 0
     is_midnight: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["time"] = "time"
 
 
@@ -139,8 +129,6 @@ class Sequence(OfColumn):
 
     above: Integer
     is_quoted: bool = False
-    table: Name = ""
-    column: Name = ""
     kind: Literal["sequence"] = "sequence"
 
 
@@ -158,26 +146,15 @@ class Reference(OfColumn):
     parameter: Index = 0
     low: Integer = 0
     high: Integer = 0
-    table: Name = ""
-    column: Name = ""
     kind: Literal["reference"] = "reference"
 
 
 @record
 class HeavyValue:
-    """A frequent value.
-
-    share: of all draws. hash: `value_hash` of the value. value: as SQL, None unless values are kept.
-    """
+    """A frequent value. share: of all draws. value: as SQL, None for a value that must not be shown."""
 
     share: Fraction
-    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{4}$")]
     value: Sql | None = None
-
-
-def value_hash(text: str) -> str:
-    """Return the hash of a value, as MySQL's LEFT(SHA2(value, 256), 4) of a text in UTF-8 or of a number."""
-    return sha256(text.encode(errors="surrogateescape")).hexdigest()[:HASH_DIGITS]
 
 
 Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kind")]
@@ -187,13 +164,11 @@ Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kin
 class Heavy(OfColumn):
     """A few frequent values, by descending share, and a tail that has the other draws.
 
-    tail: also what replaces a value that is not found on the copy; its column is this parameter's.
+    A value that is not shown is replaced by a frequent value of the column on the copy, by rank, or by a draw.
     """
 
     values: Annotated[tuple[HeavyValue, ...], Field(min_length=1, max_length=MOST_HEAVY)]
     tail: Tail
-    table: Name = ""
-    column: Name = ""
     kind: Literal["heavy"] = "heavy"
 
 
@@ -210,14 +185,10 @@ class Several(OfColumn):
     low: Length
     high: Length
     mean: Amount
-    table: Name = ""
-    column: Name = ""
     kind: Literal["several"] = "several"
 
 
-Parameter: TypeAlias = Annotated[
-    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference | Several, Field(discriminator="kind")
-]
+Parameter: TypeAlias = Annotated[Drawn | Several, Field(discriminator="kind")]
 
 
 @record
@@ -263,7 +234,7 @@ class TransactionKind:
 class CaptureSource:
     """What was read. since, until: the first and the last statement, None where the log has no times."""
 
-    kind: Literal["slow log", "general log", "statement history"]
+    kind: SourceKind
     server_version: Name
     since: Moment | None
     until: Moment | None
@@ -290,7 +261,7 @@ class CapturedWorkload:
 
 @record
 class _File:
-    """What stands in a description's file."""
+    """The content of a description's file."""
 
     workload_format: Literal[1]
     workload: CapturedWorkload

@@ -18,7 +18,6 @@ from poolsize.capture.workload import (
     Time,
     TransactionKind,
     Zipf,
-    value_hash,
 )
 
 SHOP_TABLES = """
@@ -60,10 +59,9 @@ def of_row(name: str) -> Zipf:
 
 STATUS = Heavy(
     (
-        HeavyValue(0.7, value_hash("paid")), HeavyValue(0.2, value_hash("open")),
-        HeavyValue(0.05, value_hash("NULL"), "NULL"),
+        HeavyValue(0.7), HeavyValue(0.2), HeavyValue(0.05, "NULL"),
     ),
-    Text(4, 9, "letters", 5, table="orders", column="status"), table="orders", column="status",
+    Text(4, 9, "letters", 5), table="orders", column="status",
 )  # fmt: skip
 BROWSE = kind(
     "browse", 700,

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from poolsize.capture.captured import capture_source, captured_workload
+from poolsize.capture.captured import captured_workload
 from poolsize.capture.events import StatementEvent, Tally
-from poolsize.capture.kinds import KindCounter
-from poolsize.capture.transactions import LeftOut, rebuilt
 from poolsize.capture.workload import CapturedWorkload
 
 START = 1_780_000_000.0
@@ -18,10 +16,9 @@ STATEMENT_SECONDS, PAUSE_SECONDS = 0.001, 0.5
 
 def captured(transactions: Iterable[Sequence[str]], *, keeps_values: bool = False) -> CapturedWorkload:
     """Return the workload of transactions, which are run one after the other by 8 sessions. A text is a statement."""
-    tally, left_out, counter = Tally(), LeftOut(), KindCounter()
-    for transaction in rebuilt(map(tally.counted, logged(transactions)), left_out):
-        counter.add(transaction)
-    return captured_workload(counter, capture_source("slow log", tally), left_out, keeps_values=keeps_values)
+    tally = Tally()
+    events = map(tally.counted, logged(transactions))
+    return captured_workload(events, "slow log", tally, lambda: (), keeps_values=keeps_values)
 
 
 def logged(transactions: Iterable[Sequence[str]]) -> Iterator[StatementEvent]:
@@ -29,7 +26,7 @@ def logged(transactions: Iterable[Sequence[str]]) -> Iterator[StatementEvent]:
     now = START
     for number, statements in enumerate(transactions):
         for text in statements:
-            yield StatementEvent(number % 8 + 1, now, STATEMENT_SECONDS, text, "shop", rows_sent=1)
+            yield StatementEvent(number % 8 + 1, now, STATEMENT_SECONDS, text, rows_sent=1)
             now += STATEMENT_SECONDS
         now += PAUSE_SECONDS / 8
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from poolsize.capture.events import Event, StatementEvent, Tally
-from poolsize.capture.slow_log import slow_log_events
+from poolsize.capture.logs import slow_log_events
 
 STARTED = (
     "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n"

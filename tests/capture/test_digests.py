@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from poolsize.capture.digests import Digest, digest_events, runnable, statement_key, weighted
+from poolsize.capture.digests import Digest, statement_key, weighted
 from poolsize.capture.workload import CapturedStatement, CapturedWorkload, CaptureSource, TransactionKind
 
 SELECT = "SELECT `c` FROM `t` WHERE `id` = ?"
@@ -47,7 +47,7 @@ def test_a_digest_has_the_words_of_its_statement(digest: str, statement: str) ->
 
 def test_kinds_are_weighted_so_that_their_statements_add_up_to_what_the_server_counted() -> None:
     """100 transactions of the first kind and 400 of the second run 1,400 SELECTs and 400 UPDATEs."""
-    digests = [Digest("s", SELECT, 1400, 14.0, 1400), Digest("s", UPDATE, 400, 8.0, 0)]
+    digests = [Digest(SELECT, 1400, 14.0), Digest(UPDATE, 400, 8.0)]
     corrected = weighted(a_workload(READS, WRITES), digests, seconds=50)
     assert {kind.name: kind.weight for kind in corrected.kinds} == {"reads": 100, "writes": 400}
     assert corrected.arrival_rate == pytest.approx(10, rel=1e-3)
@@ -56,9 +56,9 @@ def test_kinds_are_weighted_so_that_their_statements_add_up_to_what_the_server_c
 
 def test_statements_that_no_kind_has_are_other_statements() -> None:
     digests = [
-        Digest("s", SELECT, 1000, 1.0, 0),
-        Digest("s", "DELETE FROM `t`", 250, 3.0, 0),
-        Digest("s", "COMMIT", 9, 9, 0),
+        Digest(SELECT, 1000, 1.0),
+        Digest("DELETE FROM `t`", 250, 3.0),
+        Digest("COMMIT", 9, 9),
     ]
     corrected = weighted(a_workload(READS), digests, seconds=10)
     assert corrected.kinds[0].weight == 100
@@ -68,43 +68,10 @@ def test_statements_that_no_kind_has_are_other_statements() -> None:
 
 def test_a_kind_that_the_server_does_not_count_keeps_its_proportion() -> None:
     unknown = a_kind("unknown", 10, a_statement("CALL p(%s)"))
-    corrected = weighted(a_workload(READS, unknown), [Digest("s", SELECT, 1000, 1.0, 0)], seconds=10)
+    corrected = weighted(a_workload(READS, unknown), [Digest(SELECT, 1000, 1.0)], seconds=10)
     assert [kind.weight for kind in corrected.kinds] == [100, 100]
 
 
 def test_without_counters_a_workload_stays_as_it_is() -> None:
     workload = a_workload(READS, WRITES)
     assert weighted(workload, [], 10) == replace(workload, arrival_rate=2.0)
-
-
-@pytest.mark.parametrize(
-    ("digest", "text"),
-    [
-        (SELECT, SELECT),
-        (
-            "SELECT COUNT ( * ) , SUM ( `s` . `t` . `a` ) FROM `s` . `t` WHERE `b` IN (...) AND ( `c` = ? )",
-            "SELECT COUNT( * ) , SUM( `s`.`t`.`a` ) FROM `s`.`t` WHERE `b` IN (?) AND ( `c` = ? )",
-        ),
-        ("SELECT `c` FROM `t` WHERE `id` IN (...) LIMIT ?, ...", "SELECT `c` FROM `t` WHERE `id` IN (?) LIMIT ?, ?"),
-        ("INSERT INTO `t` ( `a` , `b` ) VALUES (...)", "INSERT INTO `t` ( `a` , `b` ) VALUES (?, ?)"),
-        ("INSERT INTO `t` ( `a` ) VALUES (...) /* , ... */", "INSERT INTO `t` ( `a` ) VALUES (?)"),
-        ("INSERT INTO `t` VALUES (...)", None),
-        ("SELECT CONCAT (...)", None),
-        ("SELECT `a` FROM ...", None),
-    ],
-)
-def test_a_statement_is_made_from_a_digest_that_shows_its_parameters(digest: str, text: str | None) -> None:
-    assert runnable(digest) == text
-
-
-def test_statements_stand_for_digests_in_their_proportions() -> None:
-    digests = [
-        Digest("s", SELECT, 30_000, 60.0, 30_000),
-        Digest("s", UPDATE, 10_000, 50.0, 0),
-        Digest("s", "CALL ...", 9, 1, 0),
-    ]
-    events = list(digest_events(digests, started=1e9))
-    selects = [event for event in events if event.text == SELECT]
-    assert len(selects) == pytest.approx(3 * (len(events) - len(selects)), rel=0.01)
-    assert (selects[0].seconds, selects[0].rows_sent, selects[0].schema) == (0.002, 1, "s")
-    assert len({event.thread for event in events}) == len(events)

@@ -58,6 +58,20 @@ def test_rare_kinds_are_others() -> None:
     assert workload.other_share_of_time == pytest.approx(4 / 1_004, abs=1e-6)
 
 
+def test_savepoints_change_nothing() -> None:
+    """A transaction with savepoints that only reads is one of a workload without --writes."""
+    (kind,) = captured([explicit("SAVEPOINT s1", READ, "RELEASE SAVEPOINT s1")] * 5).kinds
+    assert not kind.writes
+    (kind,) = captured([("WITH x AS (SELECT 1) DELETE t FROM t JOIN x",)] * 5).kinds
+    assert kind.writes
+
+
+def test_names_of_kinds_differ() -> None:
+    """Also where a number at the end of a name could be a table's."""
+    names = [kind.name for kind in captured([explicit(READ), (READ,), ("SELECT a FROM t_2",), ("DO 1",)] * 9).kinds]
+    assert sorted(names) == ["do_statement", "select_t", "select_t_2", "select_t_2_2"]
+
+
 def test_rollbacks_are_a_kind_of_their_own() -> None:
     """Two transactions that differ in their end only are two kinds."""
     names = {kind.ends: kind.name for kind in captured([explicit(READ), ("BEGIN", READ, "ROLLBACK")] * 5).kinds}

@@ -13,8 +13,11 @@ from poolsize.capture.locustfile import locustfile, weights
 from poolsize.capture.workload import (
     CapturedWorkload,
     Constant,
+    Heavy,
+    HeavyValue,
     Range,
     Reference,
+    Several,
     Text,
     load_workload,
     workload_json,
@@ -119,6 +122,24 @@ def test_a_statement_with_constants_only_has_no_arguments_and_single_percent_sig
     assert "a %% '5%%' = %s\", (randint(1, 3),))" in text
 
 
+def test_kept_values_are_those_of_the_log() -> None:
+    shares = (
+        HeavyValue(0.4, "TRUE"),
+        HeavyValue(0.3, "x'4142'"),
+        HeavyValue(0.2, "'it''s \\\\'"),
+        HeavyValue(0.1, "-5"),
+    )
+    one = statement("SELECT id FROM t WHERE a = %s", Heavy(shares, Range((1, 3)), table="t", column="a"))
+    text = locustfile(replace(SHOP, kinds=(kind("one", 1, one),)), "a.py", writes=False, keeps_values=True).text
+    assert """known={True: 0.4, b'AB': 0.3, "it's \\\\": 0.2, -5: 0.1})""" in text
+
+
+def test_a_list_may_hold_the_same_value_always() -> None:
+    one = statement("SELECT id FROM t WHERE a IN %s", Several(Constant("3"), 1, 2, 1.5))
+    text = locustfile(replace(SHOP, kinds=(kind("one", 1, one),)), "a.py", writes=False, keeps_values=True).text
+    assert "several(lambda: 3, 1, 2, 1.5)" in text
+
+
 def test_names_and_notes_of_others_are_text_and_not_code(tmp_path: Path) -> None:
     evil = '"""\nimport os\n\\x {{ 7 * 7 }} \u202e'
     parts = [
@@ -137,7 +158,7 @@ def test_names_and_notes_of_others_are_text_and_not_code(tmp_path: Path) -> None
 def test_the_header_says_what_no_step_undoes() -> None:
     text = " ".join(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text.split())
     assert "before_step deletes the rows inserted into orders, audit" in text
-    assert "Before_step does not undo UPDATE orders: restore the copy before the next sweep." in text
+    assert "Nothing undoes UPDATE orders: restore the copy before the next sweep." in text
 
 
 @pytest.mark.parametrize(

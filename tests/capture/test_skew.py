@@ -5,8 +5,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from poolsize.capture.columns import Place
-from poolsize.capture.parameters import Seen, parameter_of
+from poolsize.capture.parameters import parameter_of
 from poolsize.capture.skew import fitted_skew
 from poolsize.capture.workload import Range, Zipf
 from tests.capture.logged import captured, zipf_ids
@@ -14,8 +13,7 @@ from tests.capture.logged import captured, zipf_ids
 
 def _drawn(ids: list[int]) -> object:
     """Return how the ids of point selects are drawn."""
-    seen = Seen(ids, np.full(len(ids), np.nan))
-    return parameter_of(seen, Place("item", "id"), in_insert=False, keeps_values=False)
+    return parameter_of([(np.nan, number) for number in ids], is_limit=False, in_insert=False, keeps_values=False)
 
 
 @pytest.mark.parametrize("scattered", [False, True])

@@ -12,8 +12,7 @@ import pytest
 from poolsize.capture import log_file
 from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent, Tally
 from poolsize.capture.fingerprint import fingerprinted
-from poolsize.capture.general_log import general_log_events
-from poolsize.capture.slow_log import slow_log_events
+from poolsize.capture.logs import general_log_events, slow_log_events
 from poolsize.errors import BadInput
 from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
 
@@ -21,15 +20,15 @@ from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read
 def test_mysql_times_are_those_of_the_end(tmp_path: Path) -> None:
     tally = Tally()
     events = read(tmp_path / "slow.log", STARTED + mysql_entry("SELECT 1", use="shop"), tally)
-    assert events == [StatementEvent(8, SECOND + 0.25, 0.25, "SELECT 1", "shop", 1, 20)]
+    assert events == [StatementEvent(8, SECOND + 0.25, 0.25, "SELECT 1", 1)]
     assert (tally.versions, tally.statements, tally.first, tally.last) == ({"8.0.36"}, 1, SECOND + 0.25, SECOND + 0.5)
     assert tally.bytes_read == (tmp_path / "slow.log").stat().st_size
 
 
-def test_extra_fields_of_mysql_say_the_start_and_the_error(tmp_path: Path) -> None:
+def test_extra_fields_of_mysql_say_the_start(tmp_path: Path) -> None:
     extra = " Thread_id: 9 Errno: 1062 Killed: 0 Start: 2023-11-14T22:13:19.000000Z End: 2023-11-14T22:13:19.250000Z\n"
     entry = mysql_entry("SELECT 1", thread=9).replace("Rows_examined: 20\n", f"Rows_examined: 20{extra}")
-    assert read(tmp_path / "slow.log", entry) == [StatementEvent(9, SECOND - 1, 0.25, "SELECT 1", None, 1, 20, True)]
+    assert read(tmp_path / "slow.log", entry) == [StatementEvent(9, SECOND - 1, 0.25, "SELECT 1", 1)]
 
 
 def test_percona_writes_several_lines_of_fields(tmp_path: Path) -> None:
@@ -40,21 +39,15 @@ def test_percona_writes_several_lines_of_fields(tmp_path: Path) -> None:
         "# Bytes_sent: 545  Tmp_tables: 0\n# QC_Hit: No  Full_scan: Yes\n#   InnoDB_IO_r_ops: 0\n"
         f"SET timestamp={SECOND};\nSELECT a\n  FROM t;\n"
     )
-    assert read(tmp_path / "slow.log", entry) == [
-        StatementEvent(12, SECOND - 0.5, 0.5, "SELECT a\n  FROM t", "shop", 3, 4)
-    ]
+    assert read(tmp_path / "slow.log", entry) == [StatementEvent(12, SECOND - 0.5, 0.5, "SELECT a\n  FROM t", 3)]
 
 
-def test_the_schema_of_mysql_holds_until_the_next_use(tmp_path: Path) -> None:
-    log = mysql_entry("SELECT 1", use="shop") + mysql_entry("SELECT 2") + mysql_entry("SELECT 3", use="`my db`")
-    events = read(tmp_path / "slow.log", log)
-    assert [event.schema for event in events if isinstance(event, StatementEvent)] == ["shop", "shop", "my db"]
-
-
-def test_an_empty_schema_of_mariadb_is_none(tmp_path: Path) -> None:
+def test_a_schema_is_no_part_of_a_statement(tmp_path: Path) -> None:
+    log = mysql_entry("SELECT 1", use="shop") + mysql_entry("SELECT 2", use="`my db`")
+    assert texts(read(tmp_path / "slow.log", log)) == ["SELECT 1", "SELECT 2"]
     (event,) = read(tmp_path / "slow.log", mariadb_entry("SELECT 1", schema=""))
     assert isinstance(event, StatementEvent)
-    assert (event.thread, event.schema, event.seconds) == (8, None, 0.25)
+    assert (event.thread, event.seconds) == (8, 0.25)
 
 
 def test_the_timestamp_of_mariadb_is_that_of_the_start(tmp_path: Path) -> None:
@@ -67,7 +60,7 @@ def test_the_timestamp_of_mariadb_is_that_of_the_start(tmp_path: Path) -> None:
 
 def test_the_end_of_a_session_is_an_event_and_other_commands_are_none(tmp_path: Path) -> None:
     log = mysql_entry("# administrator command: Ping") + mysql_entry("# administrator command: Quit", thread=3)
-    assert read(tmp_path / "slow.log", log) == [Disconnected(3, SECOND + 0.25)]
+    assert read(tmp_path / "slow.log", log) == [Disconnected(3)]
 
 
 def test_an_old_log_without_sessions_and_times_is_read(tmp_path: Path) -> None:
@@ -107,13 +100,11 @@ def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bl
 
 
 def test_a_statement_beyond_the_limit_is_counted_with_its_time(tmp_path: Path) -> None:
-    tally = Tally()
     blob = "x" * (5 * 2**20)
     log = mysql_entry(f"INSERT INTO t VALUES ('{blob}')", thread=4, seconds=3) + mysql_entry("SELECT 2")
-    events = read(tmp_path / "slow.log", log, tally)
-    assert events[0] == StatementEvent(4, SECOND - 2.5, 3.0, "", None, 1, 20)
+    events = read(tmp_path / "slow.log", log)
+    assert events[0] == StatementEvent(4, SECOND - 2.5, 3.0, "", 1)
     assert texts(events[1:]) == ["SELECT 2"]
-    assert tally.too_long == 1
 
 
 def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
 -- Which statements of all connections ended in a period? The history is a ring: its oldest statement shows whether
 -- statements of the period were overwritten. The newest may not be in the ring yet. MariaDB keeps texts in the
 -- server's character set; BINARY keeps the bytes of a text that was cut inside a character.
-SELECT THREAD_ID, EVENT_ID, END_EVENT_ID, EVENT_NAME, statements.TIMER_START, TIMER_WAIT, CAST(CONVERT(SQL_TEXT USING utf8mb4) AS BINARY),
-    CURRENT_SCHEMA, ROWS_SENT, ROWS_EXAMINED, ERRORS, IF(NESTING_EVENT_TYPE = 'TRANSACTION', NESTING_EVENT_ID, NULL),
-    reading.TIMER_START, ring.oldest, ring.statements
+SELECT THREAD_ID, EVENT_ID, EVENT_NAME, statements.TIMER_START, TIMER_WAIT,
+    CAST(CONVERT(SQL_TEXT USING utf8mb4) AS BINARY), ROWS_SENT, reading.TIMER_START, ring.oldest, ring.statements
 FROM performance_schema.events_statements_history_long AS statements JOIN (
     SELECT MIN(TIMER_END) AS oldest, COUNT(*) AS statements FROM performance_schema.events_statements_history_long
 ) AS ring JOIN (
