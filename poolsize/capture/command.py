@@ -86,7 +86,8 @@ Paths = tuple[Path, ...]
 @click.option(
     "--keep-values",
     is_flag=True,
-    help="Keep frequent values and constants as they are. Without it, the files have no value of the source.",
+    help="Keep frequent values and constants as they are. Without it, the files have no value of the source but small "
+    "numbers that never change.",
 )
 @click.option(
     "--against",
