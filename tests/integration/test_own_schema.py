@@ -225,10 +225,12 @@ def test_a_mistake_in_before_step_is_bad_input(
     server: PrivateServer, poolsize: Command, tmp_path: Path, cursor: Any
 ) -> None:
     before = checksum(cursor)
-    (tmp_path / "shop.py").write_text(SHOP.replace('cursor.execute("DELETE', 'wrong("DELETE'))
+    mistaken = SHOP.replace('cursor.execute("DELETE', 'wrong("DELETE')
+    (tmp_path / "shop.py").write_text(mistaken)
+    line = mistaken[: mistaken.index("wrong(")].count("\n") + 1
     done = poolsize(*SWEEP, "1", "--schema=shop", url=url_of(server))
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("poolsize: error: workload Shop: shop.py:12: NameError")
+    assert done.stderr.splitlines()[-1].startswith(f"poolsize: error: workload Shop: shop.py:{line}: NameError")
     assert "could not be restored at the end" in done.stderr
     assert checksum(cursor) == before
 
