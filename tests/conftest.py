@@ -169,7 +169,7 @@ def page_line(page: str, beginning: str, option: str) -> list[str]:
     return shlex.split(line)
 
 
-MEASUREMENTS = 3
+MEASUREMENTS = 5
 AGAIN = "measured again"
 """The property of a test's report with the number of measurements that failed."""
 _failed_measurements = 0
@@ -210,7 +210,7 @@ def master_port() -> Iterator[int]:
 
 
 def measured_again(test: Callable[..., None]) -> Callable[..., None]:
-    """Let a test repeat its measurement, three times at most, in an empty folder each time.
+    """Let a test measure up to MEASUREMENTS times, in an empty folder each time.
 
     A neighbour on the same processor slows a virtual machine for seconds, and no counter shows it. A measurement that
     it spoils says nothing of the code; code that is wrong fails every time.

@@ -114,16 +114,16 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
     for size in sizes:
         steps = [step for step in curve_of(run) if step.pool_size == size.pool_size]
         assert size.demands is not None
-        rate = size.throughput.mean
+        rate = fmean(step.mean_throughput for step in steps)  # as the accounts: not corrected for the machine's speed
         server_cores, load_cores = map(fmean, zip(*map(accounts.cores, steps), strict=True))
         assert size.demands.server_ms * rate / 1000 == pytest.approx(server_cores, rel=0.1)
         assert size.demands.client_ms * rate / 1000 == pytest.approx(load_cores, rel=0.1)
         predicted = throughputs(size.demands.stations.known, delay_ms, size.pool_size)[-1]
         assert 1000 * predicted == pytest.approx(rate, rel=0.1)
         if load_cores > 0.93:
-            assert all(failed(step) == {"generator"} for step in steps)
+            assert all("generator" in failed(step) for step in steps)
         if load_cores < 0.85:
-            assert all(failed(step) == set() for step in steps)
+            assert not any("generator" in failed(step) for step in steps)
 
 
 @pytest.mark.parametrize("busy_ms", in_ci([0, 2, 6, 100], 0, 6))
