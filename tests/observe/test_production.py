@@ -264,7 +264,6 @@ def compare(apps: Running, *sources: str) -> list[Compared]:
     return all_compared
 
 
-@pytest.mark.timeout(300)
 @measured_again
 def test_a_real_pool_is_observed_as_it_is(tmp_path: Path) -> None:
     """A few seconds of FastAPI, by its page and from inside: the mean within 5 %. The server has tests of its own."""
