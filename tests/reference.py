@@ -308,6 +308,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "run-format.md": run_format_page,
     "checks.md": checks_page,
     "libraries.md": libraries_page,
+    "json.md": json_page,
+    **{f"schemas/{command}.json": partial(schema_text, command) for command in COMMANDS_WITH_JSON},
 }
 """File in docs/reference -> function that returns its text."""
 
