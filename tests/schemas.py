@@ -4,6 +4,7 @@ tests.reference writes them into docs/reference/schemas.
 """
 
 import inspect
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -38,10 +39,10 @@ from poolsize.sweep.events import DryRun
 Schema = dict[str, Any]
 COMMANDS: Mapping[str, Mapping[str, Any]] = {
     "recommend": {
-        "with `--cores`, or without a source": FormulaValues,
+        "by the formula": FormulaValues,
         "with `--url` of a server that does not say its cores": PerCoreValues,
-        "with `--run` or `--curve`": RunValues,
-        "with `--rate`": TrafficAnswerValues,
+        "of a run or a curve": RunValues,
+        "for a traffic": TrafficAnswerValues,
         "with `--observation`": ObservedTrafficValues,
         "with `--observation` of several pools": PoolsValues,
     },
@@ -54,7 +55,7 @@ COMMANDS: Mapping[str, Mapping[str, Any]] = {
         "with `--check`": PoolChecksValues,
         "with `--list`": list[ListedStack],
         "without an answer": FleetValues,
-        "without an answer, with `--rate`": TrafficAnswerValues,
+        "without an answer, for a traffic": TrafficAnswerValues,
     },
     "fleet": {"": FleetValues, "with rates of services": TrafficFleetValues},
     "analyze": {"": AnalysisValues},
@@ -69,8 +70,10 @@ LATER_IMPORTED = {
     "Price": Price, "TransactionPool": TransactionPool, "Verdict": Verdict,
 }  # fmt: skip
 """Types that the modules of quick commands import for type checkers alone."""
-TYPES: Mapping[Any, str] = {str: "string", bool: "boolean", int: "integer", float: "number", NoneType: "null"}
-"""Type of a value -> its name in JSON Schema."""
+TYPES: Mapping[Any, Schema] = {
+    str: {"type": "string"}, bool: {"type": "boolean"}, int: {"type": "integer"}, float: {"type": "number"},
+    NoneType: {"type": "null"}, Any: {},
+}  # fmt: skip
 
 
 def schema_of(command: str) -> Schema:
@@ -85,64 +88,54 @@ def schema_of(command: str) -> Schema:
     }
 
 
-def closed(schema: Any) -> Any:
-    """Return a schema that allows no key that is not declared."""
-    if isinstance(schema, list):
-        return [closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inner = {name: closed(each) for name, each in schema.items()}
-    return inner | ({"additionalProperties": False} if "properties" in inner and inner["type"] == "object" else {})
+def schema_text(command: str) -> str:
+    """Return the schema of a command as its file has it."""
+    return json.dumps(schema_of(command), indent=1) + "\n"
 
 
 def _of_type(kind: Any, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of a type. definitions: schemas of objects by name, to which those in the type are added."""
+    """Return the schema of a type. definitions: name -> schema of an object, to which those in the type are added."""
     origin, arguments = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return {}
     if kind in TYPES:
-        return {"type": TYPES[kind]}
-    if origin is NotRequired:
-        return _of_type(arguments[0], definitions)
-    if origin is Annotated:  # of bounds, and of FloatOrNull
-        return _of_type(arguments[0] | None if "null" in arguments[1:] else arguments[0], definitions)
-    if origin in {Union, UnionType}:
-        return _any_of([_of_type(each, definitions) for each in arguments])
-    if origin is Literal:
-        return {"enum": list(arguments)}
+        return TYPES[kind]
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"enum": [member.value for member in kind]}
     if is_typeddict(kind) or is_dataclass(kind):
-        return _reference(kind, definitions)
-    assert isinstance(origin, type), kind
+        return _of_object(kind, definitions)
+    if origin in {Annotated, NotRequired}:
+        inner, *notes = arguments
+        return _of_type(inner | None if "null" in notes else inner, definitions)  # see FloatOrNull
+    return _of_generic(origin, arguments, definitions)
+
+
+def _of_generic(origin: Any, arguments: tuple[Any, ...], definitions: dict[str, Schema]) -> Schema:
+    if origin is Literal:
+        return {"enum": [*arguments]}
+    if origin in {Union, UnionType}:
+        schemas = [_of_type(each, definitions) for each in arguments]
+        names = [schema["type"] for schema in schemas if [*schema] == ["type"]]
+        return {"type": names} if len(names) == len(schemas) else {"anyOf": schemas}
     if issubclass(origin, Mapping):
         return {"type": "object", "additionalProperties": _of_type(arguments[1], definitions)}
-    assert issubclass(origin, Sequence), kind
+    assert issubclass(origin, Sequence), origin
     if origin is tuple and arguments[-1] is not Ellipsis:
         items = [_of_type(each, definitions) for each in arguments]
         return {"type": "array", "prefixItems": items, "minItems": len(items), "maxItems": len(items)}
     return {"type": "array", "items": _of_type(arguments[0], definitions)}
 
 
-def _any_of(schemas: Sequence[Schema]) -> Schema:
-    names = [schema["type"] for schema in schemas if [*schema] == ["type"]]
-    return {"type": names} if len(names) == len(schemas) else {"anyOf": [*schemas]}
-
-
-def _reference(kind: Any, definitions: dict[str, Schema]) -> Schema:
+def _of_object(kind: Any, definitions: dict[str, Schema]) -> Schema:
     """Return the reference to the schema of a record or a typed dict, which is added to the definitions."""
-    name = kind.__name__
+    name, description = kind.__name__, inspect.getdoc(kind)
     if name not in definitions:
-        definitions[name] = {}  # a type may contain itself
+        definitions[name] = {"description": description}  # a type may contain itself
         hints = get_type_hints(kind, localns=LATER_IMPORTED, include_extras=True)
         keys = [each.name for each in fields(kind)] if is_dataclass(kind) else [*hints]
         needed = keys if is_dataclass(kind) else kind.__required_keys__
-        definitions[name] = {
-            "description": inspect.getdoc(kind),
+        definitions[name] |= {
             "type": "object",
             "properties": {key: _of_type(hints[key], definitions) for key in keys},
             "required": [key for key in keys if key in needed],
         }
+    assert definitions[name]["description"] == description, f"two types have the name {name}"
     return {"$ref": f"#/$defs/{name}"}
-
-

@@ -22,7 +22,6 @@ from poolsize.explanation.causes import ADVICE, advice
 from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, Use, find_events, pool_load
 from poolsize.explanation.text import HAPPENED, events_text, events_values
 from poolsize.explanation.texts import KNOWN, Kind
-from poolsize.present.text.json_text import json_text
 from tests.conftest import Command
 from tests.explanation.known_texts import EXAMPLES, OTHERS, Example
 
