@@ -2,6 +2,10 @@
 
 from collections.abc import Sequence
 from math import ceil, isnan
+from typing import Annotated
+
+FloatOrNull = Annotated[float, "null"]
+"""A number that is NaN where it is not known, or infinite where it has no end: in JSON it is then null."""
 
 
 def number(value: float) -> str:

@@ -5,6 +5,7 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # as the command line does; before numpy is there
 
 import fcntl
+import json
 import shlex
 import shutil
 import signal
@@ -20,6 +21,8 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from jsonschema import Draft202012Validator
+from jsonschema.exceptions import best_match
 
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.attempts import curve_steps
@@ -87,13 +90,37 @@ on_both = pytest.mark.parametrize("server", FLAVORS, indirect=True)
 """Marks a test of what differs between MariaDB and MySQL: CI runs it on both."""
 
 
+def require_schema(arguments: Sequence[str], output: str) -> None:
+    """Raise ValidationError for JSON that its command's schema does not allow, and for a key that it does not have."""
+    is_json = "--json" in arguments and output
+    if is_json and (error := best_match(_validator(arguments[0]).iter_errors(json.loads(output)))):
+        raise error
+
+
+@cache
+def _validator(command: str) -> Draft202012Validator:
+    schema = json.loads((ROOT / f"docs/reference/schemas/{command}.json").read_text())
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(_closed(schema))
+
+
+def _closed(schema: Any) -> Any:
+    """Return a schema that allows no key which it does not declare."""
+    if isinstance(schema, list):
+        return [_closed(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {name: _closed(each) for name, each in schema.items()}
+    return closed | ({"additionalProperties": False} if "properties" in closed else {})
+
+
 @pytest.fixture
 def poolsize(tmp_path: Path) -> Command:
     """The command line, run in an empty folder."""
 
     def run(*arguments: str, url: str | None = None, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
         environment = {name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"}
-        return subprocess.run(
+        done = subprocess.run(
             [str(Path(sys.executable).with_name("poolsize")), *arguments],
             cwd=tmp_path,
             env=environment | ({"POOLSIZE_URL": url} if url else {}),
@@ -102,6 +129,8 @@ def poolsize(tmp_path: Path) -> Command:
             timeout=timeout,
             check=False,
         )
+        require_schema(arguments, done.stdout)
+        return done
 
     return run
 
@@ -124,6 +153,7 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         finally:
             signal.signal(signal.SIGINT, on_ctrl_c)
         output = capsys.readouterr()
+        require_schema(arguments, output.out)
         return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run

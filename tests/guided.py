@@ -31,13 +31,14 @@ with atheris.instrument_imports(
     from poolsize.commands.fleet import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.explanation.events import find_events
-    from poolsize.explanation.text import events_json, events_text
+    from poolsize.explanation.text import events_text, events_values
     from poolsize.parser_process import CPU_SECONDS
     from poolsize.pool_config.all_pools import Typed, count_pools
     from poolsize.pool_config.check import checked_file
-    from poolsize.pool_config.check_text import pool_checks_json, pool_checks_text
+    from poolsize.pool_config.check_text import pool_checks_text, pool_checks_values
     from poolsize.pool_config.files import reading
     from poolsize.pool_config.settings import ServerFacts
+    from poolsize.present.text.json_text import json_text
     from poolsize.recordings.importers import read_logs
     from poolsize.recordings.recording import read_recording
     from poolsize.runs.store import load_run
@@ -80,14 +81,14 @@ def _application(path: Path) -> None:
 def _pools(path: Path) -> None:
     files = [checked_file(reading.read_pools(path), ServerFacts(), None)]
     together = count_pools(files, Typed(Service("application", 3, 2), 0.25), ServerLimit())
-    text = visible(pool_checks_text(files, together) + pool_checks_json(files, together))
+    text = visible(pool_checks_text(files, together) + json_text(pool_checks_values(files, together)))
     assert not any(unicodedata.category(letter) == "Cc" for letter in text if letter not in "\n\t")
     text.encode()
 
 
 def _errors(path: Path) -> None:
     events = find_events(path.read_text(encoding="utf-8", errors="replace").splitlines(), 50.0)
-    text = visible(events_text(events) + events_json(events))
+    text = visible(events_text(events) + json_text(events_values(events)))
     assert not any(unicodedata.category(letter) == "Cc" for letter in text if letter not in "\n\t")
 
 

@@ -162,10 +162,11 @@ def _require_source(logs: Paths, options: dict[str, Any]) -> None:
 def _check(locustfile: Path, schema: str, url: str, *, as_json: bool) -> None:
     """Print what each statement of a locustfile does on the copy. The exit code is 3 where one fails."""
     from poolsize.capture.rehearsed import rehearsed
-    from poolsize.capture.text import checked_json, checked_text
+    from poolsize.capture.text import checked_text, checked_values
+    from poolsize.present.text.json_text import json_text
 
     result = rehearsed(locustfile, schema, url)
-    click.echo(checked_json(result) if as_json else checked_text(result, locustfile, schema))
+    click.echo(json_text(checked_values(result)) if as_json else checked_text(result, locustfile, schema))
     if result.failed:
         sys.exit(FOUND_WRONG)
 
@@ -174,8 +175,9 @@ def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, op
     """Read the source, and write the locustfile and its description."""
     from poolsize.capture.changes import changes
     from poolsize.capture.locustfile import locustfile
-    from poolsize.capture.text import captured_json, captured_text
+    from poolsize.capture.text import captured_text, captured_values
     from poolsize.capture.workload import load_workload, workload_json
+    from poolsize.present.text.json_text import json_text
 
     output, description = _new_files(options["output"] or DEFAULT_OUTPUT)
     earlier = None if options["against"] is None else load_workload(options["against"])
@@ -187,7 +189,7 @@ def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, op
         _note(caution)
     changed = None if earlier is None else changes(earlier, workload)
     if as_json:
-        click.echo(captured_json(workload, written, output, description, changed))
+        click.echo(json_text(captured_values(workload, written, output, description, changed)))
     else:
         click.echo(captured_text(workload, written, output, changed))
     if not is_whole:

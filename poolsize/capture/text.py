@@ -1,15 +1,14 @@
 """A captured workload, and the check of its file, as text for a terminal and as JSON."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+from typing import NotRequired, TypedDict
 
 from poolsize.bounds import shortened
 from poolsize.capture.changes import Change
-from poolsize.capture.locustfile import Locustfile, shares_of_kind
+from poolsize.capture.locustfile import Coverage, Locustfile, shares_of_kind
 from poolsize.capture.rehearsed import Rehearsed, TriedStatement
 from poolsize.capture.workload import CapturedWorkload
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, paragraph
 from poolsize.present.text.short import short_answer
 from poolsize.terminal import pasteable
@@ -45,23 +44,65 @@ def captured_text(
     )
 
 
-def captured_json(
+class KindValues(TypedDict):
+    """A kind of transaction. share: of all transactions; share_of_time: of their time in the server.
+
+    mean_ms: time of a transaction in the server. statements: their number. writes: whether it writes. included: whether
+    the workload's file has it.
+    """
+
+    name: str
+    share: float
+    share_of_time: float
+    mean_ms: float
+    statements: int
+    writes: bool
+    included: bool
+
+
+class CapturedValues(TypedDict):
+    """A captured workload.
+
+    output: the locustfile. description: the file of its figures. rate: transactions per second. think_ms: between two
+    transactions of a session. null: not known. changes: since the capture that --against names.
+    """
+
+    output: str
+    description: str
+    coverage: Coverage
+    rate: float | None
+    think_ms: float | None
+    kinds: list[KindValues]
+    cautions: list[str]
+    changes: NotRequired[Sequence[Change]]
+
+
+class CheckedValues(TypedDict):
+    """The statements of a locustfile, and the number of those that failed."""
+
+    statements: tuple[TriedStatement, ...]
+    failed: int
+
+
+def captured_values(
     workload: CapturedWorkload, written: Locustfile, output: Path, description: Path, changes: Sequence[Change] | None
-) -> str:
-    """Return the same as JSON."""
-    kinds = []
+) -> CapturedValues:
+    """Return the same as data for JSON."""
+    kinds: list[KindValues] = []
     for kind in workload.kinds:
         share, of_time = shares_of_kind(kind, workload)
         kinds.append({
             "name": kind.name, "share": share, "share_of_time": of_time, "mean_ms": kind.mean_ms,
             "statements": len(kind.statements), "writes": kind.writes, "included": kind in written.kinds,
         })  # fmt: skip
-    values = {
-        "output": str(output), "description": str(description), "coverage": asdict(written.coverage),
+    values: CapturedValues = {
+        "output": str(output), "description": str(description), "coverage": written.coverage,
         "rate": workload.arrival_rate, "think_ms": workload.think_ms, "kinds": kinds,
         "cautions": [*workload.notes, *written.cautions],
     }  # fmt: skip
-    return json_text(values if changes is None else {**values, "changes": [asdict(change) for change in changes]})
+    if changes is not None:
+        values["changes"] = changes
+    return values
 
 
 def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
@@ -90,6 +131,6 @@ def _place(tried: TriedStatement, locustfile: Path) -> str:
     return f"{locustfile.name}:{tried.line}, {tried.task}: {shortened(tried.text, LONGEST_STATEMENT)}"
 
 
-def checked_json(rehearsed: Rehearsed) -> str:
-    """Return the statements of a check as JSON."""
-    return json_text({"statements": [asdict(tried) for tried in rehearsed.statements], "failed": len(rehearsed.failed)})
+def checked_values(rehearsed: Rehearsed) -> CheckedValues:
+    """Return the statements of a check as data for JSON."""
+    return {"statements": rehearsed.statements, "failed": len(rehearsed.failed)}

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.recommendation import Recommendation
     from poolsize.facts.instance_class import InstanceClass
     from poolsize.facts.server import Server
+    from poolsize.present.text.recommendation import OfClass
 
 
 def _surge(text: str) -> float:
@@ -67,7 +68,7 @@ class FleetOptions(QuickRecord):
         click.echo(f"poolsize: {self.instance_class}", err=True)
         return {"cores": self.instance_class.vcpus, "threads_per_core": self.instance_class.threads_per_core}
 
-    def values_of_class(self) -> dict[str, Any]:
+    def values_of_class(self) -> "OfClass":
         """Return the instance class as data for JSON; empty without a class."""
         return {"instance_class": self.instance_class.values()} if self.instance_class else {}
 

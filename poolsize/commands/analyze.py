@@ -7,7 +7,8 @@ import click
 from poolsize.analysis.analysis import analyze as summarize
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
-from poolsize.present.text.analysis import analysis_json, analysis_text
+from poolsize.present.text.analysis import analysis_text, analysis_values
+from poolsize.present.text.json_text import json_text
 from poolsize.runs.store import load_run, resume_command
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.options import with_flags
@@ -30,7 +31,7 @@ def analyze(run: str, plot: Path | None, as_json: bool) -> None:
     if left := remaining(analysis.run):
         finish = with_flags(resume_command(run))
         click.echo(f"poolsize: the run is incomplete ({left}); finish it with: {finish}", err=True)
-    click.echo(analysis_json(analysis) if as_json else analysis_text(analysis))
+    click.echo(json_text(analysis_values(analysis)) if as_json else analysis_text(analysis))
     if plot:
         from poolsize.present.plots import figure
 

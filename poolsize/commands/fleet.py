@@ -24,7 +24,8 @@ from poolsize.command_line.run_file import complete_run, end_unless, measured_an
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
-from poolsize.present.text.fleet import fleet_in_short, fleet_json, fleet_text
+from poolsize.present.text.fleet import fleet_in_short, fleet_text, fleet_values
+from poolsize.present.text.json_text import json_text
 from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
 from poolsize.toml_file import read_toml, record
 
@@ -156,11 +157,11 @@ def _answer_traffic(
     traffics: "list[Traffic]", basis: dict[str, Any], fleet: FleetOptions, url: str | None, form: Form
 ) -> None:
     from poolsize.answer.fleet_from_traffic import plan_fleet_for  # numpy stays out of services with weights
-    from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_json, traffic_fleet_text
+    from poolsize.present.text.traffic import traffic_fleet_in_short, traffic_fleet_text, traffic_fleet_values
 
     plan = plan_fleet_for(traffics, _supply(basis, traffics), fleet.limit(url))
     if form == "json":
-        click.echo(traffic_fleet_json(plan, **fleet.values_of_class()))
+        click.echo(json_text(traffic_fleet_values(plan, fleet.values_of_class())))
     else:
         click.echo({"short": traffic_fleet_in_short, "why": traffic_fleet_text}[form](plan))
     end_unless(plan.pools)
@@ -182,7 +183,7 @@ def _answer_weights(
             size, source = starting_point(**basis).pool_size, ", by the formula: a starting point"
         plan = plan_fleet(size, services or [fleet.service()], fleet.limit(url))
     if form == "json":
-        click.echo(fleet_json(plan, **fleet.values_of_class()))
+        click.echo(json_text(fleet_values(plan, fleet.values_of_class())))
     else:
         click.echo(fleet_text(plan) if form == "why" else fleet_in_short(plan, source))
     end_unless(plan.pools)

@@ -1,7 +1,7 @@
 """`poolsize recommend`: from the formula, from a measured run, or for the traffic of an application."""
 
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,13 @@ import click
 
 from poolsize.answer.finding import QuickRecord
 from poolsize.answer.recommendation import Recommendation, from_formula
-from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
+from poolsize.command_line.fleet_options import (
+    FLEET_OPTIONS,
+    FleetOptions,
+    fleet_options,
+    limit_of,
+    plan_of_run,
+)
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     LIMITS,
@@ -36,8 +42,14 @@ from poolsize.command_line.run_file import (
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, times, traffic_options
 from poolsize.errors import BadInput
 from poolsize.formula import effective_disks, starting_point
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import paragraph
-from poolsize.present.text.recommendation import formula_in_short, recommendation_json, recommendation_text
+from poolsize.present.text.recommendation import (
+    MoreValues,
+    formula_in_short,
+    recommendation_text,
+    recommendation_values,
+)
 from poolsize.present.text.short import SAME
 
 if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
@@ -52,6 +64,8 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.facts.inspection import Inspection
     from poolsize.observe.pool_answer import PoolAnswer
+    from poolsize.observe.text import ObservationValues, ObservedTrafficValues
+    from poolsize.present.text.traffic import TrafficAnswerValues
 
 OF_THREADS = ("app_threads", "connections_per_thread")
 OF_FLEET = (*OF_THREADS, "instance_class")
@@ -293,12 +307,13 @@ def _answer_observation(
     from poolsize.observe.pool_answer import pool_named
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
-    from poolsize.observe.text import observation_values, pools_json, pools_to_choose, replay_table
+    from poolsize.observe.text import observation_values, pools_to_choose, pools_values, replay_table
 
     assert observed.path
     answers, limit_ms = pool_named(load_observation(observed.path), observed.pool), demand.max_wait_p99_ms
     if len(answers) > 1:
-        click.echo(pools_json(answers) if form == "json" else pools_to_choose(answers, observed.path))
+        as_json = form == "json"
+        click.echo(json_text(pools_values(answers)) if as_json else pools_to_choose(answers, observed.path))
         return
     (of_pool,), growth = answers, observed.growth or 1.0
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
@@ -308,19 +323,30 @@ def _answer_observation(
     replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, limit_ms, replays)
     table = replay_table(replays, of_pool, traffic.most_wait_ms) if form == "why" else ""
-    _answer_traffic(replace(answer, findings=findings), form, fleet, table, **values)
+    _answer_traffic(replace(answer, findings=findings), form, fleet, table, values)
 
 
-def _answer_traffic(answer: "TrafficAnswer", form: Form, fleet: FleetOptions, table: str = "", **more: Any) -> None:
-    """Print the answer. table: to follow the text, unless empty. more: further keys of the JSON object."""
-    from poolsize.present.text.traffic import traffic_in_short, traffic_json, traffic_text
+def _answer_traffic(
+    answer: "TrafficAnswer",
+    form: Form,
+    fleet: FleetOptions,
+    table: str = "",
+    observed: "ObservationValues | None" = None,
+) -> None:
+    """Print the answer. table: to follow the text, unless empty. observed: further keys of the JSON object, or None."""
+    from poolsize.present.text.traffic import traffic_in_short, traffic_text, traffic_values
 
     if form == "json":
-        click.echo(traffic_json(answer, **fleet.values_of_class(), **more))
+        values = traffic_values(answer, fleet.values_of_class())
+        click.echo(json_text(_of_observation(values, observed) if observed else values))
     else:
         text = {"short": traffic_in_short, "why": traffic_text}[form](answer)
         click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.need)
+
+
+def _of_observation(values: "TrafficAnswerValues", observed: "ObservationValues") -> "ObservedTrafficValues":
+    return {**values, **observed}
 
 
 def _for_traffic(
@@ -415,10 +441,10 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -
 
 def _per_core(inspection: "Inspection", facts: dict[str, Any], form: Form) -> str:
     """Return the formula's answer for each number of cores, which the server does not tell."""
-    from poolsize.present.text.inspection import per_core_json, per_core_text
+    from poolsize.present.text.inspection import per_core_text, per_core_values
 
-    per_core = per_core_json if form == "json" else per_core_text
-    return per_core(inspection, effective_disks(facts["disks"], facts["cache_hit_rate"]))
+    disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
+    return json_text(per_core_values(inspection, disks)) if form == "json" else per_core_text(inspection, disks)
 
 
 def _inspection(inspection: "Inspection | None") -> str:
@@ -456,14 +482,16 @@ def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[s
 def _json(
     answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", fleet: FleetOptions
 ) -> str:
-    more = fleet.values_of_class()
+    more: MoreValues = {}
+    if fleet.instance_class:
+        more["instance_class"] = fleet.instance_class.values()
     if plan:
         from poolsize.present.text.fleet import fleet_values
 
         more["fleet"] = fleet_values(plan)
     if inspection:
-        more["facts"] = asdict(inspection)
-    return recommendation_json(answer, **more)
+        more["facts"] = inspection
+    return json_text(recommendation_values(answer, more))
 
 
 def _plan(

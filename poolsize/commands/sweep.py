@@ -12,17 +12,19 @@ import click
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.latency_limit import LatencyLimits
+from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import current_option, is_typed, json_option
 from poolsize.command_line.run_file import end_unless, next_commands
 from poolsize.command_line.sweep_options import GROUPS, sweep_options
 from poolsize.errors import BadInput
 from poolsize.files import workloads
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
-from poolsize.present.text.recommendation import recommendation_json
+from poolsize.present.text.recommendation import RunValues, recommendation_values
 from poolsize.present.text.short_of_run import run_in_short
 from poolsize.recordings.published import published_curves
-from poolsize.runs.run import Setting
+from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import load_run, load_setting, other_path
 from poolsize.sweep.events import DryRun, Event
 from poolsize.sweep.opening import (
@@ -85,7 +87,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     run = load_run(run_path)
     answer = recommend(analyze(run), LatencyLimits.of_plan(run.plan), current)
     if as_json:
-        click.echo(recommendation_json(answer, run=str(run_path), steps=len(run.steps), load_seconds=run.load_seconds))
+        click.echo(json_text(_values(answer, str(run_path), run)))
     else:
         recommended = pasteable("poolsize", "recommend", "--run", run_path, "--why")
         click.echo(run_in_short(answer, [*next_commands(str(run_path), run, answer), recommended]))
@@ -93,10 +95,24 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     end_unless(answer.pool_size)
 
 
+class SweepValues(RunValues):
+    """The answer of a sweep. run: path of the stored run. steps: their number. load_seconds: of all steps."""
+
+    run: str
+    steps: int
+    load_seconds: float
+
+
+def _values(answer: Recommendation, path: str, run: Run) -> SweepValues:
+    values = recommendation_values(answer)
+    assert values["basis"] == "measured"
+    return {**values, "run": path, "steps": len(run.steps), "load_seconds": run.load_seconds}
+
+
 def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
     """Print what a sweep would do. Raises BadInput for options that a dry run does not support."""
     from poolsize.command_line.locust_sweep import require_processes, run_locust
-    from poolsize.present.text.progress import dry_run_json, dry_run_text
+    from poolsize.present.text.progress import dry_run_text
 
     if options.application is not None:
         raise BadInput(
@@ -112,7 +128,7 @@ def _rehearse(options: SweepOptions, *, as_json: bool) -> None:
 
     def show(event: Event) -> None:
         if isinstance(event, DryRun):
-            click.echo(dry_run_json(event) if as_json else dry_run_text(event))
+            click.echo(json_text(event) if as_json else dry_run_text(event))
 
     run_locust(locustfile, options, show)
 
@@ -127,7 +143,7 @@ def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: in
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
     from poolsize.command_line.locust_sweep import require_processes
     from poolsize.comparison.command import compare_files
-    from poolsize.comparison.text import comparison_json, comparison_text
+    from poolsize.comparison.text import comparison_text, comparison_values
 
     require_processes(options)
     not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
@@ -135,7 +151,7 @@ def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: in
     first, other = measure_in_turn(_locustfile(options, resumed), options, given)
     comparison = compare_files([str(first), str(other)])
     if as_json:
-        click.echo(comparison_json(comparison))
+        click.echo(json_text(comparison_values(comparison)))
     else:
         click.echo(comparison_text(comparison))
         click.echo(f"\nStored in {first} and {other}")

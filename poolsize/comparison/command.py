@@ -11,8 +11,9 @@ from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
 from poolsize.comparison.comparison import Comparison
 from poolsize.comparison.comparison import compare as compare_runs
-from poolsize.comparison.text import comparison_json, comparison_text
+from poolsize.comparison.text import comparison_text, comparison_values
 from poolsize.errors import BadInput
+from poolsize.present.text.json_text import json_text
 from poolsize.units import count
 
 
@@ -33,7 +34,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
     The runs may differ in only one field, e.g. server, workload, users or thread_handling.
     """
     comparison = compare_files(runs, across)
-    click.echo(comparison_json(comparison) if as_json else comparison_text(comparison))
+    click.echo(json_text(comparison_values(comparison)) if as_json else comparison_text(comparison))
     if plot:
         from poolsize.comparison.plots import comparison_figure
 

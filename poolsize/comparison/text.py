@@ -1,13 +1,12 @@
 """A comparison as text for a terminal, and as a JSON object."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
+from typing import TypedDict
 
 from poolsize.analysis.stats.paired_differences import Difference
 from poolsize.answer.verdict import Verdict
 from poolsize.comparison.comparison import ComparedRun, Comparison, RunDifference, SizeDifference
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.check import Check
 from poolsize.units import count, milliseconds, minutes, per_second, percent, pool_sizes, signed_percent
@@ -19,8 +18,6 @@ NO_SIZE = {
     Verdict.NOT_THE_LIMIT: "does not follow from throughput, because the pool is not the limit",
 }
 """Verdict under which a run's pool size can't be compared -> its words."""
-FIGURES = ("left_out", "apart_seconds", "in_turn", "longer_loop", "faster_machine")
-"""Fields of RunDifference that JSON has as they are."""
 AT_ONCE = (
     "The throughput intervals in the table hold jointly: with 95 % probability, all of them contain their true "
     "values. The same is true of the p95 intervals. Both include the noise between steps, so they may be wider than "
@@ -218,27 +215,101 @@ def run_names(paths: Sequence[str]) -> list[str]:
     return list(paths)
 
 
-def comparison_json(comparison: Comparison) -> str:
-    """Return a comparison as a JSON object.
+class ComparedRunValues(TypedDict):
+    """A run and its answer. value: of the field in which the runs differ."""
 
-    Keys: field, runs, and differences: of each further run from the first, as shares, in all and at each pool size.
+    run: str
+    value: str
+    pool_size: int | None
+    range: tuple[int, int] | None
+    verdict: "Verdict | None"
+
+
+class DifferenceValues(TypedDict):
+    """A difference from the first run as shares, with its 95 % interval. real: whether the interval excludes 0."""
+
+    mean: float
+    low: float
+    high: float | None
+    real: bool
+
+
+class DifferencesValues(TypedDict):
+    """throughput: null at a fixed rate. p95: of the total time; null where a run does not know it."""
+
+    throughput: DifferenceValues | None
+    p95: DifferenceValues | None
+
+
+class SizeDifferencesValues(DifferencesValues):
+    """The differences at a pool size. throughput: null at a fixed rate. p95: null where a run does not know it."""
+
+    pool_size: int
+
+
+class RunDifferencesValues(DifferencesValues):
+    """The differences of a run from the first: in all, and at each pool size with valid steps in both.
+
+    throughput: null at a fixed rate. p95: null where a run does not know it. left_out: every other measured size.
+    apart_seconds: from the beginning of the first run. in_turn: whether the steps of both alternate. longer_loop,
+    faster_machine: shares; null where a run did not measure them. sentences: the same in words.
     """
-    runs = [
-        {"run": run.name, "value": run.value}
-        | {name: getattr(run.answer, name) for name in ("pool_size", "range", "verdict")}
-        for run in comparison.runs
-    ]
-    differences = [
-        {"run": other.run.name}
-        | _differences(other)
-        | {"sizes": [{"pool_size": size.pool_size} | _differences(size) for size in other.sizes]}
-        | {name: getattr(other, name) for name in FIGURES}
-        | {"sentences": difference_sentences(comparison, other)}
-        for other in comparison.others
-    ]
-    return json_text({"field": comparison.field, "runs": runs, "differences": differences})
+
+    run: str
+    sizes: list[SizeDifferencesValues]
+    left_out: tuple[int, ...]
+    apart_seconds: float
+    in_turn: bool
+    longer_loop: float | None
+    faster_machine: float | None
+    sentences: list[str]
 
 
-def _differences(source: RunDifference | SizeDifference) -> dict[str, dict[str, float | bool] | None]:
-    named = {"throughput": source.throughput, "p95": source.p95}
-    return {name: asdict(each) | {"real": each.significant} if each else None for name, each in named.items()}
+class ComparisonValues(TypedDict):
+    """A comparison. field: in which the runs differ; null for none. differences: of each further run from the first."""
+
+    field: str | None
+    runs: list[ComparedRunValues]
+    differences: list[RunDifferencesValues]
+
+
+def comparison_values(comparison: Comparison) -> ComparisonValues:
+    """Return a comparison as data for JSON."""
+    return {
+        "field": comparison.field,
+        "runs": [
+            {
+                "run": run.name,
+                "value": run.value,
+                "pool_size": run.answer.pool_size,
+                "range": run.answer.range,
+                "verdict": run.answer.verdict,
+            }
+            for run in comparison.runs
+        ],
+        "differences": [
+            {
+                "run": other.run.name,
+                **_differences(other),
+                "sizes": [{"pool_size": size.pool_size, **_differences(size)} for size in other.sizes],
+                "left_out": other.left_out,
+                "apart_seconds": other.apart_seconds,
+                "in_turn": other.in_turn,
+                "longer_loop": other.longer_loop,
+                "faster_machine": other.faster_machine,
+                "sentences": difference_sentences(comparison, other),
+            }
+            for other in comparison.others
+        ],
+    }
+
+
+def _differences(source: RunDifference | SizeDifference) -> DifferencesValues:
+    return {"throughput": _values(source.throughput), "p95": _values(source.p95)}
+
+
+def _values(difference: Difference | None) -> DifferenceValues | None:
+    if difference is None:
+        return None
+    mean, low, high = difference.mean, difference.low, difference.high
+    return {"mean": mean, "low": low, "high": high, "real": difference.significant}

@@ -1,9 +1,9 @@
 """Whether the runs of a scenario agree with its source, claim by claim, as records, text and JSON."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from math import hypot, isinf, log
-from typing import Any
+from typing import TypedDict
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.observation import Observation
@@ -16,7 +16,6 @@ from poolsize.answer.from_run import recommend
 from poolsize.answer.reasons import LimitedBy, TwoUsageTimes
 from poolsize.answer.warnings import CheckFailed, NotDurable, SpeedCorrected, WithThreadPool
 from poolsize.experiments.scenario import ALL_KINDS, Claim, Direction, Scenario, Side
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.short_of_run import range_text
@@ -160,27 +159,54 @@ def _published(scenario: Scenario, claim: Claim) -> dict[str, float]:
     }
 
 
-def agreement_json(agreement: Agreement, runs: Sequence[str], more: Mapping[str, Any]) -> str:
-    """Return a JSON object.
+class ClaimValues(TypedDict):
+    """A claim of the source, and what was measured.
 
-    Keys: scenario, its name; question; source; runs, the path of each run; those of `more`; claims, each with text,
-    sizes, sides (first or other run), p95_of (the kind whose latencies are compared, "all transactions", or null for
-    throughput), measured, published (curve -> ratio), direction, and agrees (null where the measurement is unclear).
-    measured has mean, low and high, which are null where infinite; without valid figures measured is null.
+    sides: of the sweeps that are compared. p95_of: the kind whose p95 total times are compared, "all transactions", or
+    null for throughput. measured: the ratio; null without valid figures. published: curve -> ratio. agrees: null where
+    the measurement is unclear.
     """
+
+    text: str
+    sizes: tuple[int, int]
+    sides: tuple[Side, Side]
+    p95_of: str | None
+    measured: Interval | None
+    published: Mapping[str, float]
+    direction: Direction
+    agrees: bool | None
+
+
+class AgreementValues(TypedDict):
+    """A scenario's runs beside its source."""
+
+    scenario: str
+    question: str
+    source: str
+    claims: list[ClaimValues]
+
+
+def agreement_values(agreement: Agreement) -> AgreementValues:
+    """Return whether the runs agree with the source, as data for JSON."""
     scenario = agreement.scenario
-    claims = [
-        {name: getattr(verdict.claim, name) for name in ("text", "sizes", "sides", "p95_of")}
-        | {
-            "measured": verdict.measured and asdict(verdict.measured),
-            "published": verdict.published,
-            "direction": verdict.direction,
-            "agrees": verdict.agrees,
-        }
-        for verdict in agreement.verdicts
-    ]
-    heading = {"scenario": scenario.name, "question": scenario.question, "source": scenario.source}
-    return json_text({**heading, "runs": runs, **more, "claims": claims})
+    return {
+        "scenario": scenario.name,
+        "question": scenario.question,
+        "source": scenario.source,
+        "claims": [
+            {
+                "text": verdict.claim.text,
+                "sizes": verdict.claim.sizes,
+                "sides": verdict.claim.sides,
+                "p95_of": verdict.claim.p95_of,
+                "measured": verdict.measured,
+                "published": verdict.published,
+                "direction": verdict.direction,
+                "agrees": verdict.agrees,
+            }
+            for verdict in agreement.verdicts
+        ],
+    }
 
 
 def agreement_text(agreement: Agreement) -> str:

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -15,9 +14,11 @@ from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import is_typed, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.errors import BadInput, PoolsizeError
-from poolsize.experiments.agreement import agreement, agreement_json, agreement_text
-from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
+from poolsize.experiments.agreement import AgreementValues, agreement, agreement_text, agreement_values
+from poolsize.experiments.connection_limits import PortUse, Refused, port_uses, ports_text, refusals, refused_text
 from poolsize.experiments.predictions import (
+    Exhaustion,
+    FullSizePrediction,
     exhaustion_text,
     exhaustions,
     full_size_prediction,
@@ -25,7 +26,7 @@ from poolsize.experiments.predictions import (
     wait_limits_ms,
 )
 from poolsize.experiments.scenario import Scenario, plan_of, read_scenario, scenario_names
-from poolsize.experiments.survey.text import survey_json, survey_text
+from poolsize.experiments.survey.text import survey_text, survey_values
 from poolsize.experiments.survey.timing import FULL_SECONDS, LENGTH_SECONDS, TIMING_SECONDS
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets
@@ -80,7 +81,7 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 
         path = new_file(typed.output, name)
         survey = survey_of_pools(name, typed, FULL_SECONDS if full else TIMING_SECONDS)
-        values = survey_json(known, survey, str(path))
+        values = json_text(survey_values(known, survey, str(path)))
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"{values}\n", "utf-8")
         click.echo(values if as_json else f"{survey_text(known, survey)}\n\nStored in {path}")
@@ -98,15 +99,65 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
     click.echo(_answer(known, analyses, paths, limited, as_json=as_json))
 
 
+class PortValues(TypedDict):
+    """The ports at a pool size of a run without a pool: the fields of PortUse.
+
+    limit, ports: null where not known. steady: sockets in TIME_WAIT after a minute at this rate. seconds_left: until no
+    port is left; null where ports become free as fast as they are used.
+    """
+
+    pool_size: int
+    connections_per_second: float
+    time_wait: float
+    made: float
+    limit: float | None
+    ports: float | None
+    within_machine: bool
+    steady: float
+    seconds_left: float | None
+
+
+class ScenarioValues(AgreementValues):
+    """A scenario's runs beside its source. runs: the path of each. at_full_size: null where it is not predicted."""
+
+    runs: list[str]
+    timeouts: Sequence[Exhaustion]
+    ports: list[PortValues]
+    refused: Sequence[Refused]
+    at_full_size: FullSizePrediction | None
+
+
+class ListedScenario(TypedDict):
+    """A scenario of the list. seconds: of load."""
+
+    name: str
+    question: str
+    source: str
+    seconds: int
+
+
+def _port_values(use: PortUse) -> PortValues:
+    return {
+        "pool_size": use.pool_size,
+        "connections_per_second": use.connections_per_second,
+        "time_wait": use.time_wait,
+        "made": use.made,
+        "limit": use.limit,
+        "ports": use.ports,
+        "within_machine": use.within_machine,
+        "steady": use.steady,
+        "seconds_left": use.seconds_left,
+    }
+
+
 def _list_of_scenarios(*, as_json: bool) -> str:
     scenarios = [(each, _seconds(each)) for each in map(read_scenario, scenario_names())]
     if as_json:
-        return json_text(
-            [
-                {"name": each.name, "question": each.question, "source": each.source, "seconds": seconds}
-                for each, seconds in scenarios
-            ]
-        )
+        listed: list[ListedScenario] = [
+            {"name": each.name, "question": each.question, "source": each.source, "seconds": seconds}
+            for each, seconds in scenarios
+        ]
+        return json_text(listed)
     return "\n\n".join(
         f"{each.name} (about {minutes(seconds)})\n{bullets([each.question, f'Source: {each.source}.'])}"
         for each, seconds in scenarios
@@ -132,13 +183,15 @@ def _answer(
         full_size_prediction(first, plan_of(known.at_full_scale().sweep_options())) if known.predicts_full else None
     )
     if as_json:
-        more = {
-            "timeouts": [asdict(timeout) for timeout in timeouts],
-            "ports": [asdict(use) | {"steady": use.steady, "seconds_left": use.seconds_left} for use in ports],
-            "refused": [asdict(each) for each in refused],
-            "at_full_size": at_full_size and asdict(at_full_size),
+        values: ScenarioValues = {
+            **agreement_values(result),
+            "runs": files,
+            "timeouts": timeouts,
+            "ports": [_port_values(use) for use in ports],
+            "refused": refused,
+            "at_full_size": at_full_size,
         }
-        return agreement_json(result, files, more)
+        return json_text(values)
     parts = [
         agreement_text(result),
         timeouts and exhaustion_text(timeouts),

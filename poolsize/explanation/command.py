@@ -12,9 +12,10 @@ from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import duration_option, json_option
 from poolsize.errors import BadInput
 from poolsize.explanation.events import Event, find_events
-from poolsize.explanation.text import events_json, events_text
+from poolsize.explanation.text import events_text, events_values
 from poolsize.explanation.texts import KNOWN
 from poolsize.files import why_missing
+from poolsize.present.text.json_text import json_text
 from poolsize.terminal import pasteable
 
 MOST_BYTES = 100 * 2**20
@@ -46,7 +47,7 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
     events = _of_arguments(texts, usage_time_ms) if texts else find_events(_lines(_standard_input()), usage_time_ms)
     if not events:
         raise BadInput(_unknown(texts))
-    click.echo(events_json(events) if as_json else events_text(events))
+    click.echo(json_text(events_values(events)) if as_json else events_text(events))
 
 
 def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> list[Event]:

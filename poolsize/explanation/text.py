@@ -1,12 +1,11 @@
 """An explained error in words, and as JSON."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypedDict
 
-from poolsize.explanation.causes import advice
+from poolsize.explanation.causes import Cause, advice
 from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, Event, Use
-from poolsize.explanation.texts import Kind
-from poolsize.present.text.json_text import json_text
+from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.units import count, number
 
@@ -51,9 +50,42 @@ _BY_USE = {
 }
 
 
-def events_json(events: Sequence[Event]) -> str:
-    """Return a JSON object with `events`, each with its counts, numbers, sentences and causes."""
-    return json_text({"events": [_values(event) for event in events]})
+class EventValues(TypedDict):
+    """A kind of error of a library.
+
+    text: the line that shows it best. count: of such lines; minutes: by minute, of lines with a time. numbers: in that
+    line, by names with units. per_second: requests that arrive. held_ms: usage time. full_above_per_second: the rate
+    that the connections in use serve at the mean usage time. use: how the pool's connections are used. These are null
+    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do,
+    where connections are held for long. causes: the most probable first. next: what to look at.
+    """
+
+    text: str
+    library: str
+    kind: Kind
+    numbers: Numbers
+    count: int
+    minutes: Mapping[str, int]
+    per_second: float | None
+    held_ms: float | None
+    full_above_per_second: float | None
+    use: Use | None
+    happened: str
+    says: list[str]
+    remedy: str | None
+    causes: tuple[Cause, ...]
+    next: tuple[str, ...]
+
+
+class EventsValues(TypedDict):
+    """The errors in a text."""
+
+    events: list[EventValues]
+
+
+def events_values(events: Sequence[Event]) -> EventsValues:
+    """Return events as data for JSON."""
+    return {"events": list(map(_values, events))}
 
 
 def events_text(events: Sequence[Event]) -> str:
@@ -61,10 +93,25 @@ def events_text(events: Sequence[Event]) -> str:
     return "\n\n".join(map(_event_text, events))
 
 
-def _values(event: Event) -> dict[str, object]:
-    values = {key: value for key, value in asdict(event).items() if key != "load"}
-    words = {"happened": _happened(event), "says": list(_says(event)), "remedy": _remedy(event)}
-    return values | asdict(event.load) | words | asdict(advice(event))
+def _values(event: Event) -> EventValues:
+    load, chosen = event.load, advice(event)
+    return {
+        "text": event.text,
+        "library": event.library,
+        "kind": event.kind,
+        "numbers": event.numbers,
+        "count": event.count,
+        "minutes": event.minutes,
+        "per_second": load.per_second,
+        "held_ms": load.held_ms,
+        "full_above_per_second": load.full_above_per_second,
+        "use": load.use,
+        "happened": _happened(event),
+        "says": list(_says(event)),
+        "remedy": _remedy(event),
+        "causes": chosen.causes,
+        "next": chosen.next,
+    }
 
 
 def _event_text(event: Event) -> str:

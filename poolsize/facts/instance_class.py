@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import log2
-from typing import Any
+from typing import TypedDict
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.files import shipped
@@ -52,9 +52,22 @@ class InstanceClass:
         vcpus, cores = count(self.vcpus, "vCPU"), count(self.cores, "physical core")
         return f"{self.name} has {vcpus} ({cores}) and {self.memory_gib:g} GiB of memory"
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> "InstanceClassValues":
         """Return the instance class as data for JSON."""
-        return {name: getattr(self, name) for name in ("name", "vcpus", "cores", "memory_gib", "max_connections")}
+        return {
+            "name": self.name, "vcpus": self.vcpus, "cores": self.cores, "memory_gib": self.memory_gib,
+            "max_connections": self.max_connections,
+        }  # fmt: skip
+
+
+class InstanceClassValues(TypedDict):
+    """An instance class. max_connections: its default; null where the service has none."""
+
+    name: str
+    vcpus: int
+    cores: int
+    memory_gib: float
+    max_connections: int | None
 
 
 def read_instance_class(text: str) -> InstanceClass:

@@ -1,6 +1,5 @@
 """`poolsize observe`: the pools of production as their metrics or the server count them, without any load."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
@@ -291,15 +290,17 @@ def _note(line: str) -> None:
 def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: Path | None) -> None:
     """Print the answer, or with a reference what no longer fits; then the exit code is 3."""
     from poolsize.observe.drift import drift
-    from poolsize.observe.text import observed_json, observed_text
+    from poolsize.observe.text import observed_text, observed_values
     from poolsize.present.text.json_text import json_text
 
     if observation.server and not observation.spans:
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     lines = drift(observation, reference) if reference else ()
     if form == "json":
-        text = observed_json(observation)
-        click.echo(json_text({**json.loads(text), "drift": lines}) if reference else text)
+        values = observed_values(observation)
+        if reference:
+            values["drift"] = lines
+        click.echo(json_text(values))
     else:
         if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log, sqrt
-from typing import Any, Self
+from typing import Self, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ class Replayed:
     one_away: "Replayed | None" = None
 
     @property
-    def values(self) -> dict[str, Any]:
+    def values(self) -> "ReplayedValues":
         """The figures as data."""
         return {
             "pool_size": self.pool_size,
@@ -60,6 +60,26 @@ class Replayed:
             "periods_above_limit": self.periods_above_limit,
             "one_away": self.one_away.values if self.one_away else None,
         }
+
+
+class RareWaitValues(TypedDict):
+    """Wait times for a connection in ms."""
+
+    p99: float
+    p99_9: float
+
+
+class ReplayedValues(TypedDict):
+    """The waits at a pool size over the whole observed time, and with an instance away; null for a single instance.
+
+    periods_above_limit: the expected number of periods of a process whose p99 wait is above the limit.
+    """
+
+    pool_size: int
+    share_waiting: float
+    wait_ms: RareWaitValues
+    periods_above_limit: int
+    one_away: "ReplayedValues | None"
 
 
 def replayed(loads: Sequence[ProcessLoad], traffic: Traffic, pool_sizes: Sequence[int]) -> tuple[Replayed, ...]:

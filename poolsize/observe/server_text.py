@@ -1,7 +1,7 @@
 """What a server counted, as text and as data: a row for each account and host, and a line for the server itself."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import saturated_threads
@@ -44,8 +44,27 @@ def server_lines(observation: Observation) -> Iterator[str]:
         yield f"{name}{' (saturated)' if values['saturated'] else ''}: {', '.join(known)}."
 
 
-def server_values(observation: Observation) -> list[dict[str, Any]]:
-    """Return the figures of each server; None for those that are not known."""
+class ServerValues(TypedDict):
+    """The figures of a server; null: not known.
+
+    running_mean, running_max: threads that execute a statement. busy_cores: that the server uses. connected_max:
+    connections. refused, aborted: connections. saturated: whether all its cores are busy.
+    """
+
+    instance: str
+    cores: int | None
+    max_connections: int | None
+    running_mean: float | None
+    running_max: float | None
+    busy_cores: float | None
+    connected_max: float | None
+    refused: float | None
+    aborted: float | None
+    saturated: bool
+
+
+def server_values(observation: Observation) -> list[ServerValues]:
+    """Return the figures of each server."""
     return [
         {
             "instance": server.instance,

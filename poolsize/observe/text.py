@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, UsageGrows
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
-from poolsize.observe.replay import Replayed
-from poolsize.observe.server_text import accounts_table, server_lines, server_values
-from poolsize.present.text.json_text import json_text
+from poolsize.observe.replay import Replayed, ReplayedValues
+from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.short import SAME, short_answer
+from poolsize.present.text.traffic import TrafficAnswerValues
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, milliseconds, number, percent, sizes_text
 
@@ -192,15 +192,95 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
     return Table(names, rows).without_unknown()
 
 
-def observed_json(observation: Observation) -> str:
-    """Return the answers, the most used pool first, and the figures of each server as a JSON object."""
-    pools = [pool_values(answer) for answer in pool_answers(observation)]
-    return json_text({"pools": pools, "server": server_values(observation)})
+class LabelsValues(TypedDict):
+    """What identifies an observed pool, beside its name."""
+
+    instance: str
+    library: str
 
 
-def pools_json(answers: Sequence[PoolAnswer]) -> str:
-    """Return the answers of several pools as a JSON object."""
-    return json_text({"pools": [pool_values(answer) for answer in answers]})
+class PoolValues(TypedDict):
+    """The answer for an observed pool. Figures are of the busiest process, where they do not say otherwise.
+
+    rate: requests per second. in_use_mean, in_use_p99_9, in_use_max: connections in use; in_use_busiest: in the busiest
+    period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
+    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: standard deviation of
+    the usage time, as a share of its mean. usage_grows: the mean usage time with few and with many connections in use;
+    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound. saturated:
+    whether the server is. need: connections of each process. null: not known.
+    """
+
+    name: str
+    labels: LabelsValues
+    processes: int
+    rate: float | None
+    in_use_mean: float
+    in_use_is_lower_bound: bool
+    in_use_together: float
+    in_use_busiest: float
+    busiest_at: str
+    in_use_p99_9: int
+    in_use_max: int | None
+    burst: float
+    size: int | None
+    wait_ms: float | None
+    usage_ms: float | None
+    usage_variation: float | None
+    usage_grows: tuple[float, float] | None
+    timeouts: int
+    censored: bool
+    saturated: bool
+    need: int
+    verdict: str
+    findings: list[str]
+
+
+class PoolsValues(TypedDict):
+    """The answers for several observed pools."""
+
+    pools: list[PoolValues]
+
+
+class ObservedValues(PoolsValues):
+    """The answers for observed pools, the most used first, and the figures of each server.
+
+    drift: with --check, what no longer fits, in sentences.
+    """
+
+    server: list[ServerValues]
+    drift: NotRequired[tuple[str, ...]]
+
+
+class ObservationValues(TypedDict):
+    """What `recommend --observation` adds to the answer for a traffic.
+
+    range: lowest and highest need. replay: the waits at other pool sizes over the whole observed time.
+    """
+
+    range: tuple[int, int]
+    growth: float
+    censored: bool
+    replay: list[ReplayedValues]
+    observation: PoolValues
+
+
+class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
+    """The pool size that an observed traffic needs, beside what the database can use and the limits allow.
+
+    The keys of an answer for a traffic, and: range: lowest and highest need. growth: the factor of the rate. censored:
+    whether the need is a lower bound. replay: the waits at other pool sizes over the whole observed time. observation:
+    the answer for the pool.
+    """
+
+
+def observed_values(observation: Observation) -> ObservedValues:
+    """Return the answers, the most used pool first, and the figures of each server as data for JSON."""
+    return {"pools": list(map(pool_values, pool_answers(observation))), "server": server_values(observation)}
+
+
+def pools_values(answers: Sequence[PoolAnswer]) -> PoolsValues:
+    """Return the answers of several pools as data for JSON."""
+    return {"pools": [pool_values(answer) for answer in answers]}
 
 
 def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
@@ -226,18 +306,20 @@ def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: floa
 
 def observation_values(
     answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None, replays: Sequence[Replayed]
-) -> dict[str, Any]:
+) -> ObservationValues:
     """Return what `recommend --json` adds for an observation: the need's range, the growth, the replay and the pool."""
     values = pool_values(answer)
-    needs = answer.need_range(growth, max_wait_p99_ms)
-    replay = [each.values for each in replays]
     return {
-        "range": needs, "growth": growth, "censored": values["censored"], "replay": replay, "observation": values
-    }  # fmt: skip
+        "range": answer.need_range(growth, max_wait_p99_ms),
+        "growth": growth,
+        "censored": values["censored"],
+        "replay": [each.values for each in replays],
+        "observation": values,
+    }
 
 
-def pool_values(answer: PoolAnswer) -> dict[str, Any]:
-    """Return the answer of a pool as data. Figures are of the busiest process, where they do not say otherwise."""
+def pool_values(answer: PoolAnswer) -> PoolValues:
+    """Return the answer of a pool as data."""
     load, censored = answer.busiest, answer.censored
     return {
         "name": answer.name,
@@ -256,7 +338,7 @@ def pool_values(answer: PoolAnswer) -> dict[str, Any]:
         "wait_ms": load.wait_ms,
         "usage_ms": load.usage_ms,
         "usage_variation": load.variation,
-        "usage_grows": [answer.growing.low_ms, answer.growing.high_ms] if answer.growing else None,
+        "usage_grows": (answer.growing.low_ms, answer.growing.high_ms) if answer.growing else None,
         "timeouts": censored.timeouts,
         "censored": bool(censored),
         "saturated": censored.saturated is not None,

@@ -26,7 +26,8 @@ from poolsize.pool_config.settings import (
     pool_settings,
 )
 from poolsize.pool_config.stacks import Stack
-from poolsize.present.text.fleet import fleet_json, fleet_text
+from poolsize.present.text.fleet import fleet_text, fleet_values
+from poolsize.present.text.json_text import json_text
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.answer.from_traffic import TrafficAnswer
@@ -105,7 +106,7 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
     else:
         plan = plan_of_run(*measured, [service], of_pools)
     if not plan.pools:
-        _end(fleet_json(plan) if asked.as_json else fleet_text(plan))
+        _end(json_text(fleet_values(plan)) if asked.as_json else fleet_text(plan))
     if stack and stack.is_proxy:
         shared, findings = shared_connections(plan.size, shared_service(service, limit), limit)
         plan = replace(plan, findings=findings)
@@ -117,7 +118,7 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
     """Return the settings for the pool that the traffic needs: of each process, or of a proxy that they share."""
     from poolsize.answer.from_traffic import recommend_for
     from poolsize.answer.traffic_need import process_need
-    from poolsize.present.text.traffic import traffic_json, traffic_text
+    from poolsize.present.text.traffic import traffic_text, traffic_values
 
     service, supply = asked.fleet.service(), None
     analysis = None if asked.run_path is None else complete_run(asked.run_path)
@@ -135,7 +136,7 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
         answer = recommend_for(traffic, supply, limit.without_maximum() if stack and stack.is_server else limit)
     plan = answer.plan
     if not plan.pools:
-        _end(traffic_json(answer) if asked.as_json else traffic_text(answer))
+        _end(json_text(traffic_values(answer)) if asked.as_json else traffic_text(answer))
     if is_proxy:
         of_process = process_need(traffic, supply)
         pools = (service_pool(service, of_process.pool_size, limit),)

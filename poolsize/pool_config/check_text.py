@@ -3,9 +3,9 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
 
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.all_pools import AllPools, Stated
@@ -14,7 +14,13 @@ from poolsize.pool_config.findings.of_servers import server_limit
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.findings import (
+    FindingsValues,
+    findings_values,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+)
 from poolsize.terminal import pasteable
 from poolsize.units import count
 
@@ -34,52 +40,111 @@ class Problem:
     code: str
 
 
-def pool_checks_json(files: Sequence[CheckedFile], together: AllPools) -> str:
-    """Return a JSON object.
+class CheckedPoolValues(FindingsValues):
+    """A pool of a file, checked.
 
-    Keys: files; connections and connections_in_deploy of all pools together, null where no number is known; counts: the
-    numbers of instances and processes that the files state and the sum uses; limit: the connections that the server's
-    limit leaves to them; limit_is_default: whether that is MySQL's default; problems.
-    files: file, pools, and more_pools: the number of further pools in the file.
-    pools: library, place, settings, most_connections, findings, and differences. findings: also as sentences, in
-    warnings and reasons. differences: null without a recommendation.
-    problems: file, line, setting, severity and message of each finding. line: null where the file does not have the
-    setting.
+    place: in the file. most_connections: that it may open; null for no limit, for an unknown number, and for the
+    server. differences: from the recommended configuration; null without a recommendation.
     """
-    values = {
+
+    library: str
+    place: str
+    settings: Mapping[str, FileSetting]
+    most_connections: int | None
+    differences: tuple[Difference, ...] | None
+
+
+class CheckedFileValues(TypedDict):
+    """A file with its pools. more_pools: the number of further pools, which are not checked."""
+
+    file: str
+    pools: list[CheckedPoolValues]
+    more_pools: int
+
+
+class CountValues(TypedDict):
+    """A number of instances or processes that a file states; null where the file alone does not contain it.
+
+    kind: instances, max_instances or processes. workload: of a deployment; null where the file names none.
+    """
+
+    kind: str
+    number: int | None
+    workload: str | None
+    file: str
+    line: int
+    setting: str
+
+
+class ProblemValues(TypedDict):
+    """A finding of a file. line: null where the file does not have the setting. setting: null for none."""
+
+    file: str
+    line: int | None
+    setting: str | None
+    severity: Severity
+    message: str
+
+
+class PoolChecksValues(TypedDict):
+    """Checked files.
+
+    connections, connections_in_deploy: of all pools together; null where no number is known. counts: the numbers that
+    the files state and the sum uses. limit: the connections that the server's limit leaves to them; limit_is_default:
+    whether that is MySQL's default. problems: each finding, with its place.
+    """
+
+    files: list[CheckedFileValues]
+    connections: int | None
+    connections_in_deploy: int | None
+    counts: list[CountValues]
+    limit: int
+    limit_is_default: bool
+    problems: list[ProblemValues]
+
+
+def pool_checks_values(files: Sequence[CheckedFile], together: AllPools) -> PoolChecksValues:
+    """Return the checked files as data for JSON."""
+    return {
         "files": [
-            {"file": str(file.path), "pools": [_pool_values(pool) for pool in file.pools], "more_pools": file.more}
+            {"file": str(file.path), "pools": list(map(_pool_values, file.pools)), "more_pools": file.more}
             for file in files
         ],
         "connections": together.connections or None,
         "connections_in_deploy": together.connections_in_deploy or None,
-        "counts": [_count_values(each) for each in together.stated],
+        "counts": list(map(_count_values, together.stated)),
         "limit": together.usable,
         "limit_is_default": together.is_default,
         "problems": [
-            {name: value for name, value in asdict(problem).items() if name != "code"}
+            {
+                "file": problem.file, "line": problem.line, "setting": problem.setting, "severity": problem.severity,
+                "message": problem.message,
+            }
             for problem in problems_of(files, together)
         ],
-    }
-    return json_text(values)
+    }  # fmt: skip
 
 
-def _count_values(stated: Stated) -> dict[str, Any]:
+def _count_values(stated: Stated) -> CountValues:
     setting = stated.count.setting
-    values = {"kind": stated.count.kind, "number": stated.number, "workload": stated.count.workload or None}
-    return {**values, "file": str(stated.path), "line": setting.line, "setting": setting.name}
+    return {
+        "kind": stated.count.kind,
+        "number": stated.number,
+        "workload": stated.count.workload or None,
+        "file": str(stated.path),
+        "line": setting.line,
+        "setting": setting.name,
+    }
 
 
-def _pool_values(checked: CheckedPool) -> dict[str, Any]:
+def _pool_values(checked: CheckedPool) -> CheckedPoolValues:
     return {
         "library": checked.pool.library.title,
         "place": checked.pool.where,
-        "settings": {name: asdict(setting) for name, setting in checked.pool.settings.items()},
+        "settings": checked.pool.settings,
         "most_connections": checked.most_connections,
-        "findings": findings_values(checked.findings),
-        "warnings": warning_sentences(checked.findings),
-        "reasons": reason_sentences(checked.findings),
-        "differences": checked.differences and [asdict(difference) for difference in checked.differences],
+        "differences": checked.differences,
+        **findings_values(checked.findings),
     }
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import click
 
@@ -17,7 +17,7 @@ from poolsize.errors import FOUND_WRONG, BadInput
 from poolsize.pool_config.asked import Asked
 from poolsize.pool_config.reasons import traffic_findings
 from poolsize.pool_config.settings import PoolSettings
-from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_json, find_stack
+from poolsize.pool_config.stacks import STACKS, Stack, configuration, configuration_values, find_stack
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.sweep.readers import positive_milliseconds
@@ -116,7 +116,7 @@ def config(
     if further and not checked:
         raise BadInput(f"{further[0]}: only --check takes files; name a run with --run")
     if lists:
-        titles = [{"name": name, "title": each.title} for name, each in STACKS.items()]
+        titles: list[ListedStack] = [{"name": name, "title": each.title} for name, each in STACKS.items()]
         text = "\n".join("{name:<24}{title}".format_map(each) for each in titles)
         click.echo(json_text(titles) if asked.as_json else text)
     elif checked:
@@ -126,6 +126,13 @@ def config(
         _write(find_stack(stack), asked)
 
 
+class ListedStack(TypedDict):
+    """A stack of the list. name: for --for."""
+
+    name: str
+    title: str
+
+
 def _write(stack: Stack, asked: Asked) -> None:
     settings = asked.settings(stack)
     if settings is None:
@@ -133,7 +140,7 @@ def _write(stack: Stack, asked: Asked) -> None:
     configured = configuration(stack, settings)
     _caution(settings, stack)
     text = configured.text if asked.why else configured.brief
-    click.echo(configuration_json(configured, settings) if asked.as_json else text, nl=asked.as_json)
+    click.echo(json_text(configuration_values(configured, settings)) if asked.as_json else text, nl=asked.as_json)
 
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
@@ -142,8 +149,8 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
     from poolsize.pool_config.check_text import (
         github_annotations,
         gitlab_report,
-        pool_checks_json,
         pool_checks_text,
+        pool_checks_values,
         problems_of,
     )
     from poolsize.pool_config.files.reading import read_files
@@ -177,7 +184,8 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
         text = annotated(problems_of(checked, together))
         click.echo(text, nl=bool(text))
     else:
-        click.echo((pool_checks_json if asked.as_json else pool_checks_text)(checked, together))
+        values = pool_checks_values(checked, together) if asked.as_json else None
+        click.echo(json_text(values) if values else pool_checks_text(checked, together))
     if together.finding or any(file.has_warning for file in checked):
         sys.exit(FOUND_WRONG)
 

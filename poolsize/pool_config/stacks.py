@@ -3,10 +3,10 @@
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.machine import TIME_WAIT_SECONDS
@@ -14,11 +14,12 @@ from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.libraries.python import CONNECTOR_PYTHON
 from poolsize.pool_config.reasons import sources
 from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSettings, seconds_text
-from poolsize.present.text.json_text import json_text
 from poolsize.units import count, milliseconds, percent
 
 if TYPE_CHECKING:
     import jinja2
+
+    from poolsize.answer.verdict import Verdict
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
 """Ending of a file's name -> what begins a comment; elsewhere "#"."""
@@ -185,25 +186,37 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
     return Configuration(stack, text, brief, tuple(settings), advice)
 
 
-def configuration_json(configured: Configuration, pool: PoolSettings) -> str:
-    """Return a configuration as a JSON object.
+class ConfigurationValues(TypedDict):
+    """The configuration of a pool.
 
-    Keys: stack; file: its usual name; pool_size: of a process; verdict: on the pool size of a run, or null without a
-    run; connections and connections_in_deploy: of all pools, and in a rolling deploy; settings: name, value, unit and
-    why of each; advice: sentences; text: to paste.
+    file: its usual name. pool_size: of a process. verdict: on the pool size of a run; null without a run. connections,
+    connections_in_deploy: of all pools, usually and in a rolling deploy. advice: sentences. text: to paste.
     """
-    values: dict[str, Any] = {
+
+    stack: str
+    file: str
+    pool_size: int
+    verdict: "Verdict | None"
+    connections: int
+    connections_in_deploy: int
+    settings: tuple[Setting, ...]
+    advice: tuple[str, ...]
+    text: str
+
+
+def configuration_values(configured: Configuration, pool: PoolSettings) -> ConfigurationValues:
+    """Return a configuration as data for JSON."""
+    return {
         "stack": configured.stack.name,
         "file": configured.stack.file,
         "pool_size": pool.size,
-        "verdict": pool.of_run and pool.of_run.verdict,
+        "verdict": pool.of_run.verdict if pool.of_run else None,
         "connections": pool.plan.connections,
         "connections_in_deploy": pool.plan.connections_in_deploy,
-        "settings": [asdict(setting) for setting in configured.settings],
+        "settings": configured.settings,
         "advice": configured.advice,
         "text": configured.text,
     }
-    return json_text(values)
 
 
 def _require_fits(stack: Stack, pool: PoolSettings) -> None:

@@ -10,7 +10,8 @@ from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import duration_option, json_option, plot_option, read_by, save_plot
 from poolsize.predict.prediction import WhatIf
 from poolsize.predict.prediction import predict as predict_from
-from poolsize.predict.text import prediction_json, prediction_text
+from poolsize.predict.text import prediction_text, prediction_values
+from poolsize.present.text.json_text import json_text
 from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes
 
@@ -56,7 +57,7 @@ def predict(run: str, sizes: tuple[int, ...] | None, plot: Path | None, as_json:
     Options that you leave out keep the values of the run.
     """
     prediction = predict_from(analyze(load_run(run)), WhatIf(**different), sizes)
-    click.echo(prediction_json(prediction) if as_json else prediction_text(prediction))
+    click.echo(json_text(prediction_values(prediction)) if as_json else prediction_text(prediction))
     if plot:
         from poolsize.predict.plots import prediction_figure
 

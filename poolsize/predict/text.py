@@ -1,8 +1,11 @@
 """A prediction as text for a terminal, and as a JSON object."""
 
-from dataclasses import asdict
+from collections.abc import Mapping
+from typing import TypedDict
 
+from poolsize.analysis.models.closed_network import Station
 from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.predict.predicted_size import PredictedSize
 from poolsize.predict.prediction import (
     CoresMayNotHelp,
     CoresScaleCpu,
@@ -14,9 +17,13 @@ from poolsize.predict.prediction import (
     UsersTimeOut,
     WhatIf,
 )
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
-from poolsize.present.text.sentences.findings import findings_values, register_templates, sentence
+from poolsize.present.text.sentences.findings import (
+    FindingValues,
+    finding_values,
+    register_templates,
+    sentence,
+)
 from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")
@@ -95,16 +102,50 @@ def _network(network: FittedNetwork) -> tuple[str, ...]:
     )
 
 
-def prediction_json(prediction: Prediction) -> str:
-    """Return a prediction as a JSON object.
+class NetworkValues(TypedDict):
+    """The fitted closed network: its stations, and the time of a transaction without a queue, delay_ms."""
 
-    Keys: the fields of Prediction, of the network only those that are not of its fit, and notes: the findings as
-    sentences.
+    client: Station
+    cpu: Station
+    queue: Station
+    delay_ms: float
+
+
+class PredictionValues(TypedDict):
+    """The fields of Prediction; of the network only those that are not of its fit. notes: the findings as sentences.
+
+    sizes: the prediction for each pool size. error: root mean square error, a share, of the fitted network's throughput
+    at the measured sizes. latency_errors: latency -> quantile -> the same of the predicted times; empty where the run
+    does not know them. what_if: the differences from the run; null for no difference.
     """
-    fields = asdict(prediction)
-    fields["network"] = {name: fields["network"][name] for name in ("client", "cpu", "queue", "delay_ms")}
-    fields["findings"] = findings_values(prediction.findings)
-    return json_text(fields | {"notes": [sentence(finding) for finding in prediction.findings]})
+
+    network: NetworkValues
+    users: int
+    think_time_ms: float
+    sizes: tuple[PredictedSize, ...]
+    error: float
+    latency_errors: Mapping[str, Mapping[str, float]]
+    findings: list[FindingValues]
+    what_if: WhatIf
+    notes: list[str]
+
+
+def prediction_values(prediction: Prediction) -> PredictionValues:
+    """Return a prediction as data for JSON."""
+    network = prediction.network
+    return {
+        "network": {
+            "client": network.client, "cpu": network.cpu, "queue": network.queue, "delay_ms": network.delay_ms,
+        },
+        "users": prediction.users,
+        "think_time_ms": prediction.think_time_ms,
+        "sizes": prediction.sizes,
+        "error": prediction.error,
+        "latency_errors": prediction.latency_errors,
+        "findings": list(map(finding_values, prediction.findings)),
+        "what_if": prediction.what_if,
+        "notes": list(map(sentence, prediction.findings)),
+    }  # fmt: skip
 
 
 def _users_time_out(finding: UsersTimeOut) -> str:

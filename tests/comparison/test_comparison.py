@@ -1,6 +1,5 @@
 """Comparing runs: refused where more than one field differs, right where the difference is known."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +10,7 @@ from matplotlib.figure import Figure
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_differences
-from poolsize.comparison.text import comparison_json, comparison_text, difference_sentences
+from poolsize.comparison.text import comparison_text, comparison_values, difference_sentences
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.compared_field import compared_field
@@ -157,7 +156,7 @@ def test_at_a_fixed_rate_latencies_are_compared() -> None:
     assert [size.pool_size for size in difference.sizes] == [1, 2, 4]
     assert "No significant difference in p95" in " ".join(comparison_text(comparison).split())
     assert plot_differences(Figure().subplots(), comparison).get_ylabel() == "p95 against the first run"
-    assert json.loads(comparison_json(comparison))["differences"][0]["throughput"] is None
+    assert comparison_values(comparison)["differences"][0]["throughput"] is None
 
 
 def test_what_the_load_itself_limited_is_told() -> None:

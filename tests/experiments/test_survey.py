@@ -13,7 +13,7 @@ from poolsize.experiments.scenario import read_scenario
 from poolsize.experiments.survey.measure import JAVA_PROGRAMS, JavaLeftOut, compiled_java
 from poolsize.experiments.survey.pools import POOLS
 from poolsize.experiments.survey.process import measure_threads
-from poolsize.experiments.survey.text import survey_json, survey_text
+from poolsize.experiments.survey.text import survey_text, survey_values
 from poolsize.experiments.survey.timing import (
     MANY_USERS,
     POOL_SIZE,
@@ -23,6 +23,7 @@ from poolsize.experiments.survey.timing import (
     Work,
     java_versions,
 )
+from poolsize.present.text.json_text import json_text
 from tests.conftest import Command
 
 SCENARIO = read_scenario("pools")
@@ -64,7 +65,7 @@ def test_the_text_has_every_work_beside_the_published_survey() -> None:
 
 def test_the_json_has_every_figure() -> None:
     survey = Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))
-    answer = json.loads(survey_json(SCENARIO, survey, "a.jsonl"))
+    answer = json.loads(json_text(survey_values(SCENARIO, survey, "a.jsonl")))
     assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
     assert answer["timings"][0]["time_us"] is None
     assert answer["timings"][0]["starves"] is False

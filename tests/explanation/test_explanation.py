@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from poolsize.explanation import command
 from poolsize.explanation.causes import ADVICE, advice
 from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, Use, find_events, pool_load
-from poolsize.explanation.text import HAPPENED, events_json, events_text
+from poolsize.explanation.text import HAPPENED, events_text, events_values
 from poolsize.explanation.texts import KNOWN, Kind
 from tests.conftest import Command
 from tests.explanation.known_texts import EXAMPLES, OTHERS, Example
@@ -87,7 +87,7 @@ def test_on_call_each_connection_is_held_for_8_s() -> None:
 )
 def test_the_remedy_of_connections_that_are_held_for_long_is_no_larger_pool(numbers: str, held: str | None) -> None:
     events = [one_event(ON_CALL.replace("active=10, idle=0, waiting=37", numbers))]
-    text, (values,) = " ".join(events_text(events).split()), json.loads(events_json(events))["events"]
+    text, (values,) = " ".join(events_text(events).split()), events_values(events)["events"]
     if held is None:
         assert ("A larger pool" in text, values["remedy"]) == (False, None)
     else:
@@ -273,7 +273,7 @@ def test_a_long_line_takes_linear_time() -> None:
 def test_no_number_in_a_text_breaks_the_answer(example: Example, others: list[str], usage_ms: float | None) -> None:
     replaced = iter(others)
     events = find_events([re.sub(r"\d+", lambda number: next(replaced, number[0]), example.text)], usage_ms)
-    assert len(json.loads(events_json(events))["events"]) == len(events)
+    assert len(events_values(events)["events"]) == len(events)
     assert "nan" not in events_text(events)
 
 

@@ -1,5 +1,6 @@
 """Answers for simulated production, whose truth is known; and what no simulation needs."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
 from poolsize.observe.replay import replayed
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
-from poolsize.observe.text import observed_json, observed_text, verdict
+from poolsize.observe.text import observed_text, observed_values, verdict
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of
 from tests.observe.workload import Served, Workload, serve
@@ -218,17 +219,13 @@ def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
 
 
 def test_json_has_the_keys_of_the_design() -> None:
-    import json
-
-    (pool,) = json.loads(observed_json(observed([span_of(serve(EXPONENTIAL, 20, HOUR, 1), "buckets")])))["pools"]
+    (pool,) = observed_values(observed([span_of(serve(EXPONENTIAL, 20, HOUR, 1), "buckets")]))["pools"]
     keys = "name labels in_use_mean in_use_p99_9 in_use_max size wait_ms usage_ms timeouts censored need verdict"
     assert set(keys.split()) <= pool.keys()
     assert pool["verdict"].startswith("never more than ")
 
 
 def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile(poolsize_here: Command) -> None:
-    import json
-
     words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), "--json")
     values, spread = (json.loads(poolsize_here(*words, *more).stdout) for more in ((), ("--usage-p99", "300ms")))
     assert {"range", "growth", "censored", "observation"} <= values.keys()

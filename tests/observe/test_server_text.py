@@ -1,12 +1,11 @@
 """What a server counted: the table of accounts, the line of each server, and their JSON."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
 from poolsize.observe.server_text import accounts_table, server_lines
-from poolsize.observe.text import observed_json, observed_text
+from poolsize.observe.text import observed_text, observed_values
 from tests.conftest import Command
 from tests.observe.metrics_pages import PAGES
 from tests.observe.production import STARTED, server_of
@@ -49,7 +48,7 @@ def test_what_a_server_counts_is_a_lower_bound() -> None:
         text = " ".join(observed_text(observation, why=True).split())
         assert ("at least 2.5 connections on average" in text) == is_bound
         assert ("The connections in use are a lower bound" in text) == is_bound
-        (pool,) = json.loads(observed_json(observation))["pools"]
+        (pool,) = observed_values(observation)["pools"]
         assert pool["in_use_is_lower_bound"] == is_bound
 
 
@@ -69,7 +68,7 @@ def test_a_saturated_server_is_named_so() -> None:
 
 
 def test_json_has_the_servers_figures() -> None:
-    (server,) = json.loads(observed_json(seen(SHOP)))["server"]
+    (server,) = observed_values(seen(SHOP))["server"]
     figures = {name: server[name] for name in ("cores", "running_mean", "connected_max", "refused", "aborted")}
     assert figures == {"cores": 4, "running_mean": 1.5, "connected_max": 149, "refused": 3, "aborted": 2}
 

@@ -15,7 +15,8 @@ from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.predict.predicted_size import predictor
 from poolsize.predict.prediction import WhatIf, predict
-from poolsize.predict.text import prediction_json, prediction_text
+from poolsize.predict.text import prediction_text, prediction_values
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import load_run
@@ -293,6 +294,6 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
 
 def test_a_prediction_is_a_json_object() -> None:
     """With the fields of the network that are documented, and no others."""
-    fields = json.loads(prediction_json(predict(example("insert-mysql"), WhatIf(cores=8))))
+    fields = json.loads(json_text(prediction_values(predict(example("insert-mysql"), WhatIf(cores=8)))))
     assert fields["network"].keys() == {"client", "cpu", "queue", "delay_ms"}
     assert fields["notes"]

@@ -26,7 +26,8 @@ from poolsize.answer.application import ClientTimes, LocksHeld
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.report import report_markdown
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.recommendation import recommendation_text, recommendation_values
 from poolsize.present.text.sentences.findings import warning_sentences
 from tests.conftest import EXAMPLES, Command, a_run, example, in_ci
 from tests.network_simulation import simulated_throughput
@@ -363,13 +364,13 @@ def test_the_table_is_in_text_report_and_json() -> None:
     answer = recommend(analysis)
     assert "Pool size for an application" in recommendation_text(answer)
     assert "| 20 ms |" in report_markdown(analysis, answer)
-    values = json.loads(recommendation_json(answer))
+    values = json.loads(json_text(recommendation_values(answer)))
     assert values["application"] is None
     assert values["application_sizes"][0].keys() == {
         "usage_time_ms", "added_ms", "pool_size", "range", "throughput", "capacity", "cpu_time_ms", "cores",
     }  # fmt: skip
     assert values["database_size"] == values["application_sizes"][0]["pool_size"]
-    asked = json.loads(recommendation_json(recommend(analysis, client_times=ClientTimes(10))))
+    asked = json.loads(json_text(recommendation_values(recommend(analysis, client_times=ClientTimes(10)))))
     assert asked["application"]["usage_time_ms"] == 10
 
 

@@ -28,8 +28,9 @@ from poolsize.answer.traffic_findings import (
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.command_line.run_file import complete_run, supply_of
 from poolsize.errors import BadInput
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences
-from poolsize.present.text.traffic import traffic_json
+from poolsize.present.text.traffic import traffic_values
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
@@ -356,7 +357,7 @@ def test_printed_connections_in_use_keep_littles_law(pool_size: int) -> None:
     usage = usage_of_run(analysis)
     supply = supply_of("scan", analysis, ClientTimes(usage.mean_ms))
     service = Service("application", 3, 1, threads=pool_size)
-    answer = json.loads(traffic_json(recommend_for(Traffic(60, usage, service), supply)))
+    answer = json.loads(json_text(traffic_values(recommend_for(Traffic(60, usage, service), supply))))
     traffic = answer["traffic"]
     assert traffic["in_use_mean"] == pytest.approx(traffic["rate"] * traffic["loaded_usage_ms"] / 1000)
 

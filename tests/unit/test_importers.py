@@ -11,7 +11,8 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput
-from poolsize.present.text.analysis import analysis_json
+from poolsize.present.text.analysis import analysis_values
+from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import headline, recommendation_text
 from poolsize.recordings.importers import read_logs
 from poolsize.recordings.recording import Recording, read_recording, write_recording
@@ -86,7 +87,7 @@ def test_a_percentile_keeps_its_name_in_recordings_runs_and_answers(tmp_path: Pa
     assert read_recording(tmp_path / "curve.csv") == recording
     run = recorded_run(recording, "curve.csv", 8)
     assert all(step.p95_ms == () and set(step.percentiles_ms) == {"p99"} for step in run.steps)
-    sizes = json.loads(analysis_json(analyze(run)))["steps"]
+    sizes = json.loads(json_text(analysis_values(analyze(run))))["steps"]
     assert {(size["total_ms"]["p95"], size["total_ms"]["p99"]) for size in sizes} == {(None, 8.05)}
 
 

@@ -10,7 +10,8 @@ from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.answer.from_run import recommend
 from poolsize.load.recorder import histogram
 from poolsize.present.report import report_html, report_markdown
-from poolsize.present.text.analysis import analysis_json, analysis_text
+from poolsize.present.text.analysis import analysis_text, analysis_values
+from poolsize.present.text.json_text import json_text
 from poolsize.runs.run import Kind, Latencies, Run
 from poolsize.runs.store import RunWriter, load_run
 from tests.conftest import a_run
@@ -50,7 +51,7 @@ def test_each_has_its_share_and_its_times(analysis: Analysis) -> None:
         }
         assert size.kinds["buy"].usage.p50 == pytest.approx(9, rel=0.001)
         assert size.kinds["browse"].total.p95 == pytest.approx(2, rel=0.001)
-    kinds = json.loads(analysis_json(analysis))["steps"][0]["kinds"]
+    kinds = json.loads(json_text(analysis_values(analysis)))["steps"][0]["kinds"]
     assert kinds["buy"]["share"] == 0.25
     assert kinds["buy"]["total_ms"]["p95"] == pytest.approx(9, rel=0.001)
 

@@ -1,6 +1,5 @@
 """The step in an open loop that ends a search: what it adds to an answer, and what it leaves as it is."""
 
-import json
 from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
@@ -15,7 +14,8 @@ from poolsize.answer.operating_point import ModelledTimes, TotalTimes
 from poolsize.answer.price import Price
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.warnings import NothingVerified
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.recommendation import recommendation_text, recommendation_values
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd
 from poolsize.runs.run import CheckResult, Run, Step
@@ -88,7 +88,7 @@ def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
     assert f"The 95 % interval of the measured p95 is {milliseconds(step.total_p95.low)} to" in text
     assert "The total times are computed, not measured" in text_of(computed)
     assert "no end computed" not in text_of(computed)
-    findings = {each["code"]: each["values"] for each in json.loads(recommendation_json(answer))["findings"]}
+    findings = {each["code"]: each["values"] for each in recommendation_values(answer)["findings"]}
     assert findings["modelled_total_times"]["p95_ms"] == step.total.p95
 
 
@@ -125,7 +125,7 @@ def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
     short = replace(last, sections={})
     answer = recommend(replace(recorded, steps=(*recorded.steps, short)))
     assert of_answer(answer)[0]
-    assert "Infinity" not in recommendation_json(answer)
+    assert "Infinity" not in json_text(recommendation_values(answer))
     assert "outside of" not in text_of(answer)
 
 

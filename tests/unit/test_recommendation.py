@@ -13,8 +13,9 @@ from poolsize.answer.reasons import OnPlateau
 from poolsize.answer.verdict import StillRising
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
-from poolsize.present.text.analysis import analysis_json, analysis_text
-from poolsize.present.text.recommendation import recommendation_json, recommendation_text
+from poolsize.present.text.analysis import analysis_text, analysis_values
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.recommendation import recommendation_text, recommendation_values
 from poolsize.present.text.sentences.findings import warning_sentences
 from poolsize.present.text.short_of_run import plateau_range_text, range_text
 from poolsize.runs.check import Check
@@ -111,7 +112,7 @@ def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
 ) -> None:
     answer = recommend(analyze(a_run(curve)))
     assert recommendation_text(answer).splitlines()[0] == f"Use {headline}"
-    values = json.loads(recommendation_json(answer))
+    values = json.loads(json_text(recommendation_values(answer)))
     ends = [word for word in ("more", "less") if f"or {word}" in headline]
     assert values["range_open"] == ({"more": "high", "less": "low"}[ends[0]] if ends else None)
     assert (values["range"] is None) == ("95 %" not in headline)
@@ -227,13 +228,13 @@ def test_the_price_of_each_size_is_told() -> None:
 
 def test_json_has_the_documented_fields() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
-    answer = json.loads(recommendation_json(recommend(analysis)))
+    answer = json.loads(json_text(recommendation_values(recommend(analysis))))
     assert answer.keys() >= {
         "basis", "pool_size", "range", "range_open", "formula", "verdict", "reasons", "warnings", "findings",
         "throughput", "database_size", "estimates", "regret",
     }  # fmt: skip
     assert answer["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
-    steps = json.loads(analysis_json(analysis))["steps"]
+    steps = json.loads(json_text(analysis_values(analysis)))["steps"]
     assert [step["pool_size"] for step in steps] == [1, 2, 4, 8]
     assert steps[0].keys() == {
         "pool_size", "repeats", "throughput", "throughput_low", "throughput_high", "wait_ms", "usage_ms",

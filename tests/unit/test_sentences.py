@@ -16,7 +16,8 @@ from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.from_run import recommend
 from poolsize.pool_config import findings
 from poolsize.predict import prediction
-from poolsize.present.text.recommendation import recommendation_json
+from poolsize.present.text.json_text import json_text
+from poolsize.present.text.recommendation import recommendation_values
 from poolsize.present.text.sentences import checks, fleet, formula, traffic, warnings
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import (
@@ -98,7 +99,7 @@ def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_findings_in_json_are_the_sentences_in_their_order(name: str) -> None:
     answer = recommend(example(name))
-    fields = json.loads(recommendation_json(answer))
+    fields = json.loads(json_text(recommendation_values(answer)))
     assert [finding["code"] for finding in fields["findings"]] == [finding.code for finding in answer.findings]
     assert sorted((*fields["reasons"], *fields["warnings"])) == sorted(map(sentence, answer.findings))
     assert tuple(fields["reasons"]) == reason_sentences(answer.findings)

@@ -20,7 +20,8 @@ from poolsize.facts.server import (
     read_server,
 )
 from poolsize.facts.status import read_status, statements_of_others
-from poolsize.present.text.inspection import inspection_text, per_core_json, per_core_text
+from poolsize.present.text.inspection import inspection_text, per_core_text, per_core_values
+from poolsize.present.text.json_text import json_text
 from poolsize.server.sessions import ServerProcess
 from tests.conftest import ROOT
 
@@ -133,4 +134,4 @@ def test_every_variable_may_be_absent(values: dict[str, str]) -> None:
         patch.setattr(inspection, "SAMPLE_SECONDS", 0.0)
         inspected = inspect_server(cursor, 1, "", by_loopback=False, denied=KeyError)
     assert inspection_text(inspected) in per_core_text(inspected, 0.0)
-    assert per_core_json(inspected, 0.0)
+    assert json_text(per_core_values(inspected, 0.0))

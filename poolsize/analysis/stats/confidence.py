@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from poolsize.analysis.vector import Matrix, Vector
+from poolsize.units import FloatOrNull
 
 CORRELATIONS = np.linspace(-0.4, 0.95, 28)
 """The lag-1 correlations that a run may have."""
@@ -144,7 +145,7 @@ class Interval:
 
     mean: float
     low: float
-    high: float
+    high: FloatOrNull
 
 
 def mean_interval(series: Sequence[Sequence[float]], noise: Noise | None = None) -> Interval:

@@ -16,6 +16,7 @@ from scipy.special import stdtrit
 
 from poolsize.analysis.stats.confidence import CONFIDENCE, TAILS
 from poolsize.analysis.vector import Vector
+from poolsize.units import FloatOrNull
 
 USUAL = 0.02
 """Usual between-step noise of a ratio of two steps."""
@@ -50,7 +51,7 @@ class Difference:
 
     mean: float
     low: float
-    high: float
+    high: FloatOrNull
 
     @property
     def significant(self) -> bool:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from poolsize.analysis.stats.confidence import Interval, Noise, half_width
 from poolsize.errors import BadInput
 from poolsize.runs.run import QUANTILES, Latencies, Step
+from poolsize.units import FloatOrNull
 
 HIGHEST_US = 3_600_000_000
 """The longest time that a histogram records: one hour, in us."""
@@ -36,14 +37,14 @@ class Percentiles:
     mean: of successful transactions, as Little's law needs it, also where the percentiles count failed transactions.
     """
 
-    p50: float
-    p75: float
-    p90: float
-    p95: float
-    p99: float
-    p99_9: float
-    mean: float
-    max: float
+    p50: FloatOrNull
+    p75: FloatOrNull
+    p90: FloatOrNull
+    p95: FloatOrNull
+    p99: FloatOrNull
+    p99_9: FloatOrNull
+    mean: FloatOrNull
+    max: FloatOrNull
 
 
 UNKNOWN = Percentiles(nan, nan, nan, nan, nan, nan, nan, nan)

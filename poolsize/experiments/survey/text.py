@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from math import nan
+from typing import TypedDict
 
 from rich.text import Text
 
@@ -19,7 +19,6 @@ from poolsize.experiments.survey.timing import (
     Work,
     java_versions,
 )
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.progress import error_console
 from poolsize.recordings.published import published_pools
@@ -133,26 +132,68 @@ def _times(work: Work, timings: Sequence[Timing]) -> Table:
     return Table(("pool", "concurrency", *map(str, USERS)), rows)
 
 
-def survey_json(scenario: Scenario, survey: Survey, path: str) -> str:
-    """Return a JSON object.
+class TimingValues(TypedDict):
+    """A pool with a number of users.
 
-    path: of the survey's file. Keys: scenario, its name; question; source; file, the path; pool_size, connections of
-    each pool; missing, pools whose libraries are not installed; java_left_out, why pools of Java were not timed, or
-    null; timings, the fields of Timing with time_us, fair_wait_ms (null without a transaction) and starves, one object
-    a pool, concurrency, work and number of users.
+    served: users that completed a transaction. longest_wait_ms: of any user; null where it was not measured. time_us:
+    of a transaction, over all users; fair_wait_ms: in which a fair pool serves each user once; null without a
+    transaction. starves: whether a user waited while the others were served.
     """
-    return json_text(
-        {
-            "scenario": scenario.name,
-            "question": scenario.question,
-            "source": scenario.source,
-            "file": path,
-            "pool_size": POOL_SIZE,
-            "missing": survey.missing,
-            "java_left_out": survey.java_left_out,
-            "timings": [
-                asdict(timing) | {name: getattr(timing, name) for name in ("time_us", "fair_wait_ms", "starves")}
-                for timing in survey.timings
-            ],
-        }
-    )
+
+    pool: str
+    concurrency: Concurrency
+    work: Work
+    users: int
+    transactions: int
+    seconds: float
+    served: int
+    longest_wait_ms: float | None
+    time_us: float | None
+    fair_wait_ms: float | None
+    starves: bool
+
+
+class SurveyValues(TypedDict):
+    """A survey of pools.
+
+    file: of the survey. pool_size: connections of each pool. missing: pools whose libraries are not installed.
+    java_left_out: why pools of Java were not timed, or null.
+    """
+
+    scenario: str
+    question: str
+    source: str
+    file: str
+    pool_size: int
+    missing: tuple[str, ...]
+    java_left_out: str | None
+    timings: list[TimingValues]
+
+
+def survey_values(scenario: Scenario, survey: Survey, path: str) -> SurveyValues:
+    """Return a survey as data for JSON. path: of the survey's file."""
+    return {
+        "scenario": scenario.name,
+        "question": scenario.question,
+        "source": scenario.source,
+        "file": path,
+        "pool_size": POOL_SIZE,
+        "missing": survey.missing,
+        "java_left_out": survey.java_left_out,
+        "timings": [
+            {
+                "pool": timing.pool,
+                "concurrency": timing.concurrency,
+                "work": timing.work,
+                "users": timing.users,
+                "transactions": timing.transactions,
+                "seconds": timing.seconds,
+                "served": timing.served,
+                "longest_wait_ms": timing.longest_wait_ms,
+                "time_us": timing.time_us,
+                "fair_wait_ms": timing.fair_wait_ms,
+                "starves": timing.starves,
+            }
+            for timing in survey.timings
+        ],
+    }

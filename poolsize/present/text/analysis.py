@@ -1,24 +1,27 @@
 """An analysis as text for a terminal, and as a JSON object."""
 
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
 from math import log
-from typing import Any
+from typing import TypedDict
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.bottleneck import BottleneckName
+from poolsize.analysis.fitted_models import Estimate
 from poolsize.analysis.plateau import CERTAINTY
-from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
+from poolsize.analysis.service_demand import ServiceDemands
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.speed import has_server_process, usual_speed
+from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.answer.verdict import Highest, highest, is_noisy, verdict_on_size
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import paragraph, terminal_width
 from poolsize.present.text.sentences.checks import bottleneck_sentence, check_sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.setting import counted_seconds
 from poolsize.present.text.short_of_run import plateau_range_text
 from poolsize.present.text.tables import estimators_table, kinds_table, sizes_table, verified_table
+from poolsize.runs.check import Check
 from poolsize.runs.plan import PoolKind
-from poolsize.runs.run import LATENCIES, CheckResult, Run
+from poolsize.runs.run import Calibration, CheckResult, Run, Value
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 ESTIMATOR_TESTS = (
@@ -124,67 +127,163 @@ def _bottleneck(analysis: Analysis) -> str:
     return text
 
 
-def analysis_json(analysis: Analysis) -> str:
-    """Return an analysis as a JSON object.
+class CheckValues(TypedDict):
+    """A check of a step. values: the figures that it compared, by names with units; detail: the same in a sentence."""
 
-    steps: an object for each pool size, with throughput per second and times in ms. estimates: estimator -> pool size.
-    estimators: with ranges and tests. cause: the bottleneck. verified: verification steps. void: excluded steps.
-    calibration: of the load generator. usual_speed: of the machine, as the counter machine_speed. Unknown values: null.
+    name: Check
+    passed: bool
+    detail: str
+    values: Mapping[str, Value]
+
+
+class KindValues(TypedDict):
+    """The figures of a kind of transaction. share: of all transactions that succeeded."""
+
+    transactions: int
+    share: float
+    wait_ms: Percentiles
+    usage_ms: Percentiles
+    total_ms: Percentiles
+
+
+class SizeValues(TypedDict):
+    """The figures of a pool size: of its valid steps, or of all its steps where none is valid.
+
+    repeats: number of these steps. throughput: per second, with its 95 % interval. intervals_ms: latency -> quantile ->
+    its 95 % interval; empty for runs without sections. kinds: empty for a workload with one kind. utilisation: share of
+    the connections that the arrival rate needs; null in a closed loop. demands: null where not known. errors: failed
+    transactions. valid: whether the size may enter an estimate. checks: that failed.
     """
-    plateau, cause, calibration = analysis.plateau, analysis.bottleneck, analysis.run.calibration
-    estimates = analysis.models.estimates
-    values = {
-        "steps": [_size_values(size) for size in analysis.sizes],
+
+    pool_size: int
+    repeats: int
+    throughput: float
+    throughput_low: float
+    throughput_high: float | None
+    wait_ms: Percentiles
+    usage_ms: Percentiles
+    total_ms: Percentiles
+    intervals_ms: Mapping[str, Mapping[str, tuple[float, float | None]]]
+    kinds: Mapping[str, KindValues]
+    utilisation: float | None
+    demands: ServiceDemands | None
+    errors: int
+    valid: bool
+    checks: list[CheckValues]
+
+
+class CauseValues(TypedDict):
+    """What limits throughput. values: the figures that show it, by names with units; evidence: the same in words."""
+
+    name: BottleneckName
+    evidence: str
+    values: Mapping[str, Value]
+
+
+class VerifiedValues(TypedDict):
+    """A pool size measured with arrivals at a fixed rate. load: the rate as a share of its throughput.
+
+    checks: that failed.
+    """
+
+    pool_size: int
+    load: float
+    rate: float
+    throughput: float
+    wait_ms: Percentiles
+    total_ms: Percentiles
+    checks: list[CheckValues]
+
+
+class ExcludedValues(TypedDict):
+    """A step that counts for nothing. checks: that failed."""
+
+    pool_size: int
+    checks: list[CheckValues]
+
+
+class AnalysisValues(TypedDict):
+    """The analysis of a run.
+
+    steps: the figures of each pool size. estimates: estimator -> pool size. estimators: with ranges and tests. cause:
+    the bottleneck. verified: verification steps. void: excluded steps. calibration: of the load generator.
+    usual_speed: of the machine, as the counter machine_speed. null: not known.
+    """
+
+    steps: list[SizeValues]
+    estimates: Mapping[str, int | None]
+    estimators: Mapping[str, Estimate]
+    cause: CauseValues | None
+    verified: list[VerifiedValues]
+    void: list[ExcludedValues]
+    calibration: Calibration | None
+    usual_speed: float | None
+
+
+def analysis_values(analysis: Analysis) -> AnalysisValues:
+    """Return an analysis as data for JSON."""
+    plateau, cause, estimates = analysis.plateau, analysis.bottleneck, analysis.models.estimates
+    return {
+        "steps": list(map(_size_values, analysis.sizes)),
         "estimates": {name: estimate.pool_size for name, estimate in estimates.items()}
         or {"plateau": plateau.pool_size if plateau else None},
-        "estimators": {name: asdict(estimate) for name, estimate in estimates.items()},
-        "cause": cause
-        and {"name": cause.name, "evidence": bottleneck_sentence(cause.name, cause.values), "values": cause.values},
+        "estimators": estimates,
+        "cause": None
+        if cause is None
+        else {"name": cause.name, "evidence": bottleneck_sentence(cause.name, cause.values), "values": cause.values},
         "verified": [
-            {name: getattr(step, name) for name in ("pool_size", "load", "rate", "throughput")}
-            | _latency_values(step)
-            | {"checks": _check_values(step.failed_checks)}
+            {
+                "pool_size": step.pool_size,
+                "load": step.load,
+                "rate": step.rate,
+                "throughput": step.throughput,
+                "wait_ms": step.wait,
+                "total_ms": step.total,
+                "checks": _check_values(step.failed_checks),
+            }
             for step in analysis.verified
         ],
         "void": [
             {"pool_size": step.pool_size, "checks": _check_values(step.failed_checks)} for step in analysis.excluded
         ],
-        "calibration": calibration and asdict(calibration),
+        "calibration": analysis.run.calibration,
         "usual_speed": usual_speed(analysis.run),
     }
-    return json_text(values)
 
 
-def _size_values(size: SizeSummary) -> dict[str, Any]:
+def _size_values(size: SizeSummary) -> SizeValues:
     return {
         "pool_size": size.pool_size,
         "repeats": size.repeats,
         "throughput": size.throughput.mean,
         "throughput_low": size.throughput.low,
         "throughput_high": size.throughput.high,
-        **_latency_values(size),
+        "wait_ms": size.wait,
+        "usage_ms": size.usage,
+        "total_ms": size.total,
         "intervals_ms": {
             name: {quantile: (interval.low, interval.high) for quantile, interval in quantiles.items()}
             for name, quantiles in size.intervals.items()
         },
         "kinds": {
-            name: {"transactions": kind.transactions, "share": kind.share} | _latency_values(kind)
+            name: {
+                "transactions": kind.transactions,
+                "share": kind.share,
+                "wait_ms": kind.wait,
+                "usage_ms": kind.usage,
+                "total_ms": kind.total,
+            }
             for name, kind in size.kinds.items()
         },
         "utilisation": size.utilisation,
-        "demands": size.demands and asdict(size.demands),
+        "demands": size.demands,
         "errors": size.errors,
         "valid": size.valid,
         "checks": _check_values(size.failed_checks),
     }
 
 
-def _latency_values(source: SizeSummary | KindSummary | VerifiedStep) -> dict[str, Any]:
-    """Return the percentiles of the latencies that the source has, by names such as wait_ms."""
-    return {f"{name}_ms": asdict(getattr(source, name)) for name in LATENCIES if hasattr(source, name)}
-
-
-def _check_values(results: Iterable[CheckResult]) -> list[dict[str, Any]]:
+def _check_values(results: Iterable[CheckResult]) -> list[CheckValues]:
     return [
         {"name": result.check, "passed": result.passed, "detail": check_sentence(result), "values": result.values}
         for result in results

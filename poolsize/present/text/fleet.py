@@ -1,17 +1,14 @@
 """A fleet's pools as text for a terminal, and as a JSON object."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from typing import Any
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServerLimit, ServicePool, connections_of, in_deploy_of
 from poolsize.answer.fleet_plan import FleetPlan, Proxy
 from poolsize.answer.recommendation import Recommendation
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
-from poolsize.present.text.recommendation import caution, engine_line
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.recommendation import OfClass, caution, engine_line
+from poolsize.present.text.sentences.findings import FindingsValues, findings_values, reason_sentences, sentence
 from poolsize.present.text.short import SAME, TWO_LINES, Labelled, brief, leading, main_caution, short_answer
 from poolsize.terminal import pasteable
 from poolsize.units import count
@@ -139,26 +136,38 @@ def _engines(pools: Sequence[ServicePool]) -> str:
     return "\n  ".join(["For each process:", *lines])
 
 
-def fleet_json(plan: FleetPlan, **more: Any) -> str:
-    """Return a fleet's plan as a JSON object, with the keys of fleet_values. more: further keys and their values."""
-    return json_text(fleet_values(plan) | more)
+class PoolsValues(FindingsValues, OfClass):
+    """connections, connections_in_deploy: of all pools, usually and in a rolling deploy; null without pools."""
+
+    connections: int | None
+    connections_in_deploy: int | None
 
 
-def fleet_values(plan: FleetPlan) -> dict[str, Any]:
-    """Return a fleet's plan as data for JSON.
+class FleetValues(PoolsValues):
+    """Connections divided among the pools of a fleet.
 
-    Keys: the fields of FleetPlan; connections and connections_in_deploy of all pools, null without pools; reasons and
-    warnings: the findings as sentences.
+    size: the connections to divide. pools: of each service; empty where the smallest pools exceed the server's limit.
+    connections, connections_in_deploy: of all pools, usually and in a rolling deploy; null without pools.
+    instance_class: with --instance-class.
     """
-    return asdict(replace(plan, findings=())) | pools_values(plan.pools, plan.findings)
+
+    size: int
+    limit: ServerLimit
+    pools: tuple[ServicePool, ...]
 
 
-def pools_values(pools: Sequence[ServicePool], findings: Sequence[Finding]) -> dict[str, Any]:
-    """Return the totals of the pools, null without pools, and the findings as data for JSON."""
+def fleet_values(plan: FleetPlan, more: OfClass | None = None) -> FleetValues:
+    """Return a fleet's plan as data for JSON. more: further keys, or None."""
+    return {
+        "size": plan.size, "limit": plan.limit, "pools": plan.pools, **pools_values(plan.pools, plan.findings, more),
+    }  # fmt: skip
+
+
+def pools_values(pools: Sequence[ServicePool], findings: Sequence[Finding], more: OfClass | None = None) -> PoolsValues:
+    """Return the totals of the pools, null without pools, and the findings as data for JSON. more: further keys."""
     return {
         "connections": connections_of(pools) or None,
         "connections_in_deploy": in_deploy_of(pools) or None,
-        "findings": findings_values(findings),
-        "reasons": reason_sentences(findings),
-        "warnings": warning_sentences(findings),
+        **findings_values(findings),
+        **(more or {}),
     }

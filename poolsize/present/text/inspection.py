@@ -1,11 +1,10 @@
 """The facts of an inspected server as text for a terminal, and as a JSON object."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from typing import Literal, TypedDict
 
 from poolsize.facts.inspection import SAMPLE_SECONDS, Inspection, Missing, Platform
 from poolsize.formula import CONNECTIONS_PER_CORE
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.units import count, milliseconds, minutes, percent
 
@@ -43,21 +42,37 @@ def per_core_text(inspection: Inspection, disks: float) -> str:
     )
 
 
-def per_core_json(inspection: Inspection, disks: float) -> str:
-    """Return what per_core_text says as a JSON object: a recommendation with null where it needs the cores, and facts.
+class FormulaOfUnknownCores(TypedDict):
+    """The formula without the cores of the database's host. effective_disks: disks that queries wait for."""
 
-    disks: effective disks.
-    """
-    values = {
+    cores: None
+    effective_disks: float
+    connections: None
+
+
+class PerCoreValues(TypedDict):
+    """The formula's answer for a server that does not say its cores. connections_per_core: for each physical core."""
+
+    basis: Literal["formula"]
+    pool_size: None
+    range: None
+    connections_per_core: int
+    formula: FormulaOfUnknownCores
+    verdict: None
+    facts: Inspection
+
+
+def per_core_values(inspection: Inspection, disks: float) -> PerCoreValues:
+    """Return what per_core_text says as data for JSON. disks: effective disks."""
+    return {
         "basis": "formula",
         "pool_size": None,
         "range": None,
         "connections_per_core": CONNECTIONS_PER_CORE,
         "formula": {"cores": None, "effective_disks": disks, "connections": None},
         "verdict": None,
-        "facts": asdict(inspection),
+        "facts": inspection,
     }
-    return json_text(values)
 
 
 def inspection_text(inspection: Inspection) -> str:

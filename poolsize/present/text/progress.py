@@ -2,11 +2,9 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
 from poolsize.present.text.sentences.checks import BRIEFLY
 from poolsize.sweep import events
@@ -277,8 +275,3 @@ def _load(dry_run: DryRun) -> str:
         return f"{clients} at {pool_sizes(dry_run.sizes)}, about {minutes(dry_run.load_seconds)}"
     low, high = dry_run.search
     return f"{clients}, a search of the pool sizes {low} to {high}, at most {minutes(dry_run.load_seconds)}"
-
-
-def dry_run_json(dry_run: DryRun) -> str:
-    """Return the fields of DryRun as a JSON object."""
-    return json_text(asdict(dry_run))

@@ -1,25 +1,32 @@
 """A recommendation as text for a terminal, and as a JSON object."""
 
-from collections.abc import Iterable
-from dataclasses import asdict, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Literal, TypedDict
 
 from poolsize.answer.finding import Finding, ToDivide
 from poolsize.answer.recommendation import DeadlockFloor, Formula, Recommendation
-from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import bullets, paragraph
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.sentences.findings import (
+    FindingsValues,
+    findings_values,
+    reason_sentences,
+    sentence,
+    warning_sentences,
+)
 from poolsize.present.text.short import SAME, leading, main_caution, short_answer
 from poolsize.units import at_most, count, milliseconds
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
+    from poolsize.analysis.application_size import ApplicationSize
     from poolsize.answer.fleet_plan import FleetPlan
+    from poolsize.answer.from_run import TransactionPool
+    from poolsize.answer.price import Price
+    from poolsize.answer.verdict import OpenEnd, Verdict
+    from poolsize.facts.inspection import Inspection
+    from poolsize.facts.instance_class import InstanceClassValues
+    from poolsize.present.text.fleet import FleetValues
+    from poolsize.runs.plan import MeasuredApplication
 
-MEASURED_ONLY = (
-    "range_open", "throughput", "database_size", "database_range", "application", "application_sizes",
-    "limit_probability", "two_pools", "measured_in", "estimates", "prices",
-)  # fmt: skip
-"""Fields that the JSON object of the formula's answer lacks."""
 APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
 
 
@@ -157,27 +164,98 @@ def caution(findings: Iterable[Finding]) -> str:
     return f"Caution:\n{bullets(warnings)}" if warnings else ""
 
 
-def recommendation_json(answer: Recommendation, **more: Any) -> str:
-    """Return a recommendation as a JSON object.
+class OfClass(TypedDict, total=False):
+    """What --instance-class adds to an answer."""
 
-    Keys: the fields of Recommendation, of which prices is "regret", for a formula without the measured fields;
-    connections, of all pools together; reasons and warnings: the findings as sentences. more: further keys and their
-    values.
+    instance_class: "InstanceClassValues"
+
+
+class MoreValues(OfClass, total=False):
+    """What options add to an answer. fleet: the connections divided. facts: of the server at --url."""
+
+    fleet: "FleetValues"
+    facts: "Inspection"
+
+
+class _AnswerValues(FindingsValues, MoreValues):
+    formula: Formula
+    sweep_sizes: tuple[int, ...]
+    connections: int | None
+
+
+class FormulaValues(_AnswerValues):
+    """The formula's answer: a place to start measuring.
+
+    pool_size: connections; range: half of it, at least the deadlock floor, and twice it. connections: of all pools
+    together. instance_class: with --instance-class. fleet: the connections divided, with --instances or --processes.
+    facts: of the server at --url.
     """
-    fields: dict[str, Any] = {
-        **asdict(replace(answer, findings=())),
-        "findings": findings_values(answer.findings),
+
+    basis: Literal["formula"]
+    pool_size: int
+    range: tuple[int, int]
+    verdict: None
+
+
+class RunValues(_AnswerValues):
+    """The answer of a measured run: the fields of Recommendation, of which prices is "regret".
+
+    connections: of all pools together. instance_class: with --instance-class. fleet: the connections divided, with
+    --instances or --processes.
+    """
+
+    basis: Literal["measured"]
+    pool_size: int | None
+    range: tuple[int, int] | None
+    verdict: "Verdict"
+    range_open: "OpenEnd | None"
+    throughput: float | None
+    database_size: int | None
+    database_range: tuple[int, int] | None
+    application: "ApplicationSize | None"
+    application_sizes: "tuple[ApplicationSize, ...]"
+    limit_probability: float | None
+    measured_in: "MeasuredApplication | None"
+    two_pools: "tuple[TransactionPool, ...]"
+    estimates: Mapping[str, int | None] | None
+    regret: "tuple[Price, ...]"
+
+
+def recommendation_values(answer: Recommendation, more: MoreValues | None = None) -> FormulaValues | RunValues:
+    """Return a recommendation as data for JSON. more: further keys, or None."""
+    of_both: _AnswerValues = {
+        "formula": answer.formula,
+        "sweep_sizes": answer.sweep_sizes,
         "connections": answer.connections,
-        "reasons": reason_sentences(answer.findings),
-        "warnings": warning_sentences(answer.findings),
+        **findings_values(answer.findings),
+        **(more or {}),
     }
-    of_formula = answer.basis == "formula"
-    fields = {
-        "regret" if name == "prices" else name: value
-        for name, value in fields.items()
-        if not (of_formula and name in MEASURED_ONLY)
+    if answer.basis == "formula":
+        assert answer.pool_size is not None
+        assert answer.range is not None
+        formula: FormulaValues = {
+            "basis": "formula", "pool_size": answer.pool_size, "range": answer.range, "verdict": None, **of_both,
+        }  # fmt: skip
+        return formula
+    assert answer.verdict is not None
+    return {
+        "basis": "measured",
+        "pool_size": answer.pool_size,
+        "range": answer.range,
+        "verdict": answer.verdict,
+        "range_open": answer.range_open,
+        "throughput": answer.throughput,
+        "database_size": answer.database_size,
+        "database_range": answer.database_range,
+        "application": answer.application,
+        "application_sizes": answer.application_sizes,
+        "limit_probability": answer.limit_probability,
+        "measured_in": answer.measured_in,
+        "two_pools": answer.two_pools,
+        "estimates": answer.estimates,
+        "regret": answer.prices,
+        **of_both,
     }
-    return json_text(fields | more)
 
 
 def explain(answer: Recommendation) -> str:

@@ -1,11 +1,11 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from math import isinf
-from typing import Any
+from typing import Literal, TypedDict
 
 from poolsize.answer.finding import Finding, Severity
+from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
 from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
@@ -19,11 +19,18 @@ from poolsize.answer.traffic_findings import (
     TooFewThreads,
     WaitsElsewhere,
 )
-from poolsize.present.text.fleet import CONFIGURE, each_and_together, pools_in_short, pools_text, pools_values
-from poolsize.present.text.json_text import json_text
+from poolsize.answer.traffic_need import Decides
+from poolsize.present.text.fleet import (
+    CONFIGURE,
+    PoolsValues,
+    each_and_together,
+    pools_in_short,
+    pools_text,
+    pools_values,
+)
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
-from poolsize.present.text.recommendation import caution, engine_line
-from poolsize.present.text.sentences.findings import findings_values, reason_sentences, sentence, warning_sentences
+from poolsize.present.text.recommendation import OfClass, caution, engine_line
+from poolsize.present.text.sentences.findings import FindingsValues, findings_values, reason_sentences, sentence
 from poolsize.present.text.short import (
     ANY_LENGTH,
     FOUR_LINES,
@@ -175,35 +182,132 @@ def _rare(use: PoolUse) -> tuple[str, str]:
     return p99, p99_9
 
 
-def traffic_json(answer: TrafficAnswer, **more: Any) -> str:
-    """Return the answer as a JSON object; null for a wait time that grows without end. more: further keys."""
+class SupplyValues(TypedDict):
+    """The connections that the database can use at once, for all clients together. range: lowest and highest."""
+
+    connections: int
+    range: tuple[int, int] | None
+    basis: Literal["formula", "measured", "given"]
+
+
+class LoadValues(TypedDict):
+    """Requests together. rate: per second. usage_ms: mean usage time; loaded_usage_ms: with the database's load.
+
+    in_use_mean, in_use_p99_9: connections in use, on average and 99.9 % of the time at most. Where the database can't
+    keep up, they and loaded_usage_ms are null.
+    """
+
+    rate: float
+    usage_ms: float
+    loaded_usage_ms: float | None
+    in_use_mean: float | None
+    in_use_p99_9: int | None
+
+
+class BusiestValues(TypedDict):
+    """The busiest process, with an instance away. rate: requests per second."""
+
+    rate: float
+    in_use_mean: float
+
+
+class TrafficValues(LoadValues):
+    """The requests of a service, its instances, and its limits.
+
+    rate: of all processes, per second. usage_ms, usage_p99_ms: usage time; loaded_usage_ms: its mean with the
+    database's load. in_use_mean, in_use_p99_9: connections in use, on average and 99.9 % of the time at most.
+    usage_variation: standard deviation of the usage time, as a share of its mean. burst: rate of busy times over the
+    mean rate. threads: of a process; null where not known. max_wait_p99_ms: the limit that decides the need.
+    wait_limit_ms: after which a request gives up; null for never.
+    """
+
+    usage_p99_ms: float
+    usage_variation: float
+    burst: float
+    instances: int
+    processes: int
+    threads: int | None
+    max_wait_p99_ms: float
+    wait_limit_ms: float | None
+    busiest_process: BusiestValues
+
+
+class WaitValues(TypedDict):
+    """Wait times for a connection in ms; null where they grow without end."""
+
+    mean: float | None
+    p99: float | None
+    p99_9: float | None
+
+
+class UseValues(TypedDict):
+    """How a pool serves the traffic. utilisation: share of its connections in use. Shares are of the requests."""
+
+    utilisation: float
+    share_waiting: float
+    share_timed_out: float
+    wait_ms: WaitValues
+
+
+class SizeValues(UseValues):
+    """How pools of this size serve the traffic; also with an instance away, and at twice the rate.
+
+    utilisation: share of the connections in use. share_waiting, share_timed_out: of the requests. one_away: null for a
+    single instance.
+    """
+
+    pool_size: int
+    one_away: UseValues | None
+    twice: UseValues
+
+
+class TrafficAnswerValues(FindingsValues, OfClass):
+    """The pool size that the traffic needs, beside what the database can use and the limits allow.
+
+    pool_size: of each process. connections, connections_in_deploy: of all pools, usually and in a rolling deploy. need:
+    connections of each process. These are null where the database can't keep up with any pool. supply: null where
+    nothing is known of the database. limit: connections of each process that the limits allow; null where not known.
+    knee_rate: requests per second that the database completes, by the run. instance_class: with --instance-class.
+    """
+
+    basis: Literal["traffic"]
+    pool_size: int | None
+    connections: int | None
+    connections_in_deploy: int | None
+    traffic: TrafficValues
+    need: int | None
+    supply: SupplyValues | None
+    limit: int | None
+    decides: Decides
+    sizes: list[SizeValues]
+    knee_rate: float | None
+
+
+def traffic_values(answer: TrafficAnswer, more: OfClass | None = None) -> TrafficAnswerValues:
+    """Return the answer as data for JSON. more: further keys, or None."""
     exists = answer.need is not None
-    return json_text(
-        {
-            "basis": "traffic",
-            "pool_size": answer.pool_size if exists else None,
-            "connections": answer.connections if exists else None,
-            "connections_in_deploy": answer.connections_in_deploy if exists else None,
-            "traffic": _traffic_values(answer.traffic, answer.load),
-            "need": answer.need,
-            "supply": _supply_values(answer.supply),
-            "limit": answer.limit,
-            "decides": answer.decides,
-            "sizes": list(map(_size_values, answer.sizes)),
-            "knee_rate": knee_rate(answer.supply),
-            "findings": findings_values(answer.findings),
-            "reasons": reason_sentences(answer.findings),
-            "warnings": warning_sentences(answer.findings),
-        }
-        | more
-    )
+    return {
+        "basis": "traffic",
+        "pool_size": answer.pool_size if exists else None,
+        "connections": answer.connections if exists else None,
+        "connections_in_deploy": answer.connections_in_deploy if exists else None,
+        "traffic": _traffic_values(answer.traffic, answer.load),
+        "need": answer.need,
+        "supply": _supply_values(answer.supply),
+        "limit": answer.limit,
+        "decides": answer.decides,
+        "sizes": list(map(_size_values, answer.sizes)),
+        "knee_rate": knee_rate(answer.supply),
+        **findings_values(answer.findings),
+        **(more or {}),
+    }
 
 
-def _supply_values(supply: Supply | None) -> dict[str, Any] | None:
-    return {name: getattr(supply, name) for name in ("connections", "range", "basis")} if supply else None
+def _supply_values(supply: Supply | None) -> SupplyValues | None:
+    return {"connections": supply.connections, "range": supply.range, "basis": supply.basis} if supply else None
 
 
-def _together_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
+def _load_values(traffic: Traffic, load: DatabaseLoad | None) -> LoadValues:
     return {
         "rate": traffic.rate,
         "usage_ms": traffic.usage.mean_ms,
@@ -213,10 +317,10 @@ def _together_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, A
     }
 
 
-def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, Any]:
+def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> TrafficValues:
     service, busiest = traffic.service, traffic.loaded(load).of_process(one_away=True)
     return {
-        **_together_values(traffic, load),
+        **_load_values(traffic, load),
         "usage_p99_ms": traffic.usage.p99_ms,
         "usage_variation": traffic.usage.variation,
         "burst": traffic.burst,
@@ -229,12 +333,21 @@ def _traffic_values(traffic: Traffic, load: DatabaseLoad | None) -> dict[str, An
     }
 
 
-def _size_values(size: SizeUse) -> dict[str, Any]:
+def _size_values(size: SizeUse) -> SizeValues:
     return {
         "pool_size": size.pool_size,
         **_use_values(size.usual),
         "one_away": _use_values(size.one_away) if size.one_away else None,
         "twice": _use_values(size.twice),
+    }
+
+
+def _use_values(use: PoolUse) -> UseValues:
+    return {
+        "utilisation": use.utilisation,
+        "share_waiting": use.share_waiting,
+        "share_timed_out": use.share_timed_out,
+        "wait_ms": {"mean": use.wait_ms, "p99": use.wait_p99_ms, "p99_9": use.wait_p99_9_ms},
     }
 
 
@@ -278,38 +391,56 @@ def _services_table(plan: TrafficPlan) -> Table:
     return Table([*columns, "in use on average", "waiting", "wait p99", "one away p99"], rows)
 
 
-def traffic_fleet_json(plan: TrafficPlan, **more: Any) -> str:
-    """Return the answer for a fleet by traffic as a JSON object, with the keys of a fleet and of a traffic's answer.
+class TrafficPoolValues(SizeValues):
+    """The pool of each process of a service, and how it serves the service's traffic.
 
-    more: further keys and their values.
+    connections, connections_in_deploy: of all processes, usually and in a rolling deploy. need: connections of each
+    process. utilisation: share of the pool's connections in use. share_waiting, share_timed_out: of the requests.
+    one_away: with an instance away; null for a single instance. twice: at twice the rate.
     """
-    pools = [
-        {
-            "service": asdict(pool.service),
-            "connections": pool.connections,
-            "connections_in_deploy": pool.connections_in_deploy,
-            "traffic": _traffic_values(pool.traffic, pool.use.load),
-            "need": pool.need,
-            "decides": pool.decides,
-            **_size_values(pool.use),
-        }
-        for pool in plan.pools
-    ]
-    values = {
+
+    service: Service
+    connections: int
+    connections_in_deploy: int
+    traffic: TrafficValues
+    need: int
+    decides: Decides
+
+
+class TrafficFleetValues(PoolsValues):
+    """The pools that the traffic of several services needs, beside what the database can use and its limit.
+
+    connections, connections_in_deploy: of all pools, usually and in a rolling deploy; null without pools. knee_rate:
+    requests per second that the database completes, by the run. instance_class: with --instance-class.
+    """
+
+    basis: Literal["traffic"]
+    supply: SupplyValues | None
+    limit: ServerLimit
+    pools: list[TrafficPoolValues]
+    traffic: LoadValues
+    knee_rate: float | None
+
+
+def traffic_fleet_values(plan: TrafficPlan, more: OfClass | None = None) -> TrafficFleetValues:
+    """Return the answer for a fleet by traffic as data for JSON. more: further keys, or None."""
+    return {
         "basis": "traffic",
         "supply": _supply_values(plan.supply),
-        "limit": asdict(plan.limit),
-        "pools": pools,
-        "traffic": _together_values(plan.traffic, plan.load),
+        "limit": plan.limit,
+        "pools": [
+            {
+                "service": pool.service,
+                "connections": pool.connections,
+                "connections_in_deploy": pool.connections_in_deploy,
+                "traffic": _traffic_values(pool.traffic, pool.use.load),
+                "need": pool.need,
+                "decides": pool.decides,
+                **_size_values(pool.use),
+            }
+            for pool in plan.pools
+        ],
+        "traffic": _load_values(plan.traffic, plan.load),
         "knee_rate": knee_rate(plan.supply),
-    }
-    return json_text(values | pools_values(plan.pools, plan.findings) | more)
-
-
-def _use_values(use: PoolUse) -> dict[str, Any]:
-    return {
-        "utilisation": use.utilisation,
-        "share_waiting": use.share_waiting,
-        "share_timed_out": use.share_timed_out,
-        "wait_ms": {"mean": use.wait_ms, "p99": use.wait_p99_ms, "p99_9": use.wait_p99_9_ms},
+        **pools_values(plan.pools, plan.findings, more),
     }

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, singledispatch
 from importlib import import_module
-from typing import Any
+from typing import Any, TypedDict
 
 from poolsize.answer.finding import (
     Figures,
@@ -120,18 +120,49 @@ def warning_sentences(findings: Iterable[Finding]) -> tuple[str, ...]:
     return tuple(sentence(finding) for finding in findings if finding.severity is not Severity.REASON)
 
 
-def findings_values(findings: Iterable[Finding]) -> list[dict[str, Any]]:
-    """Return findings as data. Keys: code, severity, values (its figures), and way_out: remedy, values; or null."""
-    return [
-        {
-            "code": finding.code,
-            "severity": finding.severity,
-            "values": dict(finding.items()),
-            "way_out": None if way_out is None else {"remedy": way_out.code, "values": dict(way_out.items())},
-        }
-        for finding in findings
-        for way_out in (getattr(finding, "way_out", None),)
-    ]
+class WayOutValues(TypedDict):
+    """An action that improves an answer. values: its figures, by names with units."""
+
+    remedy: str
+    values: Mapping[str, Any]
+
+
+class FindingValues(TypedDict):
+    """A reason, a warning or a refusal. values: its figures, by names with units."""
+
+    code: str
+    severity: Severity
+    values: Mapping[str, Any]
+    way_out: WayOutValues | None
+
+
+class FindingsValues(TypedDict):
+    """The findings of an answer, in the order to read them. reasons, warnings: the same, as sentences."""
+
+    findings: list[FindingValues]
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def findings_values(findings: Iterable[Finding]) -> FindingsValues:
+    """Return the findings of an answer as data and as sentences."""
+    findings = tuple(findings)
+    return {
+        "findings": [finding_values(finding) for finding in findings],
+        "reasons": reason_sentences(findings),
+        "warnings": warning_sentences(findings),
+    }
+
+
+def finding_values(finding: Finding) -> FindingValues:
+    """Return a finding as data."""
+    way_out = getattr(finding, "way_out", None)
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "values": dict(finding.items()),
+        "way_out": None if way_out is None else {"remedy": way_out.code, "values": dict(way_out.items())},
+    }
 
 
 @singledispatch
