@@ -16,7 +16,7 @@ from poolsize.command_line.run_file import next_commands
 from poolsize.present.text.progress import ProgressBar
 from poolsize.present.text.short_of_run import run_in_short
 from poolsize.runs.store import load_run
-from poolsize.sweep.events import StepDone, SweepStarted
+from poolsize.sweep.loop import events_of
 from poolsize.terminal import pasteable
 
 ROOT = Path(__file__).parents[1]
@@ -33,19 +33,11 @@ PICTURES = {"light": DEFAULT_TERMINAL_THEME, "dark": SVG_EXPORT_THEME}
 def drawn(name: str) -> str:
     """Return the picture as SVG."""
     run = load_run(RUN)
-    plan, search = run.plan, run.plan.search
-    assert search
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=False, highlight=False, markup=False)
     console.print("$ poolsize sweep --workload search.py", style="bold")
     bar = ProgressBar(console)
-    bar.show(
-        SweepStarted(
-            PRINTED, 1, 0, plan.step_seconds + plan.warm_up_seconds, search.budget_seconds,
-            to_verify=1, counted_seconds=plan.step_seconds, users=plan.users, largest=search.largest,
-        )
-    )  # fmt: skip
-    for step in run.steps:
-        bar.show(StepDone.of(step, again=False))
+    for event in events_of(run, PRINTED):
+        bar.show(event)
     console.print()
     answer = recommend(analyze(run))
     why = pasteable("poolsize", "recommend", "--run", PRINTED, "--why")

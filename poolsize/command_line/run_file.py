@@ -233,6 +233,16 @@ def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     return [divided, pasteable("poolsize", "config", "--for", "STACK", *size), *([extend] if extend else [])]
 
 
+def show_answer(path: str, run: "Run", answer: "Recommendation") -> None:
+    """Print the short answer of a new run, the commands to type next, and where the run is stored."""
+    from poolsize.present.text.short_of_run import run_in_short
+    from poolsize.terminal import pasteable
+
+    reasons = pasteable("poolsize", "recommend", "--run", path, "--why")
+    click.echo(run_in_short(answer, [*next_commands(path, run, answer), reasons]))
+    click.echo(f"Stored in {path}")
+
+
 def end_unless(pools: object) -> None:
     """End the command with the exit code of failed work if the answer, which is printed already, has nothing to use.
 

@@ -22,6 +22,7 @@ START = {
 GROUPS = {
     "Get a number": {
         "recommend": "Recommend a pool size: from the formula, from a measured run, or for a traffic.",
+        "demo": "Play a stored search again, in 20 s and without a database, and show its answer.",
         "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
     },
     "Measure": {

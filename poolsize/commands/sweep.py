@@ -15,14 +15,13 @@ from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import current_option, is_typed, json_option
-from poolsize.command_line.run_file import end_unless, next_commands
+from poolsize.command_line.run_file import end_unless, show_answer
 from poolsize.command_line.sweep_options import GROUPS, sweep_options
 from poolsize.errors import BadInput
 from poolsize.files import workloads
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.progress import ProgressBar, ReplayProgress
 from poolsize.present.text.recommendation import RunValues, recommendation_values
-from poolsize.present.text.short_of_run import run_in_short
 from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import load_run, load_setting, other_path
@@ -89,9 +88,7 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     if as_json:
         click.echo(json_text(_values(answer, str(run_path), run)))
     else:
-        recommended = pasteable("poolsize", "recommend", "--run", run_path, "--why")
-        click.echo(run_in_short(answer, [*next_commands(str(run_path), run, answer), recommended]))
-        click.echo(f"Stored in {run_path}")
+        show_answer(str(run_path), run, answer)
     end_unless(answer.pool_size)
 
 

@@ -1,8 +1,9 @@
 """The sweep loop: measure, check and store the next step, until the run is complete."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Protocol
 
 from poolsize.analysis.attempts import curve_places, step_key, verification_steps
@@ -86,6 +87,17 @@ def sweep(
     await_turn(TurnAwaited(len(run.steps), complete=True))
     on_event(events.SweepDone())
     return run
+
+
+def events_of(run: Run, path: str) -> Iterator[Event]:
+    """Yield the events of a complete run again, as its sweep sent them. path: where the run's file is."""
+    yield _started(replace(run, steps=(), ended=None), path, (), complete=False)
+    for step, following in zip_longest(run.steps, run.steps[1:]):
+        yield events.StepStarted(step.pool_size, step.rate)
+        for transactions, p95_ms in zip(step.throughput, step.p95_ms, strict=True):
+            yield events.SecondPassed(round(transactions), p95_ms)
+        yield events.StepDone.of(step, again=following is not None and step_key(following) == step_key(step))
+    yield events.SweepDone()
 
 
 def _require_success(run: Run) -> None:

@@ -16,9 +16,9 @@ CONTEXT = click.Context(cli, info_name="poolsize")
 LONGEST_LINE = 80
 NEEDS_MORE = (
     "sweep", "observe", "capture", "notebook", "import", "scenario exhaustion", "application check", "explain <",
-    "config --check",
+    "config --check", "demo",
 )  # fmt: skip
-"""Beginnings of examples that need a server, a program or files of the user's."""
+"""Beginnings of examples that need a server, a program or files of the user's, or 20 s."""
 ARGUMENTS = ("run", "further", "more")
 """Names of arguments, which are in no group of the help."""
 

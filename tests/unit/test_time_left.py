@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
-from poolsize.present.text import progress
 from poolsize.present.text.progress import ProgressBar, TimeLeft
 from poolsize.runs.check import Check
 from poolsize.sweep.events import SecondPassed, StepDone, StepStarted, SweepStarted
@@ -97,11 +96,9 @@ def test_the_announcement_says_what_counts_and_what_is_left(event: SweepStarted,
     assert written.getvalue().splitlines() == [announced]
 
 
-def test_the_announcement_is_corrected_as_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    monkeypatch.setattr(progress, "monotonic", clock)
-    written = io.StringIO()
-    with ProgressBar(Console(file=written, width=200)) as bar:
+def test_the_announcement_is_corrected_as_it_goes() -> None:
+    clock, written = Clock(), io.StringIO()
+    with ProgressBar(Console(file=written, width=200), clock) as bar:
         bar.show(SweepStarted("a.jsonl", 4, 0, 10.0))
         for again in (True, True, False):
             bar.show(StepStarted(8))

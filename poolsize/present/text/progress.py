@@ -89,10 +89,11 @@ def error_console() -> "Console":
 class ProgressBar:
     """Shows the events of a sweep: a live line in a terminal, and a line for each finished step everywhere."""
 
-    def __init__(self, console: "Console | None" = None) -> None:
+    def __init__(self, console: "Console | None" = None, clock: Callable[[], float] = monotonic) -> None:
+        """clock: seconds, from any beginning."""
         from rich.progress import BarColumn, Progress, TextColumn
 
-        self._console = console or error_console()
+        self._console, self._clock = console or error_console(), clock
         self._bar = Progress(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
@@ -105,7 +106,7 @@ class ProgressBar:
         )
         self._task: TaskID | None = None
         self._started = events.SweepStarted("", 0, 0, 0.0)
-        self._time_left = TimeLeft(self._started, monotonic)
+        self._time_left = TimeLeft(self._started, clock)
         self._steps_done = 0
         self._announced_end = 0.0
 
@@ -151,7 +152,7 @@ class ProgressBar:
 
     def _begin(self, sweep: events.SweepStarted) -> None:
         self._started, self._steps_done = sweep, sweep.steps_done
-        self._time_left = TimeLeft(sweep, monotonic)
+        self._time_left = TimeLeft(sweep, self._clock)
         self._announced_end = self._time_left.seconds
         counted = f" ({sweep.counted_seconds:g} s counted)" if 0 < sweep.counted_seconds < sweep.step_seconds else ""
         left, length = minutes(self._announced_end), f"{sweep.step_seconds:g} s{counted}"
