@@ -12,8 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from poolsize.analysis.curve import PER_DOUBLING, candidates
-from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork
+from poolsize.analysis.models.closed_network import NOT_MEASURED, FittedNetwork, Station
 from poolsize.analysis.stats.confidence import TAILS
 
 ADDED_MS = (0.0, 1.0, 2.0, 5.0, 20.0)

@@ -18,7 +18,7 @@ from poolsize.analysis.application_size import ApplicationSize, application_size
 from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, Mode, bimodal_kinds, bimodal_usage
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import candidates, fit_between
-from poolsize.analysis.models.fitted_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
+from poolsize.analysis.models.closed_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation

@@ -104,13 +104,8 @@ def plateau_range(
     Where the steps have two levels, also those of the curve for which the levels are noise.
     """
     curves = [curve, *([curve.lower_level.of_noise] if curve.lower_level else [])]
-    ends = np.array([_quantiles(each, begun(each, tolerance), quantiles) for each in curves])
+    ends = np.array([_quantiles(each, each.begun(1 - tolerance), quantiles) for each in curves])
     return ceil(2 ** ends[:, 0].min() - ROUNDING), ceil(2 ** ends[:, 1].max() - ROUNDING)
-
-
-def begun(curve: FittedCurve, tolerance: float = TOLERANCE) -> Vector:
-    """Return the probability at each size that the plateau starts there or below."""
-    return curve.begun(1 - tolerance)
 
 
 def _quantiles(curve: FittedCurve, probability: Vector, quantiles: Sequence[float]) -> Vector:

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import linear_regression
 
-from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.fitted_network import NOT_MEASURED, MeasuredStations
+from poolsize.analysis.models.closed_network import NOT_MEASURED, MeasuredStations, Station
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
 

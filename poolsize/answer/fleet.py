@@ -72,6 +72,11 @@ class Service:
         """Pools that usually exist."""
         return self.instances * self.processes
 
+    @property
+    def one_away_of(self) -> int | None:
+        """Instances, of which 1 may be away; None for a single instance."""
+        return self.instances if self.instances > 1 else None
+
     def pools_in_deploy(self, surge: float) -> int:
         """Return the pools in a rolling deploy at the autoscaler's maximum. surge: share of further instances."""
         return (self.most_instances + ceil(round(self.most_instances * surge, DECIMALS))) * self.processes

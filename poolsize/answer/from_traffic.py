@@ -10,7 +10,7 @@ from math import inf
 
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, service_pool
-from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, MoreInstances
+from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, more_instances
 from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
 from poolsize.answer.traffic_findings import (
@@ -178,8 +178,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         processes = service.pools_in_deploy(answer.server_limit.surge)
         yield LimitAllows(answer.server_limit.usable, processes, answer.limit)
     if answer.limit is None:
-        instances = MoreInstances(answer.server_limit.surge, service.most_instances > service.instances)
-        yield LimitUnknown(answer.connections_in_deploy, instances)
+        yield LimitUnknown(answer.connections_in_deploy, more_instances([service], answer.server_limit))
     if service.threads is None and answer.pool_size > 1:
         yield ThreadsUnknown(answer.pool_size)
     if traffic.usage_of_run:
@@ -197,8 +196,8 @@ def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]
     service = answer.traffic.service
     (of_current,) = (each for each in answer.sizes if each.pool_size == current)
     wait_p99_ms = (of_current.one_away or of_current.usual).wait_p99_ms
-    away = service.instances if service.instances > 1 else None
-    yield CurrentPool(current, answer.pool_size, wait_p99_ms, current * service.pools, answer.connections, away)
+    connections = (current * service.pools, answer.connections)
+    yield CurrentPool(current, answer.pool_size, wait_p99_ms, *connections, service.one_away_of)
 
 
 def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
@@ -207,20 +206,19 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     if need is None:
         return
     waits = {each.pool_size: (each.one_away or each.usual).wait_p99_ms for each in answer.sizes}
-    away = service.instances if service.instances > 1 else None
     if answer.decides == "supply" and answer.load and answer.supply and answer.supply.rates is not None:
         databases = [SharedDatabase((traffic,), (size,), answer.supply) for size in (answer.pool_size, need)]
         totals_ms = [mean_total_ms(database, 0)[0] for database in databases]
         in_burst = traffic.loaded(answer.load).in_use < answer.supply.connections and traffic.burst > 1
         share = (traffic.busiest_rate if in_burst else traffic.rate) / float(answer.supply.rates.max())
         times = (answer.pool_size, totals_ms[0], need, totals_ms[1], traffic.most_wait_ms)
-        yield WaitsElsewhere(*times, share, away, in_burst)
+        yield WaitsElsewhere(*times, share, service.one_away_of, in_burst)
         most = keeping_up(traffic.rate, answer.supply.rates)[1]
         if most < MOST_IN_USE:
             yield Collapses(answer.connections, most, traffic.rate)
     elif of_process.decides == "need" and answer.decides != "floor" and waits[need] <= traffic.most_wait_ms:
         limit = (traffic.most_wait_ms, traffic.max_wait_p99_ms is None)
-        yield KeepsWait(need, *limit, waits[need], away, waits.get(need - 1), service.pools)
+        yield KeepsWait(need, *limit, waits[need], service.one_away_of, waits.get(need - 1), service.pools)
     if of_process.decides == "threads" or answer.decides == "floor":
         finding = bound(with_load(traffic, answer.load, answer.supply, traffic), of_process)
         if answer.decides != "limit" or not isinstance(finding, ThreadsBound):
@@ -230,4 +228,4 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         pools = service.pools_in_deploy(answer.server_limit.surge)
         variables = answer.server_limit.raised_to(useful * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
-        yield LimitBound(useful, size, waits[size], usable, pools, variables, away)
+        yield LimitBound(useful, size, waits[size], usable, pools, variables, service.one_away_of)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
-from poolsize.answer.operating_point import LOAD
+from poolsize.answer.price import LOAD
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_need import ProcessNeed
 from poolsize.traffic.database_load import DatabaseLoad
@@ -306,7 +306,7 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
     if busiest.load < need:
         wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
         return ThreadsBound(service.threads, need, wait_ms, service.instances > 1, name)
-    return TooFewThreads(service.threads, busiest.load, service.instances if service.instances > 1 else None, name)
+    return TooFewThreads(service.threads, busiest.load, service.one_away_of, name)
 
 
 def of_database(

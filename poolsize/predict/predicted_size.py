@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.analysis.models.closed_network import throughputs
-from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.models.closed_network import FittedNetwork, throughputs
 from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.analysis.vector import Vector
 from poolsize.runs.run import LATENCIES, QUANTILES

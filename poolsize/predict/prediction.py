@@ -11,7 +11,7 @@ import numpy as np
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.models.closed_network import FittedNetwork
 from poolsize.analysis.models.network_fit import MOST_CONNECTIONS
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.errors import BadInput, WorkFailed

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import TypedDict
 
-from poolsize.analysis.models.closed_network import Station
-from poolsize.analysis.models.fitted_network import FittedNetwork
+from poolsize.analysis.models.closed_network import FittedNetwork, Station
 from poolsize.predict.predicted_size import PredictedSize
 from poolsize.predict.prediction import (
     CoresMayNotHelp,

@@ -88,10 +88,7 @@ class HeldLocks:
                     task(cursor)
 
     def _renew(self) -> None:
-        """Take the locks again in a new session, the last one first, if the session is lost.
-
-        The server may still have the lost session with the locks, because nothing told it that the network was cut.
-        """
+        """Take the locks again in a new session if this is lost; the server may still have it, with the locks."""
         if self._answers():
             return
         with suppress(pymysql.MySQLError):

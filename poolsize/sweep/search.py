@@ -18,7 +18,7 @@ from poolsize.analysis.attempts import curve_steps, valid_steps
 from poolsize.analysis.checks import FILLED
 from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.observation import Observation
-from poolsize.analysis.plateau import TOLERANCE, Plateau, begun, contradicts, plateau
+from poolsize.analysis.plateau import TOLERANCE, Plateau, contradicts, plateau
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import CheckResult, Step
@@ -172,7 +172,7 @@ class Progress:
         adjacent = place == 0 or answer.low >= curve.sizes[place - 1]
         narrow = answer.high <= self.search.interval * answer.low or (adjacent and answer.high <= answer.pool_size)
         shortfall = float(curve.against(curve.best_size).at(place).shortfall(1 - TOLERANCE)[0])
-        excess = float(np.diff(np.log2(curve.sizes[: place + 1])) @ begun(curve)[:place])
+        excess = float(np.diff(np.log2(curve.sizes[: place + 1])) @ curve.begun(1 - TOLERANCE)[:place])
         return shortfall <= MAX_SHORT * doublings and (narrow or excess <= MAX_EXCESS * doublings)
 
 
@@ -204,10 +204,7 @@ def _bracket(progress: Progress) -> int | None:
 
 
 def _above(progress: Progress) -> int | None:
-    """Return twice the largest measured size, or None where throughput hardly gains there.
-
-    Where users could not fill a larger pool, go halfway, by logarithm, to the largest that they can.
-    """
+    """Return twice the largest size, at most halfway to the largest that users fill; None for little gain."""
     curve, high = progress.curve, max(progress.measured)
     larger = [size for size in curve.sizes if size > high]
     if not larger:
@@ -235,7 +232,7 @@ def _refine(progress: Progress) -> int | None:
     if len(progress.valid) >= FEWEST_STEPS and progress.is_certain:
         return None
     curve = progress.inside
-    starts = np.diff(begun(curve), prepend=0.0)
+    starts = np.diff(curve.begun(1 - TOLERANCE), prepend=0.0)
     _, covariance = curve.moments
     contrasts = covariance - covariance[:, [curve.sizes.index(curve.best_size)]]
     noise = curve.between_variance + curve.second_variance / progress.plan.step_seconds

@@ -21,8 +21,7 @@ from poolsize.facts.inspection import Platform
 from poolsize.facts.server import Server
 from poolsize.observe import server as observing
 from poolsize.observe.observation import PoolSpan, ServerSpan, Source
-from poolsize.observe.server import GONE_SECONDS, _still_there, observe_server
-from poolsize.observe.server_period import _by_host, _share_outside
+from poolsize.observe.server import GONE_SECONDS, _by_host, _share_outside, _still_there, observe_server
 from poolsize.observe.server_session import MOST_POOLS, Level, ServerSession, Times
 from poolsize.observe.store import ObservationWriter, load_observation
 from poolsize.server.connection import connect, database_url

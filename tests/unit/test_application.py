@@ -18,8 +18,7 @@ from poolsize.analysis.application_size import (
     size_for_usage_time,
     with_locks_held,
 )
-from poolsize.analysis.models.closed_network import Station, throughputs
-from poolsize.analysis.models.fitted_network import NOT_MEASURED, FittedNetwork, MeasuredStations
+from poolsize.analysis.models.closed_network import NOT_MEASURED, FittedNetwork, MeasuredStations, Station, throughputs
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
 from poolsize.answer.application import ClientTimes, LocksHeld

@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 
 from poolsize.analysis.fitted_models import means_by_size
-from poolsize.analysis.models.closed_network import NetworkCurve, Station, throughputs_at
-from poolsize.analysis.models.fitted_network import FittedNetwork, MeasuredStations
-from poolsize.analysis.models.network_fit import LEAST_ERROR, SERVERS, USUAL_SCALING, USUAL_SLOWDOWN, fit_network
+from poolsize.analysis.models.closed_network import FittedNetwork, MeasuredStations, Station, throughputs_at
+from poolsize.analysis.models.network_fit import (
+    LEAST_ERROR,
+    SERVERS,
+    USUAL_SCALING,
+    USUAL_SLOWDOWN,
+    NetworkCurve,
+    fit_network,
+)
 from poolsize.analysis.vector import Vector
 from tests.conftest import EXAMPLES, example, in_ci
 
