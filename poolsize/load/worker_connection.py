@@ -141,7 +141,11 @@ class WorkerConnection(GuardedConnection):
         if self._await_response is None:
             hub = gevent.get_hub()
             self._await_response = partial(hub.wait, hub.loop.io(self._sock.fileno(), READABLE))
-        self._await_response()
+        try:
+            self._await_response()
+        except BaseException:  # of a killed greenlet: the response is still to come, and answers no later statement
+            self._force_close()
+            raise
 
     def _read_query_result(self, unbuffered: bool = False) -> Any:
         if unbuffered:

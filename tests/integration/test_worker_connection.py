@@ -137,6 +137,24 @@ user.kill()
 connection.close()
 assert answer(WorkerConnection(**arguments), "SELECT 1") == ((1,),)
 """,
+    "a killed user of a pool, whose response is no other user's": """
+pools = open_pools(url, "mysql", 1, {}, 5, "fair")
+def use(sql):
+    lease = pools.checkouts[SHARED]()
+    try:
+        result = answer(lease, sql)
+    except pymysql.MySQLError:
+        lease.invalidate()
+        return None
+    lease.close()
+    return result
+user = gevent.spawn(use, "SELECT SLEEP(0.5), 'late'")
+gevent.sleep(0.1)
+user.kill()
+del user
+assert [use("SELECT 1"), use("SELECT 1")] == [None, ((1,),)]
+pools.close()
+""",
 }
 
 
