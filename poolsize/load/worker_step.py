@@ -170,7 +170,7 @@ def calibrate(url: URL, schema: str) -> Calibration:
     # More users than connections, so that users wait for each other.
     idle_pool = FairQueuePool(creator, pool_size=2, max_overflow=0, reset_on_return=None)
     # A real transaction lets other users run while it waits for the server.
-    loop_us, _ = _measure(idle_pool.connect, 4, lambda _: gevent.sleep(0))
+    loop_us, _ = _measure(idle_pool.lease, 4, lambda _: gevent.sleep(0))
     pools = open_pools(url, schema, 2, {}, timeout_seconds=30.0, kind=PoolKind.FAIR)
     try:
         _, usage_us = _measure(pools.checkouts[SHARED], 1, lambda cursor: cursor.execute("DO 1"))

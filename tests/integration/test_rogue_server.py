@@ -73,7 +73,7 @@ from gevent import monkey; monkey.patch_all()
 import sys
 import gevent
 import pymysql
-from poolsize.load.pool import WorkerConnection
+from poolsize.load.worker_connection import WorkerConnection
 def refusal(port):
     try:
         WorkerConnection(host="127.0.0.1", port=port, user={USER!r}, password={PASSWORD!r})

@@ -149,7 +149,10 @@ def test_a_slowed_generator_is_caught_and_an_honest_one_is_not(
 @measured_again
 def test_starved_users_are_caught_by_littles_law(pinned: PrivateServer, tmp_path: Path) -> None:
     """SQLAlchemy's own queue, and a loop that yields nowhere: the greenlet that returns a connection takes it again."""
-    unfair = "from sqlalchemy.pool import QueuePool\nfrom poolsize.load import pool\npool.FairQueuePool = QueuePool"
+    unfair = (
+        "from sqlalchemy.util.queue import Queue\nfrom poolsize.load.fair_queue import FairQueuePool\n"
+        "FairQueuePool._queue_class = Queue"
+    )
     path = workload(tmp_path, SERVER_WORK, head=unfair)
     run = measured(pinned, path, tmp_path, "--pool-sizes=1", "--users=64", "--step-time=2s", "--warm-up=1s")
     assert len(run.steps) == 3  # void each time, and given up

@@ -16,7 +16,8 @@ import sys
 import gevent, pymysql
 from gevent.timeout import Timeout
 from pymysql.constants.CLIENT import MULTI_STATEMENTS
-from poolsize.load.pool import SHARED, WorkerConnection, open_pools
+from poolsize.load.pool import SHARED, open_pools
+from poolsize.load.worker_connection import WorkerConnection
 from poolsize.server.connection import connect, database_url, error_kind
 Timeout(60).start()
 url = database_url(sys.argv[1])
@@ -51,6 +52,35 @@ results = [cursor.fetchall()]
 while cursor.nextset():
     results.append(cursor.fetchall())
 assert results == [((1,),), ((2,),), ((3,),)]
+""",
+    "columns that were described before": """
+worker, plain = WorkerConnection(**arguments), pymysql.connect(**arguments)
+def result(connection, sql, kind):
+    with connection.cursor(kind) as cursor:
+        try:
+            cursor.execute(sql)
+        except pymysql.MySQLError as error:
+            return error.args
+        return cursor.description, list(cursor.fetchall()), cursor.rowcount
+temporary = "CREATE TEMPORARY TABLE test.t (a INT, b VARCHAR(9))"
+values = "NULL, 1.5, 1e3, DATE '2020-02-02', x'ff', 'caf\u00e9'"
+several = " UNION ALL ".join(f"SELECT {number} AS a" for number in range(300))
+shapes = [f"SELECT {place} AS column_{place}, 'x' AS x" for place in range(20)]
+statements = ["SELECT 1", "SELECT 1 AS a", "SELECT 2 AS a", "SELECT 'a' AS a", f"SELECT {values}", several, "DO 1",
+              "SELECT 1 AS a FROM DUAL WHERE 0", "SELECT * FROM test.t", "SELECT nothing",
+              "SELECT 1 AS `\u00e9`", "SELECT 1 AS `\u00c3\u00a9`", *shapes]
+for connection in (worker, plain):
+    connection.cursor().execute("CREATE DATABASE IF NOT EXISTS test")
+    connection.cursor().execute(temporary)
+for change in (None, "ALTER TABLE test.t MODIFY a VARCHAR(3)", "latin1", "INSERT INTO test.t VALUES ('a', 'b')"):
+    for connection in (worker, plain):
+        if change == "latin1":
+            connection.set_character_set(change)
+        elif change:
+            connection.cursor().execute(change)
+    for sql in [*statements, *reversed(statements)]:
+        for kind in (pymysql.cursors.Cursor, pymysql.cursors.DictCursor, pymysql.cursors.SSCursor):
+            assert result(worker, sql, kind) == result(plain, sql, kind), sql
 """,
     "another socket": """
 connection = WorkerConnection(**arguments)
@@ -106,6 +136,24 @@ gevent.sleep(0.1)
 user.kill()
 connection.close()
 assert answer(WorkerConnection(**arguments), "SELECT 1") == ((1,),)
+""",
+    "a killed user of a pool, whose response is no other user's": """
+pools = open_pools(url, "mysql", 1, {}, 5, "fair")
+def use(sql):
+    lease = pools.checkouts[SHARED]()
+    try:
+        result = answer(lease, sql)
+    except pymysql.MySQLError:
+        lease.invalidate()
+        return None
+    lease.close()
+    return result
+user = gevent.spawn(use, "SELECT SLEEP(0.5), 'late'")
+gevent.sleep(0.1)
+user.kill()
+del user
+assert [use("SELECT 1"), use("SELECT 1")] == [None, ((1,),)]
+pools.close()
 """,
 }
 

@@ -13,7 +13,7 @@ from sqlalchemy.exc import OperationalError
 
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
-from poolsize.load.pool import WorkerConnection
+from poolsize.load.worker_connection import WorkerConnection
 from poolsize.server.bounded import BoundedConnection
 from poolsize.server.connection import NoAnswer, connect, database_url, encrypted_url, error_kind, schema_in
 from poolsize.server.encryption import ssl_mode

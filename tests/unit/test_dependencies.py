@@ -16,6 +16,8 @@ PRIVATE = {
         "_create_ssl_ctx": "makes a TLS context for each connection, which reads the certificate authorities each time",
         "_execute_command": "sends a statement: here its bounds begin, and here gevent can wait for the answer once",
         "_force_close": "closes without a goodbye to the server, for which a broken server leaves no time",
+        "_get_descriptions": "parses a result's columns: the same bytes need it once",
+        "_next_seq_id": "the number of the next packet, after packets that were parsed before",
         "_process_auth": "the one place that knows the method of authentication before the password is sent",
         "_read_bytes": "reads the socket: the bounds of bytes and time",
         "_read_ok_packet": "parses: a malformed packet becomes an OperationalError",
@@ -23,12 +25,14 @@ PRIVATE = {
         "_read_query_result": "parses: a malformed packet becomes an OperationalError",
         "_read_timeout": "set on each socket: the time of a read",
         "_result": "what a statement returned: of a dry run's connection, nothing",
+        "_rfile": "the buffer of the socket, whose bytes are compared with those that were parsed before",
         "_secure": "whether TLS has begun, or a Unix socket is used",
         "_sock": "the socket, for its options and for waits; PyMySQL has no other name for it",
         "_write_bytes": "writes the socket: the bound of time, and no cost of gevent's sendall",
         "_write_timeout": "set on each socket: the time of a write",
     },
     "sqlalchemy": {
+        "_do_get": "takes a connection without a proxy, which `checkin(_fairy_was_created=False)` gives back",
         "_queue_class": "the queue of a QueuePool, in whose place stands one that serves users in order of arrival",
     },
     "locust": {

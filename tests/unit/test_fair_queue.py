@@ -1,14 +1,20 @@
 """The pool's queue: first come, first served, nobody starves, and a wait ends in time."""
 
 import time
+from collections.abc import Iterator
+from typing import Any
 
 import gevent
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import PoolProxiedConnection
 from sqlalchemy.util.queue import Empty, Full
 
-from poolsize.load.fair_queue import FairQueue
+from poolsize.load.fair_queue import FairQueue, FairQueuePool
+from poolsize.load.pool import SHARED, Pools
 
 
 def test_sixty_four_users_of_one_connection_get_equal_turns() -> None:
@@ -123,3 +129,80 @@ def test_more_than_its_size_is_refused() -> None:
     queue.put(1)
     with pytest.raises(Full):
         queue.put(2)
+
+
+class Connection:
+    """A connection that does nothing, with a number."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def cursor(self) -> int:
+        """Return the number."""
+        return self.number
+
+
+def engine_of(connections: Iterator[Any]) -> Engine:
+    """An engine with one connection at a time, each the next of these; it fails where the next is an exception."""
+
+    def create() -> Any:
+        connection = next(connections)
+        if isinstance(connection, Exception):
+            raise connection
+        return connection
+
+    return create_engine(
+        "sqlite://", poolclass=FairQueuePool, creator=create, pool_size=1, max_overflow=0, pool_timeout=0.01,
+        pool_reset_on_return=None, _initialize=False,
+    )  # fmt: skip
+
+
+def test_a_lease_gives_its_connection_back_once() -> None:
+    checkout = Pools({SHARED: engine_of(map(Connection, range(9)))}, []).checkouts[SHARED]
+    first = checkout()
+    first.close()
+    second = checkout()
+    first.close()
+    with pytest.raises(PoolTimeout):
+        checkout()
+    second.close()
+    assert checkout().cursor() == 0
+
+
+def test_a_lease_that_nothing_refers_to_gives_its_connection_back() -> None:
+    checkout = Pools({SHARED: engine_of(map(Connection, range(9)))}, []).checkouts[SHARED]
+    assert [checkout().cursor() for _ in range(3)] == [0, 0, 0]
+
+
+def test_a_connection_that_was_invalidated_is_replaced() -> None:
+    checkout = Pools({SHARED: engine_of(map(Connection, range(9)))}, []).checkouts[SHARED]
+    broken = checkout()
+    broken.invalidate()
+    broken.close()
+    assert [checkout().cursor(), checkout().cursor()] == [1, 1]
+
+
+def test_a_place_in_the_pool_is_free_again_where_the_server_refuses_to_replace_its_connection() -> None:
+    connections = iter((Connection(0), OSError("refused"), Connection(1)))
+    checkout = Pools({SHARED: engine_of(connections)}, []).checkouts[SHARED]
+    checkout().invalidate()
+    with pytest.raises(OSError, match="refused"):
+        checkout()
+    assert checkout().cursor() == 1
+
+
+@pytest.mark.parametrize("name", ["checkout", "checkin", "connect", "reset", "invalidate"])
+def test_a_listener_hears_every_event_of_the_pool(name: str) -> None:
+    engine, heard = engine_of(map(Connection, range(9))), []
+    event.listen(engine, name, lambda *_: heard.append(name))
+    checkout = Pools({SHARED: engine}, []).checkouts[SHARED]
+    for _ in range(3):
+        connection = checkout()
+        if name == "invalidate":
+            connection.invalidate()
+        connection.close()
+    assert len(heard) == (1 if name == "connect" else 3)
+    assert isinstance(connection, PoolProxiedConnection) == (name in {"checkout", "reset"})
