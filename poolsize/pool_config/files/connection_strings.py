@@ -8,6 +8,7 @@ import tree_sitter_c_sharp
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.documents import documents_of, entries_of
+from poolsize.pool_config.files.kotlin_source import without_comments
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.other_languages import DOTNET
@@ -36,8 +37,6 @@ OTHER_SERVER = re.compile(r"\\|\(local|tcp:|,\s?\d|^\.$|\.database\.windows\.net
 MYSQL_PROVIDER = re.compile(
     r"(?:provider|db_?type)\w{0,20}[\"']?\s{0,9}[:=]\s{0,9}[\"'](?:mysql|mariadb)", re.IGNORECASE
 )
-STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-"""Of JSON: only a string is kept, and the ends of lines."""
 LONGEST = 4_000
 LARGEST_JSON = 2**18
 USES_MYSQL = re.compile(r"UseMy(?:Sql|SQL)|\bMy(?:Sql|SQL)|MariaD[bB]")
@@ -113,8 +112,8 @@ def appsettings_pools(text: str) -> list[FilePool]:
     """
     if "=" not in text or len(text) > LARGEST_JSON:
         return []
-    without_comments = STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
-    entries = [each for node in documents_of(without_comments.replace("\t", " "), "JSON") for each in entries_of(node)]
+    text = without_comments(text).replace("\t", " ")
+    entries = [each for node in documents_of(text, "JSON") for each in entries_of(node)]
     provider = True if MYSQL_PROVIDER.search(text) else None
     pools = []
     for entry in entries:

@@ -1,18 +1,21 @@
-"""Java source -> pools: data sources and their configurations that are created and set in a method."""
+"""Java and Kotlin source -> pools: data sources, their configurations and builders, and what the file sets of each."""
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import tree_sitter_java
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, line
+from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
+from poolsize.pool_config.files.kotlin_source import java_of
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, line
+from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.java_frameworks import DBCP1
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
+from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
 GRAMMAR = Grammar(
     Language(tree_sitter_java.language()),
@@ -25,36 +28,50 @@ GRAMMAR = Grammar(
 CLASSES = {
     "HikariConfig": HIKARICP, "HikariDataSource": HIKARICP, "DruidDataSource": DRUID, "DruidXADataSource": DRUID,
     "BasicDataSource": DBCP2, "ComboPooledDataSource": C3P0, "PoolProperties": TOMCAT_JDBC,
-    "org.apache.tomcat.jdbc.pool.DataSource": TOMCAT_JDBC,
+    "org.apache.tomcat.jdbc.pool.DataSource": TOMCAT_JDBC, "DataSourceBuilder": HIKARICP,
+    "ConnectionPoolConfiguration": R2DBC, "ConnectionFactoryOptions": R2DBC, "ConnectionFactories": R2DBC,
+    "PoolOptions": VERTX, "poolOptionsOf": VERTX,
 }  # fmt: skip
-"""Class -> the library whose settings its setters set."""
+LONGEST_CHAIN = 100
+"""Class -> the library whose settings its setters, its builder or its constructor set."""
+BUILDS = {"builder", "create"}
+"""Methods of a class that create an object, or its builder."""
+OF_PROPERTIES = "initializeDataSourceBuilder"
+"""Spring's method that creates a builder with the settings of a properties file."""
+BUILDS_LATER = "@ConfigurationProperties"
+"""Spring's annotation of a method to whose result it adds the settings of a properties file."""
+FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
+"""Of R2DBC: they make a pool only with the driver `pool`."""
+REACTIVE = (R2DBC, VERTX)
+"""Libraries whose objects have no URL: what else the file names shows the database."""
+DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
+OF_LAMBDA = {"apply", "also", "run", "let"}
+"""Kotlin's methods with a lambda that sets what they are called on."""
 VALUE = re.compile(r"@Value\(\s*(?:value\s*=\s*)?\"([^\"]{1,300})\"\s*\)")
-CONVERSIONS = {
-    "parseInt",
-    "parseLong",
-    "parseBoolean",
-    "valueOf",
-    "getProperty",
-    "getOrDefault",
-    "orElse",
-    "getInteger",
-}
-"""Methods with the value of their last argument."""
+CONVERSIONS = {"parseInt", "parseLong", "parseBoolean", "valueOf", "orElse"}
+"""Methods with the value of their last argument; those of a key and a default are named get... besides."""
+OF_TARGET = {"toMillis", "toInt", "toLong", "toIntOrNull", "toLongOrNull", "toBoolean"}
+"""Methods without arguments that have the value of what they are called on."""
 UNITS = {
     "MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000, "ofMillis": 1,
-    "ofSeconds": 1000, "ofMinutes": 60_000, "ofHours": 3_600_000, "ofDays": 86_400_000,
+    "ofSeconds": 1000, "ofMinutes": 60_000, "ofHours": 3_600_000, "ofDays": 86_400_000, "milliseconds": 1,
+    "seconds": 1000, "minutes": 60_000, "hours": 3_600_000,
 }  # fmt: skip
-"""Of TimeUnit and Duration, in milliseconds."""
+"""Of TimeUnit and of Duration in Java and Kotlin, in milliseconds."""
 
 
 @dataclass
 class _Object:
-    """An object of a pool. name: of its variable. node: that creates it. calls: of its methods, in the same method."""
+    """An object of a pool, or its builder. node: that creates or declares it. complete: whether the file has all of it.
+
+    values: what is set of it: name, value, and the node on the line of the name.
+    """
 
     library: Library
-    name: str
     node: Node
-    calls: list[Node] = field(default_factory=list)
+    name: str
+    complete: bool
+    values: list[tuple[str, Node, Node]] = field(default_factory=list)
 
 
 class JavaTree(SourceTree):
@@ -62,90 +79,181 @@ class JavaTree(SourceTree):
 
     types: ClassVar[frozenset[str]] = frozenset({
         "method_invocation", "object_creation_expression", "field_declaration", "formal_parameter",
+        "assignment_expression", "local_variable_declaration",
     })  # fmt: skip
 
     def __init__(self, text: str) -> None:
         super().__init__(text, GRAMMAR)
         self._injected: dict[str, Value] = {}
         """Name of a field or parameter -> the default in its @Value."""
+        text = text.lower()
+        self.is_for_others = "mysql" not in text and "maria" not in text and names_mysql(text) is False
+        """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
             named = node.child_by_field_name("declarator") or node
             if match := VALUE.search(self.text(node)):
                 self._injected[self.text_at(named, "name")] = value_of(match[1])
 
     def other(self, node: Node, depth: int) -> Value:
-        """Return the value of a name, a text, or a call with a default or a unit of time."""
+        """Return the value of a name, a text, an alternative, or a call with a default or a unit of time."""
         if node.type == "string_literal":
             return value_of(self.string(node) or "")
         if node.type == "method_invocation":
             return self._of_call(node, depth)
+        if node.type == "ternary_expression":
+            return agreed(self.value(node.child_by_field_name(name), depth) for name in ("consequence", "alternative"))
+        if node.type == "binary_expression" and self.text_at(node, "operator") == "|":  # Kotlin's ?:
+            return self.value(node.child_by_field_name("right"), depth)
         name = self.text(node).removeprefix("this.")
+        if name.startswith("TimeUnit."):
+            return name.removeprefix("TimeUnit.")
         return self._injected[name] if name in self._injected else self.value_of_name(name, node, depth)
 
     def _of_call(self, call: Node, depth: int) -> Value:
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")
         arguments = self.arguments(call)
-        value = self.value(arguments[-1], depth) if arguments else None
-        if name in CONVERSIONS:
-            return value
-        if name == "toMillis" and target is not None and not arguments:
+        if target is not None and not arguments and name in OF_TARGET:
             return self.value(target, depth)
+        value = self.value(arguments[-1], depth) if arguments else None
+        if name in CONVERSIONS or (name.startswith("get") and len(arguments) > 1):
+            return value
         unit = UNITS.get(name) or (UNITS.get(self.text(target).rpartition(".")[2]) if name == "toMillis" else None)
         return value * unit if unit and isinstance(value, int) else None
 
+    def root(self, call: Node) -> Node:
+        """Return what the first of a chain of calls is called on: of new A().b().c(), new A(); the call if on none."""
+        for _ in range(LONGEST_CHAIN):
+            target = call.child_by_field_name("object") if call.type == "method_invocation" else None
+            if target is None or (
+                self.text_at(call, "name") in BUILDS and self.text(target).rpartition(".")[2] in CLASSES
+            ):
+                break
+            call = target
+        return call
+
+    def root_of(self, target: Node | None, at: Node) -> Node | None:
+        """Return the root of what a setter is called on; without any, or of this or it, what Kotlin's lambda is of."""
+        if target is not None and self.text(target) not in {"this", "it"}:
+            return self.root(target)
+        function = self.outer(at, "lambda_expression")
+        call = function.parent.parent if function and function.parent else None
+        is_lambda = call is not None and self.text_at(call, "name") in OF_LAMBDA
+        return self.root(call) if call and is_lambda else None
+
+    def outer(self, node: Node, kind: str) -> Node | None:
+        """Return the nearest node of a kind around a node."""
+        around = node.parent
+        while around is not None and around.type != kind:
+            around = around.parent
+        return around
+
     def variable(self, created: Node) -> str:
-        """Return the name of the variable that an object is created for; "" without any."""
+        """Return the name of the variable that an object, or what is built with it, is for; "" without any."""
         around = created.parent
+        while around and around.type in {"method_invocation", "cast_expression", "parenthesized_expression"}:
+            around = around.parent
         field = {"variable_declarator": "name", "assignment_expression": "left"}.get(around.type if around else "")
         return self.text(around.child_by_field_name(field)).removeprefix("this.") if around and field else ""
 
 
+def kotlin_pools(text: str) -> list[FilePool]:
+    """Return the pools of Kotlin source."""
+    return java_pools(java_of(text))
+
+
 def java_pools(text: str) -> list[FilePool]:
-    """Return the pools of Java source: an object of a known class, and what is set of it in the same method."""
+    """Return the pools of Java source: the objects of known classes, and what the same file sets of each."""
     tree = JavaTree(text)
-    is_dbcp1 = "org.apache.commons.dbcp." in text
-    objects: dict[tuple[int, str], _Object] = {}
-    created: list[_Object] = []
-    for node in sorted(tree.nodes("method_invocation") + tree.nodes("object_creation_expression"), key=_start):
-        if node.type == "object_creation_expression":
-            kind, name = tree.text_at(node, "type"), tree.variable(node)
-            library = CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
-            if library and name:
-                library = DBCP1 if library is DBCP2 and is_dbcp1 else library
-                created.append(_Object(library, name, node))
-                objects[tree.function(node), name] = created[-1]
-        elif target := node.child_by_field_name("object"):
-            place = (tree.function(node), tree.text(target).removeprefix("this."))
-            if place in objects:
-                objects[place].calls.append(node)
-    pools = (_pool(tree, each) for each in created)
+    pools = (_pool(tree, each) for each in _objects(tree, text))
     return [pool for pool in pools if pool]
 
 
-def _start(node: Node) -> int:
-    return node.start_byte
+def _objects(tree: JavaTree, text: str) -> list[_Object]:
+    """Return the objects of pools, with what is set of each, in the order of the file."""
+    by_node: dict[int, _Object] = {}
+    by_name: dict[tuple[int, str], _Object] = {}
+    for node in tree.nodes("method_invocation") + tree.nodes("object_creation_expression"):
+        if library := _created(tree, node):
+            library = DBCP1 if library is DBCP2 and "org.apache.commons.dbcp." in text else library
+            name = tree.variable(node)
+            by_node[node.id] = _Object(library, node, name, complete=_is_complete(tree, node))
+            by_name.setdefault((tree.function(node), name), by_node[node.id])
+    for node in (each for kind in DECLARATIONS for each in tree.nodes(kind)):
+        name = tree.text_at(node.child_by_field_name("declarator") or node, "name")
+        library = CLASSES.get(tree.text_at(node, "type"))
+        if library and (tree.function(node), name) not in by_name:  # created elsewhere
+            by_name[tree.function(node), name] = by_node[node.id] = _Object(library, node, name, complete=False)
+    for name, root, value, at in _set(tree):
+        named = (by_name.get((place, tree.text(root).removeprefix("this."))) for place in tree.around(root))
+        if found := by_node.get(root.id) or next(filter(None, named), None):
+            found.library = CLASSES.get(tree.text(value).removesuffix(".class"), found.library)
+            found.values.append((name, value, at))
+    return sorted(by_node.values(), key=lambda each: each.node.start_byte)
+
+
+def _created(tree: JavaTree, node: Node) -> Library | None:
+    """Return the library of the object that a node creates; None for another node."""
+    kind = tree.text_at(node, "type")
+    if node.type == "method_invocation":
+        name, target = tree.text_at(node, "name"), tree.text_at(node, "object")
+        kind = target if name in BUILDS or target == FACTORIES else "" if target else name
+        kind = "DataSourceBuilder" if name == OF_PROPERTIES else kind
+    return CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
+
+
+def _is_complete(tree: JavaTree, created: Node) -> bool:
+    """Return whether the file has all settings of an object, as far as what creates the object shows."""
+    method = tree.outer(created, "method_declaration")
+    is_copy = any(each.type != "assignment_expression" for each in tree.arguments(created))
+    of_elsewhere = tree.text_at(created, "name") == OF_PROPERTIES or BUILDS_LATER in tree.text(method)
+    return not of_elsewhere and (not is_copy or tree.text_at(created, "name") in BUILDS)
+
+
+def _set(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
+    """Yield what is set: its name, the object or its name, the value, and the node on the line of the name."""
+    for at in tree.nodes("method_invocation"):
+        name, arguments = tree.text_at(at, "name"), tree.arguments(at)
+        if name == "option" and len(arguments) == 2:
+            name, arguments = tree.text(arguments[0]).rpartition(".")[2], arguments[1:]
+        root = tree.root_of(at.child_by_field_name("object"), at)
+        if len(arguments) == 1 and root:
+            yield name, root, arguments[0], at
+    for at in tree.nodes("assignment_expression"):
+        left, right = at.child_by_field_name("left"), at.child_by_field_name("right")
+        is_argument = at.parent is not None and at.parent.type == "argument_list"
+        if left and right:
+            root = (
+                at.parent.parent if at.parent and is_argument else tree.root_of(left.child_by_field_name("object"), at)
+            )
+            if root:
+                yield tree.text_at(left, "field") or tree.text(left), root, right, at
 
 
 def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
-    settings, others = _set(tree, created.library, created.calls)
-    if has_only_others(others) or not (settings or any(map(is_mysql, others))):
-        return None
-    place = f"{created.name}, line {line(created.node)}"
-    return FilePool(created.library, place, settings, complete=not tree.arguments(created.node))
-
-
-def _set(tree: JavaTree, library: Library, calls: list[Node]) -> tuple[dict[str, FileSetting], list[Entry]]:
-    """Return the settings that the setters of an object set, and what they tell of the database."""
     settings: dict[str, FileSetting] = {}
     others = []
-    for call in calls:
-        name, arguments = tree.text_at(call, "name"), tree.arguments(call)
-        if not name.startswith("set") or len(arguments) != 1:
-            continue
-        if setting := library.setting(name[3:], relaxed=True):
-            settings[setting] = tree.setting(name, arguments[0], call)
+    for name, value, at in created.values:
+        plain = name.removeprefix("set")
+        if setting := created.library.setting(plain, relaxed=True):
+            settings[setting] = tree.setting(name, value, at)
         else:
-            value = tree.value(arguments[0])
-            others.append(Entry((name[3:],), value if isinstance(value, str) else "", line(call)))
-    return settings, others
+            text = tree.value(value)
+            others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
+    is_reactive = created.library in REACTIVE
+    if has_only_others(others) or (is_reactive and tree.is_for_others):
+        return None
+    place = f"{created.name}, line {line(created.node)}" if created.name else f"line {line(created.node)}"
+    pool = FilePool(created.library, place, settings, complete=created.complete)
+    kind = tree.text(created.node).partition(".")[0]
+    if kind == FACTORIES:
+        url = tree.string(tree.arguments(created.node)[0]) or ""
+        pool = replace(pool, settings=url_settings(url, R2DBC, line(created.node), durations=True), complete=True)
+        return pool if url.startswith("r2dbc:pool:mysql") else None
+    driver = next((each.text for each in others if each.path[-1] == "DRIVER"), "pool")
+    if kind == OPTIONS and driver != "pool":
+        pool = replace(pool, settings={}, unread=tuple(settings.values()), complete=False)
+        return pool if settings else None
+    has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
+    is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and created.complete)
+    return pool if is_pool else None

@@ -17,7 +17,7 @@ from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
 from poolsize.pool_config.files.environment import env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
-from poolsize.pool_config.files.java_source import java_pools
+from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.launch import (
     dockerfile_counts,
@@ -54,7 +54,10 @@ WORDS = (
 
 Hyphens, underscores and capitals make no difference.
 """
-WORDS_OF = {".java": (b"datasource", b"hikari", b"poolproperties")}
+WORDS_OF = dict.fromkeys(
+    (".java", ".kt"),
+    (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
+)
 """Ending -> fewer words than WORDS, for many files of this kind name MySQL in a comment."""
 NAMES: Sequence[tuple[str, Reader]] = (
     (r"appsettings.*\.json", appsettings_pools),
@@ -71,6 +74,7 @@ YAML = (".yml", ".yaml")
 ENDINGS: dict[str, Reader] = {
     ".py": python_pools,
     ".java": java_pools,
+    ".kt": kotlin_pools,
     ".xml": xml_pools,
     ".go": go_pools,
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),

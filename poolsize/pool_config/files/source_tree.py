@@ -135,10 +135,15 @@ class SourceTree:
 
         The order is that of the file. None: a parameter, or a value the file does not contain.
         """
-        place = self.function(at)
-        while (place, name) not in self._named and place >= 0:
+        return next((self._named[place, name] for place in self.around(at) if (place, name) in self._named), [])
+
+    def around(self, node: Node) -> Iterator[int]:
+        """Yield the places of the functions around a node, from the innermost; -1 for the file."""
+        place = self.function(node)
+        while place >= 0:
+            yield place
             place = self._functions[place][2]
-        return self._named.get((place, name), [])
+        yield -1
 
     def count_value(self, depth: int) -> None:
         """Count a value that another value leads to, as its depth says. Raises BadInput for too many."""

@@ -24,8 +24,8 @@ def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
 
 
-def _quarkus_reactive(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from outlives_server(pool, "idleTimeout", 1000, wait_timeout, is_checked=False)
+def _vertx(pool: FilePool, _: int) -> Iterator[Worded]:
+    yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
 
 
 def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -118,24 +118,35 @@ QUARKUS = Library(
 QUARKUS_REACTIVE = Library(
     "Vert.x (Quarkus)",
     "",
-    _quarkus_reactive,
+    nothing,
     {"maxSize": 20, "idleTimeout": 0},
     sizes=("maxSize",),
     durations=frozenset({True, False}),
     seconds=frozenset({"idleTimeout"}),
 )
+VERTX = Library(
+    "Vert.x",
+    "",
+    _vertx,
+    {
+        "maxSize": 4, "maxWaitQueueSize": -1, "connectionTimeout": 30, "connectionTimeoutUnit": "SECONDS",
+        "idleTimeout": 0, "idleTimeoutUnit": "SECONDS", "maxLifetime": 0, "maxLifetimeUnit": "SECONDS",
+    },
+    sizes=("maxSize",),
+)  # fmt: skip
+"""Its pool drops a connection that the server ends: eclipse-vertx/vertx-sql-client, issue 863; PoolOptions.java."""
 R2DBC = Library(
     "R2DBC Pool",
     "",
     _r2dbc,
     {
-        "maxSize": 10, "initialSize": 10, "minIdle": 0, "maxIdleTime": 1_800_000, "maxLifeTime": 0,
-        "maxAcquireTime": 0, "maxCreateConnectionTime": 0,
+        "maxSize": 10, "initialSize": 10, "minIdle": 0, "maxIdleTime": 1_800_000, "maxLifeTime": -1,
+        "maxAcquireTime": -1, "maxCreateConnectionTime": -1,
     },
     sizes=("maxSize",),
     durations=frozenset({True, False}),
 )  # fmt: skip
-"""Its defaults in Spring Boot (R2dbcProperties); the library alone keeps idle connections for ever."""
+"""r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
 MYBATIS = Library(
     "MyBatis's own pool",
     "",
