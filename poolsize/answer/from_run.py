@@ -16,8 +16,15 @@ from poolsize.answer.application import (
 from poolsize.answer.failed_attempts import TooFewValid, mostly_failed
 from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitKept, limits_of_run, within_limits
-from poolsize.answer.operating_point import RateTooHigh, check_rate, operating_point
-from poolsize.answer.price import CurrentNotTheLimit, Price, current_size, prices
+from poolsize.answer.price import (
+    CurrentNotTheLimit,
+    Price,
+    RateTooHigh,
+    check_rate,
+    current_size,
+    operating_point,
+    prices,
+)
 from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (

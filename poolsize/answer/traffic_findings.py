@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import ceil
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
-from poolsize.answer.operating_point import LOAD
+from poolsize.answer.price import LOAD
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_need import ProcessNeed
 from poolsize.traffic.database_load import DatabaseLoad

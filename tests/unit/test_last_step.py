@@ -10,8 +10,7 @@ import pytest
 
 from poolsize import analyze, recommend
 from poolsize.answer.application import ClientTimes
-from poolsize.answer.operating_point import ModelledTimes, TotalTimes
-from poolsize.answer.price import Price
+from poolsize.answer.price import ModelledTimes, Price, TotalTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.warnings import NothingVerified
 from poolsize.present.text.json_text import json_text

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from poolsize.answer.operating_point import LOAD
+from poolsize.answer.price import LOAD
 from poolsize.command_line.sweep_options import in_flags
 from poolsize.commands.sweep import sweep
 from poolsize.errors import BadInput

@@ -11,7 +11,7 @@ import pytest
 
 from poolsize import recommend
 from poolsize.answer.application import ClientTimes
-from poolsize.answer.operating_point import LOAD, AtRate, ModelledTimes, NoTotalTimes, RateTooHigh
+from poolsize.answer.price import LOAD, AtRate, ModelledTimes, NoTotalTimes, RateTooHigh
 from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput
 from poolsize.traffic.total_times import BEYOND, SharedPool, usage_distribution

@@ -8,8 +8,14 @@ from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.application import ApplicationPool, DatabaseSize, LoadGeneratorSize
 from poolsize.answer.finding import Severity
 from poolsize.answer.latency_limit import LimitDecides, LimitKept
-from poolsize.answer.operating_point import MeasuredTimes, ModelledTimes, NoTotalTimes
-from poolsize.answer.price import CurrentNotMeasured, CurrentNotTheLimit, CurrentSize
+from poolsize.answer.price import (
+    CurrentNotMeasured,
+    CurrentNotTheLimit,
+    CurrentSize,
+    MeasuredTimes,
+    ModelledTimes,
+    NoTotalTimes,
+)
 from poolsize.answer.reasons import CarriesRate, LimitedBy, OnPlateau, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import MeansOnly, OpenEnd, known_range, verdict_on_size

@@ -5,7 +5,7 @@ from math import inf
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
-from poolsize.answer.operating_point import AtRate, MeasuredTimes
+from poolsize.answer.price import AtRate, MeasuredTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
 from poolsize.runs.run import CheckResult

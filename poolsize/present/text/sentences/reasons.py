@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from poolsize.analysis.application_size import CERTAINTY
-from poolsize.answer import application, latency_limit, operating_point, price, reasons
+from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
@@ -124,7 +124,7 @@ def _two_usage_times(finding: reasons.TwoUsageTimes) -> str:
     )
 
 
-def _interval(measured: operating_point.MeasuredP95) -> str:
+def _interval(measured: price.MeasuredP95) -> str:
     """Return the interval of the measured p95, if it is known, and the computed p95 where it lies outside of it."""
     if measured.p95_interval_ms is None:
         return ""
@@ -176,7 +176,7 @@ register_templates(
         price.CurrentNotTheLimit: "Your current pool size, {current}, is not the limit either.",
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
-        operating_point.ModelledTimes: lambda finding: (
+        price.ModelledTimes: lambda finding: (
             (
                 "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput "
                 "of {pool_size:#connection}. Usage times grow with the connections in use."
@@ -193,8 +193,8 @@ register_templates(
                 else ""
             )
         ),
-        operating_point.MeasuredTimes: "The total times were measured at this arrival rate.",
-        operating_point.NoTotalTimes: lambda finding: (
+        price.MeasuredTimes: "The total times were measured at this arrival rate.",
+        price.NoTotalTimes: lambda finding: (
             "The total times at an arrival rate are not known. They need a measurement, not a replay, of one pool with "
             "4 valid sizes."
             if finding.measured_size is None

@@ -1,6 +1,6 @@
 """The warnings of an answer, and the refusals of a pool size, as sentences."""
 
-from poolsize.answer import application, failed_attempts, latency_limit, operating_point, verdict, warnings
+from poolsize.answer import application, failed_attempts, latency_limit, price, verdict, warnings
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import register_templates, sentence, way_out_text
 from poolsize.present.text.sentences.reasons import limits_text
@@ -105,7 +105,7 @@ register_templates(
         application.ShortUsageTime: "The usage time of {usage_time_ms:ms} is shorter than the {database_ms:ms} that a "
         "transaction of this run takes in the database alone, so the answer is for an application that adds nothing. "
         "Check that both are the same transaction, on the same server.",
-        operating_point.RateTooHigh: lambda finding: (
+        price.RateTooHigh: lambda finding: (
             "No pool size keeps up with {rate:/s}: the highest throughput is {highest:/s}. Use a lower rate, or do "
             "less work in a transaction."
             if finding.keeps_up is None
