@@ -1,4 +1,4 @@
-# poolsize in a container; its folder is /data:
+# poolsize as user 1000, in the folder /data:
 #   docker build --tag poolsize .
 #   docker run --rm poolsize recommend --cores 8
 #   docker run --rm --volume "$PWD:/data" --env POOLSIZE_URL poolsize sweep
@@ -11,6 +11,7 @@ RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheel /source \
 FROM python:3.13-slim
 COPY --from=build /opt/poolsize /opt/poolsize
 RUN useradd --uid 1000 --create-home poolsize && install --directory --owner poolsize /data
+ENV PATH=/opt/poolsize/bin:$PATH
 USER 1000
 WORKDIR /data
-ENTRYPOINT ["/opt/poolsize/bin/poolsize"]
+ENTRYPOINT ["poolsize"]
