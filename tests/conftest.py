@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
@@ -37,6 +38,7 @@ from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
 from poolsize.runs.store import load_run
+from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, free_port
 from poolsize.sweep.next_step import remaining
 from tests.servers import administered_server
@@ -65,7 +67,9 @@ def _values(case: Any) -> tuple[Any, ...]:
     return case if isinstance(case, tuple) else (case,)
 
 
-MARIADB_IN_CI = in_ci(FLAVORS, "mariadb")
+GIVEN_SERVER = os.environ.get("POOLSIZE_TEST_URL")
+"""An administrator's URL of a server that stands in for those that the fixture `server` starts, or None."""
+MARIADB_IN_CI = in_ci(FLAVORS, *(FLAVORS if GIVEN_SERVER else ("mariadb",)))
 
 
 def mysqld(flavor: str) -> Path | None:
@@ -80,6 +84,14 @@ def mysqld(flavor: str) -> Path | None:
 @pytest.fixture(scope="session", params=MARIADB_IN_CI)
 def server(request: pytest.FixtureRequest) -> Iterator[PrivateServer]:
     """A MariaDB, and in experiments a MySQL as well, for all tests that only use it."""
+    if GIVEN_SERVER:
+        with closing(connect(database_url(GIVEN_SERVER))) as connection, connection.cursor() as cursor:
+            cursor.execute("SELECT VERSION()")
+            ((version,),) = cursor.fetchall()
+        if ("MariaDB" in version) != (request.param == "mariadb"):
+            pytest.skip(f"POOLSIZE_TEST_URL is of a server {version}")
+        yield PrivateServer(GIVEN_SERVER, pid=0, directory=Path(), oom_kills=0)
+        return
     with administered_server(mysqld(request.param), {}, 100) as started:
         yield started
 

@@ -13,11 +13,14 @@ from sqlalchemy import make_url
 
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import ROOT, Command, on_both, on_mariadb
+from tests.conftest import GIVEN_SERVER, ROOT, Command, on_both, on_mariadb
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
 
+here = pytest.mark.skipif(
+    GIVEN_SERVER is not None, reason="the given server may be in a container, with its own host name"
+)
 GRANTS = {"connects": None, "process": "GRANT PROCESS ON *.* TO"}
 """Account -> the beginning of its grant."""
 
@@ -96,6 +99,7 @@ def test_each_missing_privilege_is_one_line(server: PrivateServer, poolsize_here
     assert text.startswith("Start with 9 connections")
 
 
+@here
 def test_a_server_here_gives_this_machines_cores(server: PrivateServer, poolsize_here: Command) -> None:
     answer = inspected(poolsize_here, server.url)
     assert answer["facts"]["is_here"]
@@ -189,6 +193,7 @@ def test_a_fleet_keeps_the_limit_of_its_account(server: PrivateServer, poolsize_
     assert json.loads(written.stdout)["connections"] == 32  # a larger limit is the server's to give
 
 
+@here
 def test_a_traffic_has_the_limit_of_the_server_that_is_asked(server: PrivateServer, poolsize_here: Command) -> None:
     """By --url, and by POOLSIZE_URL beside a run; without cores the server on this machine has this machine's."""
     traffic = ("--rate", "400/s", "--usage-time", "15ms", "--instances", "6", "--processes", "4")

@@ -79,9 +79,9 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
 
 def test_an_empty_schema_made_for_an_account_is_used_and_left_empty(server: PrivateServer, cursor: Any) -> None:
     cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("DROP USER IF EXISTS guest@'127.0.0.1'")
-    cursor.execute("CREATE USER guest@'127.0.0.1' IDENTIFIED BY 'of the house'")
-    cursor.execute("GRANT ALL ON poolsize.* TO guest@'127.0.0.1'")
+    cursor.execute("DROP USER IF EXISTS guest")
+    cursor.execute("CREATE USER guest IDENTIFIED BY 'of the house'")
+    cursor.execute("GRANT ALL ON poolsize.* TO guest")
     with SweepSchema(database_url(server.url).set(username="guest", password="of the house")) as own:
         own.make_tables(make_table)
         assert tables(cursor) == {"mine"}
