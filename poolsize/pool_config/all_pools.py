@@ -14,10 +14,12 @@ from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN
+from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import Count, FilePool
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
+PROXY = "proxy"
 SURGE = 0.25
 """For a maxSurge that is neither a share nor a number: the default of a Kubernetes Deployment."""
 
@@ -150,8 +152,8 @@ class AllPools:
     numbers of pools that are left out, because the files do not contain how many connections they may open, or because
     they have no limit. connections, connections_in_deploy: of all. processes: their usual number; None where pools are
     of workloads with different numbers. stated, unclear: as in PoolFleet, of all pools. usable: connections that the
-    server's limit leaves. is_default: whether MySQL's default limit decides this. finding: why that is too little, or
-    None.
+    server's limit leaves. is_checked: whether all processes are compared with them: options or files have their number.
+    is_default: whether MySQL's default limit decides this. finding: why that is too little, or None.
     """
 
     of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
@@ -163,6 +165,7 @@ class AllPools:
     stated: tuple[Stated, ...]
     unclear: tuple[Stated, ...]
     usable: int
+    is_checked: bool
     is_default: bool
     finding: AboveLimit | WorkloadsAboveLimit | None
 
@@ -240,11 +243,15 @@ def count_pools(
     usable, is_default = _usable(limit, in_files)
     same = {(fleet.service, fleet.surge): fleet.service.pools for fleet in fleets} or {(typed.service, 0.0): 1}
     usual, in_deploy = connections_of(totals), in_deploy_of(totals)
+    is_typed = typed.instances or typed.processes
+    are_known = bool(fleets) and all(is_typed or fleet.stated or fleet.service.name == PROXY for fleet in fleets)
+    has_clients = not all(each.pool.library in (SERVER, STATUS) for file in files for each in file.pools)
     together = AllPools(
         of_process, len(left_out) - unlimited, unlimited, usual, in_deploy,
         next(iter(same.values())) if len(same) == 1 else None,
         _each_once(each for fleet in fleets for each in fleet.stated),
-        _each_once(each for fleet in fleets for each in fleet.unclear), usable, is_default, None,
+        _each_once(each for fleet in fleets for each in fleet.unclear), usable,
+        are_known or not has_clients, is_default, None,
     )  # fmt: skip
     service, surge = next(iter(same))
     return replace(together, finding=_above_limit(together, service, replace(limit, surge=surge)))
@@ -254,7 +261,7 @@ def _fleet(pool: FilePool, path: Path, every: Sequence[Stated], typed: Typed) ->
     """Return the service of a pool; of a proxy, which all processes share, a single process."""
     stack = STACKS.get(pool.library.stack)
     is_shared = stack is not None and stack.is_proxy
-    return PoolFleet(Service("proxy", 1), 0.0) if is_shared else pool_fleet(pool, path, every, typed)
+    return PoolFleet(Service(PROXY, 1), 0.0) if is_shared else pool_fleet(pool, path, every, typed)
 
 
 def _each_once(stated: Iterable[Stated]) -> tuple[Stated, ...]:

@@ -120,7 +120,9 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
         yield AboveServer(most, limit, server.max_connections is None)
     if pool.library is SERVER and settings and pool.number("max_connections") < settings.needed_connections:
         yield ServerTooSmall(int(pool.number("max_connections")), settings.needed_connections)
-    if pool.library.sizes and not any(pool.has(name) for name in pool.library.sizes):
+    if pool.library.sizes and not any(
+        pool.has(pool.library.same_as.get(name, name)) or pool.has(name) for name in pool.library.sizes
+    ):
         if not pool.complete:
             yield Incomplete()
         if pool.library.of_cpus:
@@ -156,8 +158,6 @@ def _differences(pool: FilePool, settings: PoolSettings | None) -> tuple[Differe
         if setting is None or (setting in pool.library.constants and not pool.has(setting)):
             continue
         in_file = pool.value(setting)
-        if in_file is None and not pool.has(setting) and setting in pool.library.same_as:
-            in_file = pool.value(pool.library.same_as[setting])
         if in_file != recommended.value:
             differences.append(Difference(setting, in_file, not pool.has(setting), recommended.value, recommended.unit))
     return tuple(differences)

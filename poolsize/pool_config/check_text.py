@@ -170,15 +170,17 @@ def _problem(file: CheckedFile, pool: FilePool, finding: Worded) -> Problem:
 def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
     """Return the settings, the findings and what differs from the recommendation, of each pool of each file.
 
-    All pools together come first where they are too many, and last where they are more than a single pool.
+    All pools together come first where they are too many, and last where they are more than a single pool. The end says
+    where the server's limit is not checked.
     """
     parts = [*_above_limit(together)]
     for file in files:
         name = file.path.name if len(files) == 1 else str(file.path)
-        parts += [_pool_text(name, pool, is_fine=not together.finding) for pool in file.pools]
+        parts += [_pool_text(name, pool, together) for pool in file.pools]
         if file.more:
             parts.append(f"The file has {count(file.more, 'more pool')}, which poolsize does not check.")
-    return "\n\n".join([*parts, *_together_text(together), *_numbers_text(files, together)])
+    further = (*_together_text(together), *_numbers_text(files, together), *_not_checked_text(together))
+    return "\n\n".join([*parts, *further])
 
 
 def _above_limit(together: AllPools) -> Iterator[str]:
@@ -198,6 +200,15 @@ def _together_text(together: AllPools) -> Iterator[str]:
         most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > connections else ""
         limit = f"{server_limit(is_default=together.is_default)} leaves {together.usable:,}."
         yield paragraph(f"{subject} may open {usually}{most}. {limit}{_left_out(together)}")
+
+
+def _not_checked_text(together: AllPools) -> Iterator[str]:
+    if not (together.is_checked or together.finding):
+        options = (
+            "--instances, --processes and --max-connections" if together.is_default else "--instances and --processes"
+        )
+        how = f"Give {options}." if together.of_process else "The connections of a process are not known."
+        yield paragraph(f"Not checked: the server's limit for all processes together. {how}")
 
 
 def _numbers_text(files: Sequence[CheckedFile], together: AllPools) -> Iterator[str]:
@@ -231,7 +242,7 @@ def _number_of_name(setting: FileSetting) -> str:
     return "" if not is_number or re.search(r"\d", setting.text) else f" ({setting.value:.10g})"
 
 
-def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
+def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
     pool = checked.pool
     place = f", {pool.where}" if pool.where else ""
     most = f", up to {count(checked.most_connections, 'connection')}" if checked.most_connections else ""
@@ -247,8 +258,10 @@ def _pool_text(file: str, checked: CheckedPool, *, is_fine: bool) -> str:
         parts.append("Caution:\n" + bullets(warnings))
     if reasons := reason_sentences(checked.findings):
         parts.append("Notes:\n" + bullets(reasons))
-    if not checked.findings and is_fine:
-        rest = "" if pool.complete else " in the settings of this file; the check does not cover others"
+    if not checked.findings and not together.finding:
+        rest = "" if together.is_checked else " in these settings"
+        if not pool.complete:
+            rest = " in the settings of this file; the check does not cover others"
         parts.append(f"No known problem{rest}.")
     if checked.differences is not None:
         parts.append(_differences_text(pool, checked.differences))

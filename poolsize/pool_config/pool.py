@@ -189,7 +189,9 @@ class FilePool:
         """Return the value of a setting of the library: the file's, or the default; None where it is not known."""
         if setting in self.settings:
             return self.settings[setting].value
-        return self.library.defaults[setting] if self.complete else None
+        default = self.library.defaults[setting] if self.complete else None
+        other = self.library.same_as.get(setting)
+        return self.value(other) if default is None and other else default
 
     def number(self, setting: str) -> float:
         """Return a setting's value as a number; NaN, for which no comparison holds, where it is none or not known."""

@@ -70,6 +70,25 @@ def test_without_a_limit_the_default_holds(poolsize_here: Command, tmp_path: Pat
     assert values["limit_is_default"]
 
 
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        ((), "--instances, --processes and --max-connections"),
+        (("--max-connections=200",), "--instances and --processes"),
+        (("--instances=2",), None),
+        (("Procfile",), None),
+    ],
+)
+def test_a_limit_that_is_not_checked_is_named(
+    poolsize_here: Command, tmp_path: Path, words: tuple[str, ...], options: str | None
+) -> None:
+    (tmp_path / "db.py").write_text(ENGINE.format(10))
+    (tmp_path / "Procfile").write_text("web: gunicorn -w 4 shop:app\n")
+    text = " ".join(poolsize_here("config", "--check", "db.py", *words).stdout.split())
+    named = f"Not checked: the server's limit for all processes together. Give {options}."
+    assert (named in text, "No known problem." in text) == (options is not None, options is None)
+
+
 def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 310\n")

@@ -169,6 +169,55 @@ CASES = {
         "context.xml",
         f'<Context><Resource name="a" type="javax.sql.DataSource" url="{MYSQL}" maxTotal="30"/></Context>',
         [("DBCP 2", 30)]),
+    "Kotlin's lambdas": Case(
+        "Db.kt", "object Db {\n  val a by lazy {\n    HikariDataSource(HikariConfig().apply {\n"
+        f"      jdbcUrl = env[\"URL\"] ?: \"{MYSQL}\" // of the shop\n"
+        "      maximumPoolSize = env[\"A\"]?.toInt() ?: 16\n"
+        "    })\n  }\n  fun b(most: Int = 7): DataSource {\n    val config = HikariConfig()\n    with(config) {\n"
+        "      maximumPoolSize = most\n    }\n    return HikariDataSource(config)\n  }\n"
+        '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n}\n',
+        [("HikariCP", 16), ("HikariCP", 7)]),
+    "Vert.x": Case(
+        "A.java", "class A { void f() { MySQLBuilder.pool().with(new PoolOptions()"
+        ".setMaxSize(config.getInteger(\"a\", 16)).setIdleTimeout(5)"
+        ".setIdleTimeoutUnit(TimeUnit.MINUTES)).using(vertx); var b = new PoolOptions(json); } }",
+        [("Vert.x", 16)]),
+    "Vert.x in Kotlin": Case(
+        "A.kt", "val a = MySQLPool.pool(vertx, connectOptions, poolOptionsOf(maxSize = 12))", [("Vert.x", 12)]),
+    "Vert.x's JSON": Case("config.json", '{"mysql": {"host": "db", "pool": {"maxSize": 20}}, // shop\n"a": 1}',
+                          [("Vert.x", 20)]),
+    "Vert.x's JDBC client": Case("config.json", f'{{"db": {{"url": "{MYSQL}", "max_pool_size": 30}}}}',
+                                 [("Pool of the project's own code", 30)]),
+    "the builder of R2DBC's pool": Case(
+        "A.java", "class A { static final int MOST = 40; ConnectionPool f() { return new ConnectionPool("
+        "ConnectionPoolConfiguration.builder(of(mysql)).maxSize(MOST).build()); } }",
+        [("R2DBC Pool", 40)]),
+    "R2DBC's options": Case(
+        "A.java", 'class A { void f() { var a = ConnectionFactoryOptions.builder().option(DRIVER, "pool")'
+        '.option(PROTOCOL, "mysql").option(MAX_SIZE, 40).build();'
+        'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build(); ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30"); } }',
+        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30)]),
+    "Spring's builder": Case(
+        "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
+        ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"
+        ".type(DruidDataSource.class).build(); } @Bean @ConfigurationProperties(\"c\") DataSource c() {"
+        "var c = DataSourceBuilder.create(); return c.url(url).build(); } DataSource e(DataSourceProperties p) {"
+        "HikariDataSource e = p.initializeDataSourceBuilder().build(); e.setMinimumIdle(1); return e; } }",
+        [("HikariCP", 60), ("Druid", 8), ("HikariCP", None), ("HikariCP", None)]),
+    "a data source in a field": Case(
+        "A.java", "class A { private final BasicDataSource d = new BasicDataSource(); A(boolean b) {"
+        "d.setMaxTotal(b ? size : 30); ((BasicDataSource) d).setMaxIdle(30); } }", [("DBCP 2", 30)]),
+    "Slick": Case(
+        "application.conf",
+        f'slick.dbs.a {{ profile = "slick.jdbc.MySQLProfile$"\n db {{ url = "{MYSQL}", numThreads = 9\n'
+        f' properties {{ maximumPoolSize = 64 }} }} }}\nb {{ url = "{MYSQL}"\n numThreads = 4, maxConnections = 5 }}\n'
+        f'include "c"\nslick.dbs.d {{ profile = slick.MySQL, db.url: "{MYSQL}" }}',
+        [("HikariCP (Slick)", 9), ("HikariCP (Slick)", 5), ("HikariCP (Slick)", 20)]),
+    "Play": Case(
+        "application.conf", f'most = 40\ndb.a {{ url = "{MYSQL}"\n hikaricp {{ maximumPoolSize = ${{most}}\n'
+        f' maximumPoolSize = ${{?MOST}} }} }} # shop\ndb.b.url = "{MYSQL}"\n'
+        "play.db.prototype.hikaricp.maximumPoolSize = 50",
+        [("HikariCP (Play)", 40), ("HikariCP (Play)", 50)]),
 }  # fmt: skip
 
 
@@ -231,6 +280,10 @@ def test_the_pools_of_a_kind_of_file(tmp_path: Path, case: Case) -> None:
         ("context.xml", '<Resource type="javax.sql.DataSource" driverClassName="org.postgresql.Driver" maxTotal="9"/>'),
         ("pom.xml", "<project><dependency><artifactId>HikariCP</artifactId></dependency></project>"),
         ("logback.xml", "<configuration><appender name='a'><maxIndex>5</maxIndex></appender></configuration>"),
+        ("A.java", "class A { Pool f() { return PgPool.pool(options, new PoolOptions().setMaxSize(9)); } }"),
+        ("A.java", "import io.r2dbc.postgresql.*; class A { void f() { ConnectionPoolConfiguration.builder(f); } }"),
+        ("A.java", 'class A { void f() { ConnectionFactoryOptions.builder().option(DRIVER, "mysql").build(); } }'),
+        ("application.conf", 'slick.dbs.a { profile = slick.jdbc.Postgres, db { url = "jdbc:postgresql:a" } }'),
         ("jedis.xml", BEAN.format("redis.clients.jedis.JedisPoolConfig", "", '<property name="maxTotal" value="9"/>')),
     ],
 )  # fmt: skip
@@ -258,6 +311,18 @@ def test_xml_without_pools_is_no_error_in_a_folder(tmp_path: Path) -> None:
 def test_hostile_xml_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         checked(tmp_path, "a.xml", text)
+
+
+def test_hostile_hocon_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="nested too deeply"):
+        checked(tmp_path, "application.conf", "a {" * 500)
+
+
+def test_what_hocon_includes_and_what_slick_does_not_read_is_named(tmp_path: Path) -> None:
+    text = f'include "b"\na {{ url = "{MYSQL}"\n numThreads = 4\n properties.maximumPoolSize = 64\n}}'
+    (pool,) = checked(tmp_path, "application.conf", text)
+    assert [(each.name, each.line) for each in pool.pool.unread] == [("maximumPoolSize", 4)]
+    assert [(each.text, each.line) for each in pool.pool.elsewhere] == [('"b"', 1)]
 
 
 def test_durations_of_frameworks_have_units(tmp_path: Path) -> None:

@@ -1317,6 +1317,7 @@ DRIVERS = {
     "import { createPool } from 'mysql2/promise'; createPool({connectionLimit: 5})": ["mysql2"],
     "import * as m from 'promise-mysql'; await m.createPool({connectionLimit: 5})": ["mysqljs"],
     "import m = require('mysql'); m.createPool({connectionLimit: 5})": ["mysqljs"],
+    "const p = new PrismaMariaDb({host, connectionLimit: Number(process.env.N ?? 5)})": ["MariaDB Connector/Node.js"],
     "const m = (await import('mariadb')).default; m.createPool({connectionLimit: 5})": ["MariaDB Connector/Node.js"],
     "require('mysql'); createPool({connectionLimit: 5})": ["mysqljs"],
     "const a = require('mysql'), b = require('mysql2'); b.createPool({}); a.createPool({})": ["mysql2", "mysqljs"],

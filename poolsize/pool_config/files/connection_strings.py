@@ -7,8 +7,7 @@ from functools import cached_property
 import tree_sitter_c_sharp
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.documents import documents_of, entries_of
-from poolsize.pool_config.files.kotlin_source import without_comments
+from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.source_tree import DEEPEST, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.other_languages import DOTNET
@@ -112,11 +111,9 @@ def appsettings_pools(text: str) -> list[FilePool]:
     """
     if "=" not in text or len(text) > LARGEST_JSON:
         return []
-    text = without_comments(text).replace("\t", " ")
-    entries = [each for node in documents_of(text, "JSON") for each in entries_of(node)]
     provider = True if MYSQL_PROVIDER.search(text) else None
     pools = []
-    for entry in entries:
+    for entry in json_entries(text):
         place = ".".join(entry.path)
         is_mysql = True if re.search("mysql|maria", place, re.IGNORECASE) else provider
         if pool := string_pool([(entry.text, entry.line)], place, is_mysql=is_mysql):

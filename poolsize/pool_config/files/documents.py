@@ -120,6 +120,8 @@ def without_templates(text: str) -> tuple[str, Callable[[str], str]]:
 
 PROFILES = ("spring.config.activate.onprofile", "spring.profiles")
 """Keys that make a document that of a profile, which overrides the documents without."""
+STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
+"""Only a string is kept, and the ends of lines."""
 SEPARATOR = re.compile(r"[#!]---\s*")
 """The line between two documents of a .properties file of Spring Boot."""
 OF_FRAMEWORKS = {"spring", "quarkus", "micronaut", "datasources"}
@@ -181,8 +183,19 @@ def properties_pools(text: str, file_name: str) -> list[FilePool]:
 
 
 def json_pools(text: str) -> list[FilePool]:
-    """Return the pools of JSON, which may have comments: the options of Sequelize, Knex or TypeORM."""
-    return javascript_pools(f"({text}\n)")
+    """Return the pools of JSON, which may have comments: of the options of Sequelize and the like, or by its keys."""
+    return javascript_pools(f"({text}\n)") or pools_of(json_entries(text))
+
+
+def json_entries(text: str) -> list[Entry]:
+    """Return the values of JSON, which may have comments. Raises BadInput for a text that is not JSON."""
+    text = without_comments(text).replace("\t", " ")
+    return [entry for node in documents_of(text, "JSON") for entry in entries_of(node)]
+
+
+def without_comments(text: str) -> str:
+    """Return a text of JSON or Kotlin without its comments, its lines as before."""
+    return STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
 
 
 def _pools_of_profiles(

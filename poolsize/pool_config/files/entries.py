@@ -37,7 +37,7 @@ GO_DSN = r"@(?:tcp|unix)\("
 DATABASE = re.compile(
     rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN})|"
     r"postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
-    r"clickhouse|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
+    r"clickhouse|pgpool|pgbuilder|pgclient|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
     r"(?:\b|\.)(?:h2|db2|dm|pgsql|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,
 )

@@ -10,7 +10,7 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
 from poolsize.pool_config.files.kotlin_source import java_of
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, line
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
@@ -32,6 +32,8 @@ CLASSES = {
     "ConnectionPoolConfiguration": R2DBC, "ConnectionFactoryOptions": R2DBC, "ConnectionFactories": R2DBC,
     "PoolOptions": VERTX, "poolOptionsOf": VERTX,
 }  # fmt: skip
+INNER = {"method_invocation": "object", "cast_expression": "value", "parenthesized_expression": ""}
+"""Type of a node -> its field with what it is called on, or with the object that it is."""
 LONGEST_CHAIN = 100
 """Class -> the library whose settings its setters, its builder or its constructor set."""
 BUILDS = {"builder", "create"}
@@ -123,12 +125,12 @@ class JavaTree(SourceTree):
     def root(self, call: Node) -> Node:
         """Return what the first of a chain of calls is called on: of new A().b().c(), new A(); the call if on none."""
         for _ in range(LONGEST_CHAIN):
-            target = call.child_by_field_name("object") if call.type == "method_invocation" else None
-            if target is None or (
-                self.text_at(call, "name") in BUILDS and self.text(target).rpartition(".")[2] in CLASSES
-            ):
+            field = INNER.get(call.type)
+            inner = call.child_by_field_name(field) if field else next(iter(children(call)), None)
+            is_builder = self.text_at(call, "name") in BUILDS and self.text(inner).rpartition(".")[2] in CLASSES
+            if inner is None or field is None or is_builder:
                 break
-            call = target
+            call = inner
         return call
 
     def root_of(self, target: Node | None, at: Node) -> Node | None:

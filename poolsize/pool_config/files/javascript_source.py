@@ -19,6 +19,7 @@ DRIVERS = {
 """First part of a module's name -> the driver whose pool it makes."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
+PRISMA_ADAPTER = "PrismaMariaDb"
 SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "replication", "define", "logging"}
 SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
 """Keys that show whose options an object with a dialect or a type has."""
@@ -52,7 +53,7 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
-    pools = [*_driver_pools(tree, names, modules), *_mapper_pools(tree, modules)]
+    pools = [*_driver_pools(tree, names, modules), *_adapter_pools(tree), *_mapper_pools(tree, modules)]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
@@ -87,6 +88,14 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             of = f"{CLUSTER}, add" if name == "add" else name
             pool = _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
             yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
+
+
+def _adapter_pools(tree: JavascriptTree) -> Iterator[FilePool]:
+    """Yield the pools of Prisma's adapter, which hands its options to the MariaDB connector."""
+    for node in tree.nodes("new_expression"):
+        if tree.key(node.child_by_field_name("constructor")) == PRISMA_ADAPTER:
+            options = next(iter(tree.arguments(node)), None)
+            yield _driver_pool(tree, NODE_MARIADB, f"{PRISMA_ADAPTER}, line {line(node)}", options)
 
 
 def _driver(module: str) -> Library | None:

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Callable
 
-STRING_OR_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
-"""Only a string is kept, and the ends of lines."""
+from poolsize.pool_config.files.documents import without_comments
+
 LAMBDA = "\x01"
 """Marks the opening brace of a lambda, which in Java ends with })."""
 PARAMETER = re.compile(r"(\w{1,60})\s?:\s?[\w?.<>]{1,60}\s?=\s?([^,()\n]{1,60})")
@@ -33,7 +33,7 @@ REWRITES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
             r"\bfun\s{1,9}(?:[\w.<>?]{1,60}\.)?(\w{1,60})\s?\(([^(){}]{0,1000})\)\s{0,9}(?::[^={\n]{1,100})?(=|\{)",
             _function,
         ),
-        (r"\b(?:object|class|interface)\b\s{0,9}(\w{0,60})[^{};]{0,1000}\{", _class),
+        (r"(?<!\.)\b(?:object|class|interface)\b\s{0,9}(\w{0,60})[^{};]{0,1000}\{", _class),
         (r"\bwith\s?\((\w{1,60})\)\s?\{", rf"\1.apply(it -> {{{LAMBDA}"),
         (r"\.(apply|also|run|let)\s?\{(?:\s{0,40}(\w{1,60})\s?->)?", rf".\1(it -> {{{LAMBDA}"),
         (r"\?:\s{0,40}(?:throw|return|error\()[^\n]*", ""),
@@ -63,11 +63,6 @@ def java_of(text: str) -> str:
         ends = is_end and not CONTINUES.search(closed.rstrip()) and not CONTINUED.match(follows)
         lines[number] = closed + ";" if ends else closed
     return "\n".join(lines)
-
-
-def without_comments(text: str) -> str:
-    """Return a text of JSON or Kotlin without its comments, its lines as before."""
-    return STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
 
 
 def _closed(line: str, around: list[str]) -> list[str]:

@@ -71,6 +71,10 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
          frameworks.SPRING_C3P0 if parts[:1] == ["spring"] else frameworks.HIBERNATE_C3P0),
         (parts[-2:] == ["hibernate", "connection"], frameworks.HIBERNATE_POOL),
         (_is_dropwizard(prefix, group), frameworks.DROPWIZARD),
+        (_is_slick(prefix, groups), frameworks.SLICK),
+        (_is_vertx(prefix, group), frameworks.VERTX),
+        (parts[-1:] == ["properties"] and _is_slick(prefix[:-1], groups), None),
+        (parts[-1:] == ["hikaricp"] and parts[0] in {"db", "play"}, frameworks.PLAY),
         (named is not None, DBCP2 if shown is DBCP2 else named),
         (parts[-2:] == ["datasource", "properties"] and not shown, TOMCAT_JDBC),
         ((prefix[:1] == ("dataSources",) and len(prefix) == 2) or prefix == ("dataSourceCommon",),
@@ -118,6 +122,19 @@ def _is_dropwizard(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
     names = {entry.path[-1] for entry in group}
     own = names & (frameworks.DROPWIZARD.defaults.keys() - {"initialSize"})
     return {"driverClass", "url"} <= names and bool(own or prefix[-1:] == ("database",))
+
+
+def _is_slick(prefix: tuple[str, ...], groups: Groups) -> bool:
+    names = {entry.path[-1] for entry in groups.get(prefix, ())}
+    outer = groups.get(prefix[:-1], ()) if prefix[-1:] == ("db",) else ()
+    is_source = (*prefix, "properties") in groups or names & {"url", "driver", "dataSourceClass", "connectionPool"}
+    return bool(is_source) and ("numThreads" in names or any("slick" in entry.text for entry in outer))
+
+
+def _is_vertx(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
+    texts = {normalized(entry.path[-1]): entry.text for entry in group}
+    is_own = {"maxwaitqueuesize", "idletimeoutunit", "poolcleanerperiod"} & texts.keys()
+    return "maxsize" in texts and bool(is_own or (prefix[-1:] == ("pool",) and _is_own_mysql(prefix, texts)))
 
 
 def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | None:
@@ -197,6 +214,7 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
         (prefix[:1] == ("dataSources",) and len(prefix) == 2, prefix, named or frameworks.SHARDINGSPHERE),
         (prefix[:1] == ("datasources",) and len(prefix) == 2, prefix, library),
         (_is_dropwizard(prefix, group), prefix, frameworks.DROPWIZARD),
+        (_is_slick(prefix, groups), prefix, frameworks.SLICK),
         (parts[-2:] == ["hibernate", "connection"] and not has_provider, prefix, frameworks.HIBERNATE_POOL),
     ):  # fmt: skip
         if is_place:

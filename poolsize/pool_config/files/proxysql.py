@@ -1,17 +1,12 @@
 """ProxySQL's configuration file -> its connections to each server."""
 
 import re
-from collections.abc import Iterator
 
+from poolsize.pool_config.files.braces import brace_entries
 from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.server import PROXYSQL
 from poolsize.pool_config.pool import FilePool, FileSetting
 
-TOKEN = re.compile(
-    r"(?P<comment>(?:#|//)[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/)?)"
-    r'|"(?P<string>(?:[^"\\\n]|\\.){0,1000})"|(?P<sign>[{}()\[\]=:;,])|(?P<word>[^\s{}()\[\]=:;,"#]+)'
-)
-"""Of libconfig, whose syntax the file has."""
 SERVERS, VARIABLES = "mysql_servers", "mysql_variables"
 UPDATE = re.compile(
     rf"\s{{0,20}}UPDATE\s{{1,9}}{SERVERS}\s{{1,9}}SET\s{{1,9}}max_connections\s{{0,9}}=\s{{0,9}}(?P<value>-?\d{{1,9}})"
@@ -33,15 +28,14 @@ def is_proxysql(text: str, _: str) -> bool:
 
 def proxysql_pools(text: str) -> list[FilePool]:
     """Return the connections of a ProxySQL to each of its servers."""
-    groups = list(_groups(text))
-    variables: dict[str, FileSetting] = {}
-    for section, group in groups:
-        if section == VARIABLES:
-            variables |= _settings(group, of_server=False)
+    groups: dict[str, Group] = {}
+    for entry in brace_entries(text):
+        groups.setdefault(entry.path[0], {})[entry.path[-1]] = (entry.text, entry.line)
+    variables = _settings(groups.get(VARIABLES, {}), of_server=False)
     return [
         FilePool(PROXYSQL, SERVERS, _settings(group) | variables, alternative=_server(group))
-        for section, group in groups
-        if section == SERVERS
+        for name, group in groups.items()
+        if name.startswith(SERVERS)
     ]
 
 
@@ -80,33 +74,3 @@ def _settings(group: Group, *, of_server: bool = True) -> dict[str, FileSetting]
             value = value_of(text)
             settings[name] = FileSetting(written, text, bool(value) if name in SWITCHES else value, line)
     return settings
-
-
-def _groups(text: str) -> Iterator[tuple[str, Group]]:
-    """Yield the groups with the name of the setting that has them: a group itself, or those in its list."""
-    section, name = "", ""
-    group: Group = {}
-    depth, line, end = 0, 1, 0
-    after_name = False
-    for match in TOKEN.finditer(text):
-        line += text.count("\n", end, match.start())
-        end = match.start()
-        if match["comment"]:
-            continue
-        sign = match["sign"] or ""
-        if sign and sign in "{([":
-            depth += 1
-            group = {}
-        elif sign and sign in "})]":
-            if group:
-                yield section, group
-            depth, group = max(0, depth - 1), {}
-        elif sign in {"=", ":"}:
-            after_name = True
-            section = name if depth == 0 else section
-            continue
-        elif not sign and after_name:
-            group[name] = (match["string"] or match["word"] or "", line)
-        elif not sign:
-            name = match["word"] or ""
-        after_name = False

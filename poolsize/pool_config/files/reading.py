@@ -12,6 +12,7 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
+from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
@@ -95,6 +96,7 @@ ENDINGS: dict[str, Reader] = {
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
+    ".conf": ((is_hocon, hocon_pools),),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
@@ -102,7 +104,7 @@ BY_NAME_ONLY = {".txt", ".out", ".log"}
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
 """In the names of JSON files of a folder that may have pools: others are data."""
 KINDS = (
-    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, XML, .env, Java, Python, Go, JavaScript, "
+    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, Go, JavaScript, "
     "TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, my.cnf, or "
     "what SHOW GLOBAL STATUS prints"
 )

@@ -24,6 +24,10 @@ def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
 
 
+def _slick(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=False)
+
+
 def _vertx(pool: FilePool, _: int) -> Iterator[Worded]:
     yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
 
@@ -51,6 +55,22 @@ SHARDINGSPHERE = replace(
     ignored=frozenset(),
 )  # fmt: skip
 """ShardingSphere-Proxy: HikariCP, with other names and defaults."""
+PLAY = replace(HIKARICP, title="HikariCP (Play)", durations=frozenset({True, False}))
+SLICK = Library(
+    "HikariCP (Slick)",
+    "",
+    _slick,
+    {
+        "numThreads": 20, "maxConnections": None, "minConnections": None, "queueSize": 1_000,
+        "connectionTimeout": 1_000, "validationTimeout": 1_000, "idleTimeout": 600_000, "maxLifetime": 1_800_000,
+        "leakDetectionThreshold": 0,
+    },
+    same_as={"maxConnections": "numThreads", "minConnections": "numThreads"},
+    sizes=("maxConnections",),
+    ignored=frozenset({"maximumPoolSize", "minimumIdle", "maxPoolSize"}),
+    durations=frozenset({True, False}),
+)  # fmt: skip
+"""slick/slick, HikariCPJdbcDataSource.scala. Before version 3.2, maxConnections was numThreads * 5 by default."""
 DBCP1 = replace(
     DBCP2,
     title="DBCP 1",
