@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isnan, nan
+from typing import NamedTuple
 
 UNKNOWN_ROWS = -1
 UNKNOWN_THREAD = 0
 
 
-@dataclass(frozen=True, slots=True)
-class StatementEvent:
+class StatementEvent(NamedTuple):
     """One statement that a server ran. The text holds literals, and perhaps secrets: no output shows it.
 
     thread: the session, or UNKNOWN_THREAD. started: seconds since the epoch. seconds: run time. Both are nan where

@@ -40,11 +40,15 @@ class Span:
     high: int = 0
     total: int = 0
 
-    def add(self, other: "Span") -> None:
+    def add(self, number: int) -> None:
+        """Add a count."""
+        self.total += number
+        if not self.low <= number <= self.high:  # rarely; this is called for each statement of a log
+            self.low, self.high = min(self.low, number), max(self.high, number)
+
+    def merge(self, other: "Span") -> None:
         """Add other counts."""
-        self.total += other.total
-        if other.low < self.low or other.high > self.high:  # rarely; this is called for each statement of a log
-            self.low, self.high = min(self.low, other.low), max(self.high, other.high)
+        self.low, self.high, self.total = min(self.low, other.low), max(self.high, other.high), self.total + other.total
 
 
 @dataclass(slots=True)
@@ -59,29 +63,42 @@ class StatementTally:
     rows_sent: int = 0
     known_results: int = 0
 
-    def add(self, other: "StatementTally") -> None:
+    def add(self, executions: Sequence[Executed]) -> None:
+        """Count the executions in a transaction."""
+        self.repeats.add(len(executions))
+        for fingerprint, _, _, rows_sent in executions:
+            self.rows.add(fingerprint.rows)
+            if rows_sent >= 0:
+                self.rows_sent += rows_sent
+                self.known_results += 1
+
+    def merge(self, other: "StatementTally") -> None:
         """Count other executions in."""
-        self.repeats.add(other.repeats)
-        self.rows.add(other.rows)
+        self.repeats.merge(other.repeats)
+        self.rows.merge(other.rows)
         self.rows_sent += other.rows_sent
         self.known_results += other.known_results
 
 
-@dataclass(slots=True)
-class Run:
-    """A statement's executions in a row, in one transaction, or those of a loop."""
+class Run(NamedTuple):
+    """A statement's executions in a row, in one transaction, or those of a loop. text: without placeholders."""
 
     text: str
-    literals: list[Literals]
-    tally: StatementTally
+    executions: list[Executed]
 
-    def add(self, other: "Run") -> None:
-        """Add executions of the same statement in the same transaction."""
-        executions = self.tally.repeats.total + other.tally.repeats.total
-        self.tally.add(other.tally)
-        self.tally.repeats = Span(executions, executions, executions)
-        if len(self.literals) < MOST_EXECUTIONS_KEPT:
-            self.literals += other.literals
+    @property
+    def literals(self) -> tuple[Literals, ...]:
+        """The literals that are kept: of each execution and each row."""
+        kept: list[Literals] = []
+        for fingerprint, *_ in self.executions:
+            if len(kept) >= MOST_EXECUTIONS_KEPT:
+                break
+            text, known, _, more_rows = fingerprint
+            literals: Literals = _with_unseen(text, known) if "?" in text else known
+            values = tuple(map(_kept, literals))
+            # A row has no values of what follows the rows, as ON DUPLICATE KEY UPDATE: the first row's stand for all.
+            kept += values, *((*map(_kept, row), *values[len(row) :]) for row in more_rows)
+        return tuple(kept)
 
 
 class Sample(NamedTuple):
@@ -119,16 +136,24 @@ class KindTally:
     held_seconds: float = 0.0
     samples: list[Sample] = field(default_factory=list)
 
-    def add(
-        self, statements: Iterable[StatementTally], count: int, executions: int, seconds: float, held: float
-    ) -> None:
-        """Count transactions in, with as many statements."""
-        self.count += count
-        self.executions += executions
-        self.seconds += seconds
-        self.held_seconds += held
-        for statement, more in zip(self.statements, statements, strict=True):
-            statement.add(more)
+    def add(self, transaction: Transaction, runs: Iterable[Run]) -> None:
+        """Count a transaction in. runs: of its statements."""
+        self.count += 1
+        self.executions += len(transaction.statements)
+        self.seconds += _known(transaction.seconds)
+        self.held_seconds += transaction.ended - transaction.started
+        for statement, run in zip(self.statements, runs, strict=True):
+            statement.add(run.executions)
+
+    def merge(self, other: "KindTally") -> None:
+        """Count the transactions of another kind in."""
+        self.count += other.count
+        self.executions += other.executions
+        self.seconds += other.seconds
+        self.held_seconds += other.held_seconds
+        self.samples += other.samples
+        for statement, more in zip(self.statements, other.statements, strict=True):
+            statement.merge(more)
 
 
 class KindCounter:
@@ -146,10 +171,9 @@ class KindCounter:
 
     def add(self, transaction: Transaction) -> None:
         """Count a transaction in."""
-        seconds = 0.0 if isnan(transaction.seconds) else transaction.seconds
         self.transactions += 1
         self.statements += len(transaction.statements)
-        self.seconds += seconds
+        self.seconds += _known(transaction.seconds)
         self.cut_off += not transaction.is_whole
         if not isnan(transaction.after_previous):
             self.think_seconds += max(transaction.after_previous, 0.0)
@@ -160,16 +184,16 @@ class KindCounter:
         key = (transaction.is_explicit, transaction.ends, tuple([run.text for run in runs]))
         tally = self.kinds.get(key) or self.kinds.get(family_of(key)) or self._new_kind(key, runs)
         if tally is not None:
-            held = transaction.ended - transaction.started
-            tally.add([run.tally for run in runs], 1, len(transaction.statements), seconds, held)
+            tally.add(transaction, runs)
             self._sample(tally, transaction.started, key[2], runs)
 
     def _new_kind(self, key: Key, runs: Sequence[Run]) -> KindTally | None:
-        if sum(len(run.literals[0]) for run in runs) > MOST_PARAMETERS or sum(map(len, key[2])) > LONGEST_STATEMENT:
+        texts = key[2]
+        if sum(text.count("%s") for text in texts) > MOST_PARAMETERS or sum(map(len, texts)) > LONGEST_STATEMENT:
             return None
         if len(self.kinds) >= MOST_TRACKED:
             self._give_up_rare()
-        cells = Sample(0, 0.0, key[2], tuple(tuple(run.literals) for run in runs)).cells
+        cells = Sample(0, 0.0, texts, tuple(run.literals for run in runs)).cells
         capacity = max(LEAST_TRANSACTIONS, CELLS_OF_KIND // cells)
         tally = self.kinds[key] = KindTally(key[0], key[1], [StatementTally() for _ in runs], capacity)
         return tally
@@ -192,8 +216,7 @@ class KindCounter:
                 continue
             merged = self.kinds.pop(first)
             for other in map(self.kinds.pop, others):
-                merged.add(other.statements, other.count, other.executions, other.seconds, other.held_seconds)
-                merged.samples += other.samples
+                merged.merge(other)
             merged.samples = self._random.sample(merged.samples, min(merged.capacity, len(merged.samples)))
             self.kinds[family] = merged
         self._cells = self._all_cells()
@@ -210,7 +233,7 @@ class KindCounter:
             self._cells -= tally.samples[place].cells
             tally.samples[place] = tally.samples[-1]
             tally.samples.pop()
-        literals = tuple(tuple(tuple([_kept(literal) for literal in row]) for row in run.literals) for run in runs)
+        literals = tuple([run.literals for run in runs])
         tally.samples.append(sample := Sample(self.transactions, started, texts, literals))
         self._cells += sample.cells
         if self._cells > CELLS_OF_ALL:
@@ -233,6 +256,10 @@ def _without_numbers(text: str) -> str:
     return _NUMBERED.sub("#", text)
 
 
+def _known(seconds: float) -> float:
+    return 0.0 if isnan(seconds) else seconds
+
+
 def _kept(literal: Kept | tuple[Kept, ...]) -> Kept | tuple[Kept, ...]:
     return tuple(map(cut, literal)) if isinstance(literal, tuple) else cut(literal)
 
@@ -245,46 +272,39 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
     runs: list[Run] = []
     texts: set[str] = set()
     for statement in statements:
-        run = _run_of(statement)
-        if runs and runs[-1].text == run.text:
-            runs[-1].add(run)
+        text = statement.fingerprint.text
+        if "?" in text:
+            text = _with_marks(text)
+        if runs and runs[-1].text == text:
+            runs[-1].executions.append(statement)
             continue
         if len(texts) < len(runs):
             _join_loop(runs)
-        texts.add(run.text)
-        runs.append(run)
+        texts.add(text)
+        runs.append(Run(text, [statement]))
     if len(texts) < len(runs):
         _join_loop(runs)
     return runs
 
 
-def _run_of(statement: Executed) -> Run:
-    text, known, rows, more_rows = statement.fingerprint
-    values: Literals = known
-    if "?" in text:
-        text, values = _with_unseen(text, values)
-    # A row has no values of what follows the rows, such as ON DUPLICATE KEY UPDATE: the first row's stand for all.
-    literals = [values, *(row + values[len(row) :] for row in more_rows)]
-    is_known = statement.rows_sent >= 0
-    sent = statement.rows_sent if is_known else 0
-    return Run(text, literals, StatementTally(Span(1, 1, 1), Span(rows, rows, rows), sent, is_known))
+@lru_cache(5_000)
+def _with_marks(text: str) -> str:
+    """Return a text with a %s for each placeholder whose value the source does not show."""
+    return _PLACEHOLDER.sub(lambda found: f"{found[1]}%s" if found[1] else "%s" if found[0] == "?" else found[0], text)
 
 
-def _with_unseen(text: str, values: Literals) -> tuple[str, Literals]:
-    """Return a text with a %s for each placeholder whose value the source does not show, and all values."""
+def _with_unseen(text: str, values: Literals) -> Literals:
+    """Return the values of a text with placeholders, those that the source does not show among them."""
     known = iter(values)
     joined: list[Kept | tuple[Kept, ...]] = []
-
-    def mark(found: re.Match[str]) -> str:
+    for found in _PLACEHOLDER.finditer(text):
         if found[0] == "%s":
             joined.append(next(known))
         elif found[0] == "?":
             joined.append(UNSEEN)
         elif found[1]:
             joined.append((UNSEEN,) * found[0].count("?"))
-        return f"{found[1]}%s" if found[1] else "%s" if found[0] == "?" else found[0]
-
-    return _PLACEHOLDER.sub(mark, text), tuple(joined)
+    return tuple(joined)
 
 
 def _join_loop(runs: list[Run]) -> None:
@@ -295,7 +315,7 @@ def _join_loop(runs: list[Run]) -> None:
         if [run.text for run in before] == [run.text for run in last]:
             del runs[-body:]
             for run, again in zip(before, last, strict=True):
-                run.add(again)
+                run.executions.extend(again.executions)
             body = 2
         else:
             body += 1

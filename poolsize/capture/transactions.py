@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import isnan, nan
 from typing import Literal, NamedTuple
@@ -182,7 +182,7 @@ def _parts(event: StatementEvent) -> list[StatementEvent]:
     seconds = event.seconds / len(texts)
     starts = [event.started + (0 if isnan(seconds) else place * seconds) for place in range(len(texts))]
     return [
-        replace(event, text=text, started=started, seconds=seconds)
+        event._replace(text=text, started=started, seconds=seconds)
         for text, started in zip(texts, starts, strict=True)
     ]  # fmt: skip
 

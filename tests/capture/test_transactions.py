@@ -1,7 +1,6 @@
 """Transactions out of events: BEGIN and COMMIT, autocommit, sessions that end, what is left out, bounded memory."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from math import isnan, nan
 
 import pytest
@@ -153,7 +152,7 @@ def test_without_a_session_each_statement_is_alone() -> None:
 
 def test_unknown_run_times_stay_unknown() -> None:
     events = [
-        replace(event, seconds=nan) for event in ran("BEGIN", "SELECT a", "COMMIT") if isinstance(event, StatementEvent)
+        event._replace(seconds=nan) for event in ran("BEGIN", "SELECT a", "COMMIT") if isinstance(event, StatementEvent)
     ]
     (made,) = rebuilt_from(events)
     assert (made.started, made.ended, isnan(made.seconds)) == (1, 3, True)
