@@ -242,7 +242,10 @@ def observations(steps: Sequence[Step]) -> Sequence[Observation]:
 
 
 def _bottleneck(run: Run, steps: Sequence[Step], estimate: Plateau | None) -> Bottleneck | None:
-    """Return the bottleneck from the plateau on; None at a fixed rate, which itself limits, and in a replay."""
+    """Return the bottleneck from the plateau on, by the steps at its size and above.
+
+    None at a fixed rate, which itself limits throughput, and in a replay, which has no server.
+    """
     if estimate is None or run.plan.rate is not None or run.setting.recording is not None:
         return None
     valid = valid_steps(steps)

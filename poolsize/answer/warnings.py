@@ -285,7 +285,10 @@ def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:
 
 
 def _long_total_times(analysis: Analysis) -> Finding | None:
-    """Return the warning that transactions outlast a step (interactive law); None too if fewer users can't be had."""
+    """Return the warning of users whose transactions take longer than a step, or None; also where fewer can't be had.
+
+    By the interactive law, users = throughput x (total time + pause).
+    """
     plan, pause_seconds = analysis.setting.plan, analysis.run.think_time_ms / 1000
     fastest = max((size.throughput.mean for size in analysis.sizes), default=0.0)
     if plan.rate is not None or analysis.setting.recording is not None or not fastest:

@@ -120,7 +120,10 @@ def _ratio(claim: Claim, by_side: Mapping[Side, Analysis], usual: UsualSpeed | N
 
 
 def _steps(analysis: Analysis, pool_size: int) -> Sequence[Step]:
-    """Return the steps of a size, or none where they failed a check. Pools that are not full belong to experiments."""
+    """Return the steps of a size; none where it was not measured, or by steps that failed a check.
+
+    Users that can't fill a pool are part of the experiments.
+    """
     size = next((size for size in analysis.sizes if size.pool_size == pool_size and size.throughput.mean > 0), None)
     if size is None or any(
         result.check.disqualifies and result.check is not Check.USERS_LIMITED for result in size.failed_checks

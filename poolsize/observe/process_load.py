@@ -210,7 +210,10 @@ class ProcessLoad:
 
     @cached_property
     def _variances(self) -> tuple[float, float]:
-        """The squared variation of the rate, 0 for chance: within a period, and of neighbouring periods' means."""
+        """The squared coefficients of variation of the rate: within a period, and of neighbouring periods' means.
+
+        0 for what is not more than chance.
+        """
         smooth = self._smooth
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")

@@ -174,7 +174,10 @@ class Picture:
 
 
 def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -> Iterator[Picture]:
-    """Yield the pictures for which the run has the data. current: as in report_html."""
+    """Yield the pictures for which the run has the data: wait and usage times are not known of a replay.
+
+    current: the user's pool size today, to mark in the throughput plot; None for no mark.
+    """
     yield _throughput_picture(analysis, answer, current)
     if analysis.knows_p95:
         caption = (

@@ -125,7 +125,10 @@ class Sampler:
                 self._connection.close()
 
     def _sample(self) -> None:
-        """Read once a second. The increase over a longer reading, of a busy server, counts in each of its seconds."""
+        """Read once a second. The increase over a longer reading counts in each of its seconds.
+
+        A server answers late where its thread pool is full, or the machine.
+        """
         started = monotonic()
         before, before_at = self._read(), monotonic()
         self._samples += [{}] * floor(before_at - started)  # before the first reading, no increase is known

@@ -88,7 +88,10 @@ class HeldLocks:
                     task(cursor)
 
     def _renew(self) -> None:
-        """Take the locks again in a new session if this is lost; the server may still have it, with the locks."""
+        """Take the locks again in a new session, the last one first, if the session is lost.
+
+        The server may still have the lost session with the locks, because nothing told it that the network was cut.
+        """
         if self._answers():
             return
         with suppress(pymysql.MySQLError):

@@ -70,7 +70,10 @@ def clear(directory: Path) -> None:
 
 
 def _remove(directory: Path) -> None:
-    """Remove a directory that killed processes may still write to; last, the file that tells whether it is watched."""
+    """Remove a directory, repeatedly while killed processes still write to it.
+
+    The file that tells whether it is watched goes last: a removal that is killed leaves an abandoned directory.
+    """
     deadline = time.monotonic() + REMOVAL_SECONDS
     while directory.exists() and time.monotonic() < deadline:
         with suppress(OSError):
@@ -132,7 +135,10 @@ def main() -> None:
 
 
 def _make(directory: Path, files: Mapping[str, str]) -> IO[str]:
-    """Make the directory and its files, readable by this account only; return the open file that shows a watchdog."""
+    """Make the directory and its files, which hold passwords, readable by this account only.
+
+    Return the open file that shows that the directory has a watchdog.
+    """
     directory.mkdir(mode=0o700)
     making = directory / "watching"  # so that nobody sees the file before it is locked
     watched = making.open("w")

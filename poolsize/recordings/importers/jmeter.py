@@ -100,7 +100,10 @@ def _parts(seconds: dict[int, _Second]) -> Iterator[LoadRun]:
 
 
 def _mean(path: Path, seconds: dict[int, _Second]) -> LoadRun:
-    """Return the mean of a short test, at its most threads. Raises BadInput where fewer ran for most of it."""
+    """Return the mean of a test that is too short for seconds, at its largest number of threads.
+
+    Raises BadInput where fewer threads ran for most of the test: the mean is of no pool size.
+    """
     every = [ms for second in seconds.values() for ms in second.elapsed_ms]
     users = max(second.most for second in seconds.values())
     if 2 * sum(second.most == users for second in seconds.values()) < len(seconds):
