@@ -26,7 +26,7 @@ CONVERGED = 1e-14
 MOST_ITERATIONS = 60
 """Of the logarithmic reduction. Each counts twice as many levels as the one before, so 60 are never reached."""
 RAREST = 1e-5
-"""The probability of a longer wait down to which a distribution is computed."""
+"""The probability of a longer wait down to which a distribution is computed, of a request that waits."""
 FIRST_TIME = 0.01
 """The first wait time of a distribution without a limit, in times between two ends of a usage."""
 DOUBLINGS = 4
@@ -89,7 +89,8 @@ class Waits:
             return 0.0
         if self.timed_out > beyond:
             return float(self.times[-1])
-        return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, RAREST / 100)), self.times))
+        least = RAREST / 100 * self.longer[0]
+        return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, least)), self.times))
 
     def likelier(self, times: float, faster: float = 1.0) -> "Waits":
         """Return the waits where so many times as many requests wait, for times that are shorter by a factor."""
@@ -173,7 +174,7 @@ def _unlimited(queue: _Queue) -> Waits:
     times, longer = [np.zeros(1)], [np.array([first @ served])]
     total = sum(map(queue.arriving_in, free)) + float(longer[0][0])
     state, powers = first, [exponential(ageing * time)]
-    while longer[-1][-1] > RAREST * total and octave < MOST_OCTAVES:
+    while longer[-1][-1] > RAREST * longer[0][0] and octave < MOST_OCTAVES:
         states = (state @ powers[0])[None]
         for doubling in range(DOUBLINGS):
             if doubling == len(powers):
