@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -42,6 +42,9 @@ from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, free_port
 from poolsize.sweep.next_step import remaining
 from tests.servers import administered_server
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job, whose children would ignore Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -169,6 +172,21 @@ def poolsize_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytes
         return subprocess.CompletedProcess(arguments, code, output.out, output.err)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """A browser that shows pages; see tests/browser.py."""
+    from playwright.sync_api import sync_playwright  # few tests need it
+
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no browser on this machine: apt-get install chromium")
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=options)
+        yield started
+        started.close()
 
 
 ENDINGS = {"SIGTERM": signal.SIGTERM, "Ctrl-C twice": signal.SIGINT}

@@ -23,6 +23,7 @@ GROUPS = {
     "Get a number": {
         "recommend": "Recommend a pool size: from the formula, from a measured run, or for a traffic.",
         "demo": "Play a stored search again, in 20 s and without a database, and show its answer.",
+        "calculator": "Write a web page that computes the formula and the pool size for your traffic.",
         "explain": "Explain an error of a pool or of the server: causes, and what to look at next.",
     },
     "Measure": {
@@ -48,6 +49,7 @@ GROUPS = {
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""
 COMMANDS = {name: text for commands in GROUPS.values() for name, text in commands.items()}
 MODULES = {
+    "calculator": "poolsize.calculator.command",
     "capture": "poolsize.capture.command",
     "compare": "poolsize.comparison.command",
     "explain": "poolsize.explanation.command",

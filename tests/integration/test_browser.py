@@ -1,14 +1,12 @@
 """The report in a real browser: on a phone, a desk and paper. Screenshots stay in build/screenshots."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
@@ -23,16 +21,10 @@ from poolsize.recordings.published import published_curves
 from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.sweep.replay import recorded_run
-from tests.conftest import ROOT, a_run, a_step, in_ci
+from tests.browser import CUT_OFF, DESK, PAPER, PHONE, SCREENSHOTS, opened
+from tests.conftest import a_run, a_step, in_ci
 from tests.observe.production import Shown, observed, span_of, two_hours
 
-SCREENSHOTS = ROOT / "build/screenshots"
-PHONE, DESK, PAPER = {"width": 390, "height": 844}, {"width": 1280, "height": 900}, {"width": 680, "height": 1000}
-CUT_OFF = """() => [...document.querySelectorAll("body *")]
-  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1
-            || e.getBoundingClientRect().left < -1 || e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0)
-  .map(e => e.tagName + ": " + e.textContent.trim().slice(0, 60))"""
-"""Elements that reach beyond the page, or hold more than they show."""
 SHOWN = ("oltp_read_write-mariadb", "insert-mysql")
 """Examples with failed checks, and at the edge of what was measured."""
 
@@ -58,37 +50,12 @@ RUNS = {name: load_run(shipped(f"data/examples/{name}.jsonl")) for name in SHOWN
 }
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("no browser on this machine: apt-get install chromium")
-    options = ["--no-sandbox"] if os.geteuid() == 0 else []
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=program, args=options)
-        yield started
-        started.close()
-
-
 @cache
 def answered(name: str) -> tuple[Recommendation, str]:
     """A run's answer and its report."""
     analysis = analyze(RUNS[name])
     answer = recommend(analysis, current=40)
     return answer, report_html(analysis, answer, 40)
-
-
-def opened(browser: Browser, path: Path, text: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
-    """The report's page; the messages of its console; the addresses that it requests besides its own."""
-    path.write_text(text, encoding="utf-8")
-    page = browser.new_page(viewport=size)  # type: ignore[arg-type]  # its width and height
-    console: list[str] = []
-    asked: list[str] = []
-    page.on("console", lambda message: console.append(message.text))
-    page.on("pageerror", lambda error: console.append(str(error)))
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(path.as_uri(), wait_until="load")
-    return page, console, [url for url in asked if not url.startswith(("data:", path.as_uri()))]
 
 
 @pytest.mark.long

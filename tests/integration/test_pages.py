@@ -21,7 +21,7 @@ from tests.pages import Block, all_blocks, blocks, environment, link_checkout, p
 LANGUAGES = {"sh", "console", "sql", "python", "yaml", "toml", "java", "text"}
 NO_SERVER = (
     "poolsize recommend", "poolsize fleet", "poolsize config", "poolsize explain", "poolsize sweep --replay",
-    "poolsize import", "poolsize report", "poolsize scenario --list",
+    "poolsize import", "poolsize report", "poolsize scenario --list", "poolsize calculator",
 )  # fmt: skip
 DRAWN = ("poolsize analyze", "poolsize compare")
 OTHERS = (

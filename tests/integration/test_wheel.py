@@ -18,6 +18,7 @@ COMMANDS = (
     "sweep --workload select_one --pool-sizes 1,2 --step-time 1s --warm-up 0 --think-time 20ms",
     "report {examples}/scan-mariadb.jsonl --output report.html",
     "compare {examples}/scan-mariadb.jsonl {examples}/scan-mysql.jsonl --plot servers.png",
+    "calculator --output page.html",
     "predict {examples}/scan-mariadb.jsonl --cores 4",
 )
 

@@ -1,0 +1,1 @@
+"""A web page that computes the formula and the traffic model without poolsize and without a network."""
