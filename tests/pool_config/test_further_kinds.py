@@ -99,6 +99,15 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
             {"mysql-max_connections": 2048, "free_connections_pct": 20},
         ],
     ),
+    ("config.toml", '[mysql]\ndsn = "u:secret@tcp(h)/d" # shop\nmax_open_conns = 100\n', [{"maxOpenConns": 100}]),
+    (
+        "Rocket.toml",
+        ('[default.databases.a]\nurl = "mysql://u:secret@h/d"\n[release]\n'
+         'databases = { a = { url = "mysql://u:secret@h/d", max_connections = 64 } }'),
+        [{}, {"max_connections": 64}],
+    ),
+    ("a.ts", "new PrismaClient({ datasources: { db: { url: 'mysql://u:secret@h/d?connection_limit=3' } } })",
+     [{"connection_limit": 3}]),
     ("maxscale.cnf", ("[s]\ntype = server\npersistpoolmax=10\npersistmaxtime=5m\n[t]\ntype=service\nmax_connections=9\n"
      "[u]\ntype=service\nservers=q, r\nmax_connections=8\n[v]\ntype=service\nservers=q, s\nidle_session_pool_time=-2s"),
      [{"persistpoolmax": 10, "persistmaxtime": 300, "max_connections": 9, "idle_session_pool_time": -2}]),

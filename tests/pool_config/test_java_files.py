@@ -106,11 +106,16 @@ CASES = {
     "Dropwizard": Case(
         "config.yml", f"database:\n  driverClass: com.mysql.cj.jdbc.Driver\n  url: {MYSQL}\n  maxSize: 32\n"
         "  maxWaitForConnection: 1s\n", [("Dropwizard", 32)]),
+    "Dropwizard's default of a variable": Case(
+        "config.yml", f"database: {{driverClass: a, url: '{MYSQL}', maxSize: '${{MOST:-24}}'}}", [("Dropwizard", 24)]),
     "Dropwizard by default": Case(
         "config.yml", f"database: {{driverClass: com.mysql.cj.jdbc.Driver, url: '{MYSQL}'}}", [("Dropwizard", 100)]),
     "R2DBC": Case(
         "application.yml", "spring.r2dbc: {url: 'r2dbc:mysql://db/shop', pool: {max-size: 50, max-acquire-time: 3s}}",
         [("R2DBC Pool", 50)]),
+    "Micronaut's R2DBC": Case(
+        "application.yml",
+        "r2dbc.datasources.default: {url: 'r2dbc:pool:mysql://db/shop', options: {maxSize: 30}}", [("R2DBC Pool", 30)]),
     "R2DBC by default": Case("application.yml", "spring.r2dbc.url: r2dbc:mysql://db/shop", [("R2DBC Pool", 10)]),
     "R2DBC in its URL": Case(
         "application.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?initialSize=5&maxSize=40",
@@ -181,7 +186,7 @@ CASES = {
         "A.java", "class A { void f() { MySQLBuilder.pool().with(new PoolOptions()"
         ".setMaxSize(config.getInteger(\"a\", 16)).setIdleTimeout(5)"
         ".setIdleTimeoutUnit(TimeUnit.MINUTES)).using(vertx); var b = new PoolOptions(json); } }",
-        [("Vert.x", 16)]),
+        [("Vert.x", 16), ("Vert.x", None)]),
     "Vert.x in Kotlin": Case(
         "A.kt", "val a = MySQLPool.pool(vertx, connectOptions, poolOptionsOf(maxSize = 12))", [("Vert.x", 12)]),
     "Vert.x's JSON": Case("config.json", '{"mysql": {"host": "db", "pool": {"maxSize": 20}}, // shop\n"a": 1}',
@@ -195,7 +200,8 @@ CASES = {
     "R2DBC's options": Case(
         "A.java", 'class A { void f() { var a = ConnectionFactoryOptions.builder().option(DRIVER, "pool")'
         '.option(PROTOCOL, "mysql").option(MAX_SIZE, 40).build();'
-        'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build(); ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30"); } }',
+        'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build();'
+        'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30"); } }',
         [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30)]),
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'

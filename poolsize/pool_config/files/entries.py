@@ -37,8 +37,8 @@ GO_DSN = r"@(?:tcp|unix)\("
 DATABASE = re.compile(
     rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN})|"
     r"postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
-    r"clickhouse|pgpool|pgbuilder|pgclient|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
-    r"(?:\b|\.)(?:h2|db2|dm|pgsql|pg|pq)(?:\b|dialect|\.)",
+    r"clickhouse|pgsql|pgpool|pgbuilder|pgclient|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
+    r"(?:\b|\.)(?:h2|db2|dm|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,
 )
 """The name of a database, also in those of drivers and dialects."""

@@ -22,7 +22,9 @@ PREFIXES = (
 NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
-OWN = re.compile(r"(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)(?:DB|DATABASE|MYSQL|MARIADB)_(?P<name>[A-Z0-9_]{2,60})")
+OWN = re.compile(
+    r"(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)(?:DB|DATABASE|MYSQL|MARIADB|SQLALCHEMY)_(?P<name>[A-Z0-9_]{2,60})"
+)
 """Names that a project's own code reads. MYSQL_MAX_CONNECTIONS is often the server's."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
 KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")

@@ -257,5 +257,6 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
         pool = replace(pool, settings={}, unread=tuple(settings.values()), complete=False)
         return pool if settings else None
     has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
-    is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and created.complete)
+    is_created = created.node.type not in DECLARATIONS
+    is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)
     return pool if is_pool else None

@@ -10,6 +10,7 @@ from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, Javascri
 from poolsize.pool_config.files.source_tree import Grammar, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
+from poolsize.pool_config.libraries.other_languages import PRISMA
 from poolsize.pool_config.pool import FilePool, Library
 
 DRIVERS = {
@@ -19,7 +20,7 @@ DRIVERS = {
 """First part of a module's name -> the driver whose pool it makes."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
-PRISMA_ADAPTER = "PrismaMariaDb"
+QUERY = re.compile(r"\?[\w=&]{0,200}\bconnection_limit=\d{1,9}[\w=&]{0,200}")
 SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "replication", "define", "logging"}
 SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
 """Keys that show whose options an object with a dialect or a type has."""
@@ -53,7 +54,7 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
-    pools = [*_driver_pools(tree, names, modules), *_adapter_pools(tree), *_mapper_pools(tree, modules)]
+    pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
@@ -90,12 +91,17 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
 
 
-def _adapter_pools(tree: JavascriptTree) -> Iterator[FilePool]:
-    """Yield the pools of Prisma's adapter, which hands its options to the MariaDB connector."""
+def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
+    """Yield the pools of Prisma: of its adapter, which hands its options to the MariaDB connector, and of URLs."""
     for node in tree.nodes("new_expression"):
-        if tree.key(node.child_by_field_name("constructor")) == PRISMA_ADAPTER:
-            options = next(iter(tree.arguments(node)), None)
-            yield _driver_pool(tree, NODE_MARIADB, f"{PRISMA_ADAPTER}, line {line(node)}", options)
+        name, options = tree.key(node.child_by_field_name("constructor")), next(iter(tree.arguments(node)), None)
+        place = f"{name}, line {line(node)}"
+        if name == "PrismaMariaDb":
+            yield _driver_pool(tree, NODE_MARIADB, place, options)
+        query = QUERY.search(tree.text(options)) if name == "PrismaClient" else None
+        if query and options:
+            settings = url_settings(f"x://{query[0]}", PRISMA, line(options))
+            yield FilePool(PRISMA, place, settings, database_known=bool(MYSQL.search(tree.text(options))))
 
 
 def _driver(module: str) -> Library | None:

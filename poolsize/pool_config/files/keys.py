@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
-from poolsize.pool_config.libraries.java_frameworks import HIBERNATE_POOL, R2DBC
+from poolsize.pool_config.libraries.java_frameworks import DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
@@ -84,7 +84,8 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
     settings, unread = {}, []
     for entry in group:
         setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
-        value = value_of(entry.text, durations=relaxed in library.durations, seconds=setting in library.seconds)
+        text = plain(entry.text) if library is DROPWIZARD else entry.text
+        value = value_of(text, durations=relaxed in library.durations, seconds=setting in library.seconds)
         found = FileSetting(entry.path[-1], entry.text, value, entry.line)
         if setting:
             settings[setting] = found

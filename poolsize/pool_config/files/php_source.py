@@ -12,7 +12,9 @@ from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.other_languages import HYPERF, PHP
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
-RELEVANT = re.compile(r"ATTR_PERSISTENT|mysql_pconnect|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:")
+RELEVANT = re.compile(
+    r"ATTR_PERSISTENT|mysql_pconnect|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
+)
 """Only a file with such a text may have pools; the lexer is slow."""
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
@@ -46,8 +48,8 @@ def php_pools(text: str) -> list[FilePool]:
     if not RELEVANT.search(text) or "mysql" not in text.lower():
         return []
     tokens = list(_tokens(text))
-    pools = []
-    for array in _arrays(tokens):
+    arrays, pools = _arrays(tokens), []
+    for array in arrays:
         is_mysql = names_mysql(array.driver)
         if array.driver and not is_mysql:
             continue
@@ -56,7 +58,13 @@ def php_pools(text: str) -> list[FilePool]:
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
-    return pools + [_called(name, value, line) for name, value, line in _calls(tokens)]
+    pools += [_called(name, value, line) for name, value, line in _calls(tokens)]
+    return pools or [FilePool(PHP, _place(array), {}) for array in arrays if _connects(array)]
+
+
+def _connects(array: Array) -> bool:
+    """Return whether an array has the settings of a connection to MySQL."""
+    return bool(names_mysql(array.driver)) and array.values.keys() >= {"driver", "host"}
 
 
 def _place(array: Array) -> str:

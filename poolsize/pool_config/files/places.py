@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from poolsize.pool_config.files.entries import Entry, is_mysql, names_mysql
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_SIZE
+from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_SIZE, PHP
 from poolsize.pool_config.pool import Library, normalized
 
 Groups = dict[tuple[str, ...], list[Entry]]
@@ -66,7 +66,9 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
         (parts == ["spring", "datasource"], BOOT_1.get((named or shown or TOMCAT_JDBC).title)),
         (parts == ["spring", "datasource", "tomcat"], _of_spring_tomcat(groups)),
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
-        (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"], frameworks.R2DBC),
+        (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"] or parts[:2] == ["r2dbc", "datasources"],
+         frameworks.R2DBC),
+        (parts[:2] == ["doctrine", "dbal"] and parts[-1:] == ["options"], PHP),
         (parts[-1:] == ["c3p0"] and ("hibernate" in parts or any("_size" in entry.path[-1] for entry in group)),
          frameworks.SPRING_C3P0 if parts[:1] == ["spring"] else frameworks.HIBERNATE_C3P0),
         (parts[-2:] == ["hibernate", "connection"], frameworks.HIBERNATE_POOL),
@@ -211,6 +213,8 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
         (parts[:2] == ["quarkus", "datasource"],
          (*(prefix[:-1] if parts[-1:] and parts[-1] in QUARKUS else prefix), quarkus), QUARKUS[quarkus]),
         (parts == ["spring", "r2dbc"], (*prefix, "pool"), frameworks.R2DBC),
+        (parts[:2] == ["r2dbc", "datasources"], prefix, frameworks.R2DBC),
+        (parts[:2] == ["doctrine", "dbal"], prefix, PHP),
         (prefix[:1] == ("dataSources",) and len(prefix) == 2, prefix, named or frameworks.SHARDINGSPHERE),
         (prefix[:1] == ("datasources",) and len(prefix) == 2, prefix, library),
         (_is_dropwizard(prefix, group), prefix, frameworks.DROPWIZARD),

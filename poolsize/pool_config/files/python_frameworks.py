@@ -28,6 +28,8 @@ def django_pools(values: Values, node: ast.Dict | ast.Call) -> Iterator[FilePool
         return
     pairs = own + values.items(node)
     by_name = dict(pairs)
+    options = values.pairs(by_name["OPTIONS"]) if "OPTIONS" in by_name else []
+    pairs += [(name, value) for name, value in options if name == "pool"]
     engine = by_name.get("ENGINE")
     is_mysql = None if engine is None else _is_mysql(values, engine)
     if is_mysql is False:

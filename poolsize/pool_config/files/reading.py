@@ -32,7 +32,8 @@ from poolsize.pool_config.files.php_source import php_pools
 from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
-from poolsize.pool_config.files.rust_source import rocket_pools, rust_pools
+from poolsize.pool_config.files.rust_source import rust_pools
+from poolsize.pool_config.files.toml_file import toml_pools
 from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.table import LIBRARIES
@@ -89,7 +90,7 @@ ENDINGS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".out", ".log"), status_pools),
     ".rs": rust_pools,
     ".cs": csharp_pools,
-    ".toml": rocket_pools,
+    ".toml": toml_pools,
     ".cfg": proxysql_pools,
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
@@ -104,9 +105,9 @@ BY_NAME_ONLY = {".txt", ".out", ".log"}
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
 """In the names of JSON files of a folder that may have pools: others are data."""
 KINDS = (
-    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, Go, JavaScript, "
-    "TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, Rocket.toml, proxysql.cnf, maxscale.cnf, my.cnf, or "
-    "what SHOW GLOBAL STATUS prints"
+    "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, "
+    "Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, TOML, proxysql.cnf, "
+    "maxscale.cnf, my.cnf, or what SHOW GLOBAL STATUS prints"
 )
 
 

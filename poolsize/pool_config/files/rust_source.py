@@ -1,22 +1,16 @@
-"""Rust source -> the pools of sqlx, SeaORM, deadpool, r2d2, bb8, mysql and mysql_async; and Rocket.toml."""
+"""Rust source -> the pools of sqlx, SeaORM, deadpool, r2d2, bb8, mysql and mysql_async."""
 
 import re
-import tomllib
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
 
 import tree_sitter_rust
 from tree_sitter import Language, Node
 
-from poolsize.errors import BadInput
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.libraries.other_languages import (
     DEADPOOL,
     MYSQL_ASYNC,
     R2D2,
-    ROCKET,
-    ROCKET_SYNC,
     SEAORM,
     SQLX,
 )
@@ -184,37 +178,3 @@ def _function(call: Node) -> Node | None:
 
 def _whole(number: float) -> float:
     return int(number) if number == int(number) else number
-
-
-def rocket_pools(text: str) -> list[FilePool]:
-    """Return the pools of MySQL in Rocket.toml. Raises BadInput for a text that is not TOML."""
-    if "databases" not in text:
-        return []
-    try:
-        root = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:  # its text does not quote the file
-        raise BadInput(f"this is not TOML: {error}") from None
-    pools = []
-    for profile, values in [("", root), *root.items()]:
-        databases = values.get("databases") if isinstance(values, dict) else None
-        for name, database in databases.items() if isinstance(databases, dict) else ():
-            url = database.get("url") if isinstance(database, dict) else None
-            if isinstance(url, str) and url.startswith(("mysql://", "mariadb://")):
-                pool = _rocket_pool(f"databases.{name}", database, text, f"{name}]")
-                pools.append(replace(pool, alternative=f"profile {profile}" if profile else ""))
-    return pools
-
-
-def _rocket_pool(place: str, database: dict[str, Any], text: str, header: str) -> FilePool:
-    library = ROCKET_SYNC if "pool_size" in database else ROCKET
-    after = text.partition(header)[0].count("\n") + 1 if header in text else 1
-    lines = text.splitlines()
-    settings = {}
-    for name in library.defaults:
-        value = database.get(name)
-        if isinstance(value, int | float):
-            at = next(
-                (n for n, each in enumerate(lines, 1) if n >= after and re.match(rf"\s{{0,40}}{name}\b", each)), after
-            )
-            settings[name] = FileSetting(name, str(value), value, at)
-    return FilePool(library, place, settings)

@@ -97,6 +97,15 @@ class PhpPersists(OfSetting, Reason, code="php_persists"):
     )
 
 
+class PhpConnects(Worded, Reason, code="php_connects"):
+    """PHP has no pool."""
+
+    words = (
+        "PHP has no pool: each request opens a connection and closes it. The workers limit the connections: "
+        "pm.max_children of PHP-FPM. Source: PHP's manual, Persistent Database Connections."
+    )
+
+
 class PoolingOff(Worded, Reason, code="pool_off"):
     """A connection string of .NET switches the pool off."""
 
@@ -173,6 +182,17 @@ class DjangoConnects(MayBeDefault, Reason, code="django_connects"):
         "{0.setting} 0{0.default} is right under ASGI. Under WSGI (gunicorn sync or gthread, mod_wsgi, uWSGI), Django "
         "then opens a connection for each request: set {0.setting} to {0.lifetime_seconds} there. "
         "Source: Django's documentation, Persistent connections."
+    )
+
+
+class DjangoPool(Worded, Caution, code="django_pool"):
+    """Django has a pool for PostgreSQL and Oracle only."""
+
+    gravity = 2
+    about = "pool"
+    words = (
+        "pool in OPTIONS is for PostgreSQL and Oracle: with MySQL, the driver refuses it. Use CONN_MAX_AGE, or "
+        "django-db-connection-pool. Source: Django's documentation, Databases."
     )
 
 

@@ -118,9 +118,10 @@ def _php_fpm(pool: FilePool, _: int) -> Iterator[Worded]:
 
 
 def _php(pool: FilePool, _: int) -> Iterator[Worded]:
-    for name, setting in pool.settings.items():
-        if setting.value is True:
-            yield of_other_languages.PhpPersists(name)
+    persists = [name for name, setting in pool.settings.items() if setting.value is True]
+    yield from map(of_other_languages.PhpPersists, persists)
+    if not (persists or pool.not_followed):
+        yield of_other_languages.PhpConnects()
 
 
 def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -172,6 +173,7 @@ PHP = Library(
     "",
     _php,
     dict.fromkeys(("ATTR_PERSISTENT", "p:", "mysql_pconnect", "pConnect", "pconnect", "persistent"), False),
+    aliases={"PDO::ATTR_PERSISTENT": "ATTR_PERSISTENT", "12": "ATTR_PERSISTENT"},  # in Doctrine's YAML
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(

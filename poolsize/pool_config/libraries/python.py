@@ -34,6 +34,8 @@ def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 def _django(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     age = pool.number("CONN_MAX_AGE")
+    if pool.has("pool"):
+        yield of_other_languages.DjangoPool()
     for_ever = pool.has("CONN_MAX_AGE") and pool.settings["CONN_MAX_AGE"].text == "None"  # which is a value
     if asgi := pool.settings.get("ASGI_APPLICATION"):
         if for_ever or age > 0:
@@ -104,7 +106,10 @@ FLASK_SQLALCHEMY_2 = replace(
 )
 """Its default for MySQL, which version 3 dropped (its changelog, 3.0.0)."""
 DJANGO = Library(
-    "Django", "django", _django, {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None}
+    "Django",
+    "django",
+    _django,
+    {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None, "pool": None},
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",

@@ -29,7 +29,9 @@ def _summary(path: Path, text: bytes) -> Iterator[LoadRun]:
 
 
 READERS: Sequence[tuple[str, Reader]] = (
+    (r'\{"(type|metric)":"|metric_name,timestamp,', summaries.refuse_points),
     (r"\s{0,1000}\{", _summary),
+    (r"<\?xml[^>]{0,200}>\s{0,9}<testResults", jmeter.refuse_xml),
     ('"?Timestamp"?,', locust.read),
     ('"?Type"?,"?Name"?,"?(Request Count|# requests)', locust.refuse_summary),
     ('"?timeStamp"?[,;\t]"?elapsed', jmeter.read),

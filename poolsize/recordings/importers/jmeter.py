@@ -56,6 +56,11 @@ def refuse_report(path: Path, _: bytes) -> NoReturn:
     )
 
 
+def refuse_xml(path: Path, _: bytes) -> NoReturn:
+    """Raise BadInput: JMeter writes XML only if it is told to."""
+    raise BadInput(f"{path} is JMeter's XML: write CSV, with -Jjmeter.save.saveservice.output_format=csv")
+
+
 def _seconds(path: Path, rows: Iterator[list[str]], header: list[str]) -> dict[int, _Second]:
     begin, elapsed, threads = (header.index(column) for column in NEEDED)
     success = header.index("success") if "success" in header else None

@@ -1,0 +1,52 @@
+"""TOML -> pools: the databases of Rocket, and settings of a project's own code."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.keys import pools_of
+from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.libraries.other_languages import ROCKET, ROCKET_SYNC
+from poolsize.pool_config.pool import FilePool, FileSetting
+
+
+def toml_pools(text: str) -> list[FilePool]:
+    """Return the pools of MySQL in TOML. Raises BadInput for a text that is not TOML."""
+    try:
+        root = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:  # its text does not quote the file
+        raise BadInput(f"this is not TOML: {error}") from None
+    entries = list(_entries(root, (), text.splitlines(), 0))
+    return list(_of_rocket(entries)) or pools_of(entries)
+
+
+def _entries(table: Mapping[str, Any], path: tuple[str, ...], lines: Sequence[str], start: int) -> Iterator[Entry]:
+    """Yield the values of a table that begins at a line: each at the next line with its name."""
+    for name, value in table.items():
+        named = re.compile(rf"(?:^|[\s.{{,\[\"']){re.escape(name)}[\"'\s]*[=.\]]")
+        start = next((number for number in range(start, len(lines)) if named.search(lines[number])), start)
+        if isinstance(value, dict):
+            yield from _entries(value, (*path, name), lines, start)
+        elif isinstance(value, str | int | float):
+            yield Entry((*path, name), str(value), start + 1)
+
+
+def _of_rocket(entries: Sequence[Entry]) -> Iterator[FilePool]:
+    """Yield the pools of Rocket's databases, of each profile."""
+    groups: dict[tuple[str, ...], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.path[:-1], []).append(entry)
+    for prefix, group in groups.items():
+        texts = {entry.path[-1]: entry.text for entry in group}
+        if prefix[-2:-1] == ("databases",) and texts.get("url", "").startswith(("mysql://", "mariadb://")):
+            library = ROCKET_SYNC if "pool_size" in texts else ROCKET
+            settings = {
+                each.path[-1]: FileSetting(each.path[-1], each.text, value_of(each.text), each.line)
+                for each in group
+                if each.path[-1] in library.defaults
+            }
+            profile = f"profile {prefix[0]}" if len(prefix) > 2 else ""
+            yield FilePool(library, ".".join(prefix[-2:]), settings, alternative=profile)
