@@ -143,8 +143,8 @@ With `--json`, a command prints one JSON value to standard output and nothing el
 
 - A key is in `required` if the command always prints it. Options add the other keys.
 - A value is null only where the schema says so: the number is not known, or it is infinite.
-- Later versions may print further keys: ignore the keys that you do not know. The schemas allow them: they do not set
-  `additionalProperties` to false.
+- [Later versions](stability.md) may print further keys: ignore the keys that you do not know. The schemas allow them:
+  they do not set `additionalProperties` to false.
 - A name ends with its unit: `_ms` is milliseconds, `_seconds` seconds. Rates and throughput are per second; shares are
   fractions.
 - `findings` lists what explains an answer (`reason`), limits its use (`warning`) or prevents it (`refusal`). Its `code`

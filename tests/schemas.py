@@ -5,6 +5,7 @@ tests.reference writes them into docs/reference/schemas.
 
 import inspect
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -126,7 +127,8 @@ def _of_generic(origin: Any, arguments: tuple[Any, ...], definitions: dict[str, 
 
 def _of_object(kind: Any, definitions: dict[str, Schema]) -> Schema:
     """Return the reference to the schema of a record or a typed dict, which is added to the definitions."""
-    name, description = kind.__name__, inspect.getdoc(kind)
+    name, text = kind.__name__, inspect.getdoc(kind) or ""
+    description = re.sub(r"\b(None|NaN)\b", "null", re.sub(r"\s*Raises .*", "", text, flags=re.DOTALL))
     if name not in definitions:
         definitions[name] = {"description": description}  # a type may contain itself
         hints = get_type_hints(kind, localns=LATER_IMPORTED, include_extras=True)

@@ -93,7 +93,10 @@ def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
 
 
 class SweepValues(RunValues):
-    """The answer of a sweep. run: path of the stored run. steps: their number. load_seconds: of all steps."""
+    """The answer of a sweep, with the keys that `recommend --run` prints.
+
+    run: path of the stored run. steps: their number. load_seconds: of all steps.
+    """
 
     run: str
     steps: int

@@ -100,9 +100,11 @@ def scenario(name: str | None, lists: bool, full: bool, as_json: bool, **texts: 
 
 
 class PortValues(TypedDict):
-    """The ports at a pool size of a run without a pool: the fields of PortUse.
+    """The ports at a pool size of a run without a pool, in which each transaction makes a connection.
 
-    limit, ports: null where not known. steady: sockets in TIME_WAIT after a minute at this rate. seconds_left: until no
+    time_wait: sockets in TIME_WAIT at the step's end, of at most limit. made: connections of the last minute. ports:
+    that the system gives to outgoing connections. within_machine: whether the server is on the same machine. limit,
+    ports: null where not known. steady: sockets in TIME_WAIT after a minute at this rate. seconds_left: until no
     port is left; null where ports become free as fast as they are used.
     """
 

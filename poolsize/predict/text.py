@@ -111,11 +111,12 @@ class NetworkValues(TypedDict):
 
 
 class PredictionValues(TypedDict):
-    """The fields of Prediction; of the network only those that are not of its fit. notes: the findings as sentences.
+    """The prediction of a run with differences.
 
+    network: with the differences. users: of all instances. think_time_ms: mean pause of a user between transactions.
     sizes: the prediction for each pool size. error: root mean square error, a share, of the fitted network's throughput
     at the measured sizes. latency_errors: latency -> quantile -> the same of the predicted times; empty where the run
-    does not know them. what_if: the differences from the run; null for no difference.
+    does not know them. what_if: the differences from the run; null for no difference. notes: the findings as sentences.
     """
 
     network: NetworkValues

@@ -59,7 +59,8 @@ def test_a_wheel_works_outside_a_checkout_and_without_the_extras(installed: Path
             assert done.returncode == 0, done.stderr
     assert list(elsewhere.glob("data/runs/*-select_one.jsonl"))
     assert "2 connections" in (elsewhere / "report.html").read_text()
-    for name in ("locustfiles/insert.py", "notebooks/compare.ipynb", "data/published/published_curves.csv"):
+    names = ("locustfiles/insert.py", "notebooks/compare.ipynb", "data/published/published_curves.csv")
+    for name in (*names, "schemas/recommend.json"):
         assert (shipped / name).is_file()
     assert list((shipped / "data/examples").glob("*.jsonl"))
 

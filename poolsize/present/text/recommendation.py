@@ -186,9 +186,9 @@ class _AnswerValues(FindingsValues, MoreValues):
 class FormulaValues(_AnswerValues):
     """The formula's answer: a place to start measuring.
 
-    pool_size: connections; range: half of it, at least the deadlock floor, and twice it. connections: of all pools
-    together. instance_class: with --instance-class. fleet: the connections divided, with --instances or --processes.
-    facts: of the server at --url.
+    pool_size: connections. range: half of pool_size, at least the deadlock floor, and twice pool_size. formula: its
+    terms and its result. connections: of all pools together. sweep_sizes: worth measuring. instance_class: with
+    --instance-class. fleet: the connections divided, with --instances or --processes. facts: of the server at --url.
     """
 
     basis: Literal["formula"]
@@ -198,10 +198,17 @@ class FormulaValues(_AnswerValues):
 
 
 class RunValues(_AnswerValues):
-    """The answer of a measured run: the fields of Recommendation, of which prices is "regret".
+    """The answer of a measured run.
 
-    connections: of all pools together. instance_class: with --instance-class. fleet: the connections divided, with
-    --instances or --processes.
+    pool_size: of each pool; null where the verdict forbids a number. range: lowest and highest pool size; null where
+    none was estimated. range_open: the end beyond which the answer may lie. formula: the formula's answer. throughput:
+    transactions per second at pool_size. database_size: a bound, never what to configure: it keeps the saturated
+    resource busy when no client adds time; database_range: its 95 % range. application: for the usage time that was
+    given. application_sizes: for applications that add other times. limit_probability: that pool_size keeps the latency
+    limits. measured_in: the application whose pools were measured. two_pools: for short and for long transactions,
+    where usage times are bimodal. estimates: estimator -> its pool size. regret: the price table. sweep_sizes: worth
+    measuring next. connections: of all pools together. instance_class: with --instance-class. fleet: the connections
+    divided, with --instances or --processes. null: not known, or not asked for.
     """
 
     basis: Literal["measured"]
