@@ -286,7 +286,7 @@ def test_the_pools_of_a_kind_of_file(tmp_path: Path, case: Case) -> None:
         ("context.xml", '<Resource type="javax.sql.DataSource" driverClassName="org.postgresql.Driver" maxTotal="9"/>'),
         ("pom.xml", "<project><dependency><artifactId>HikariCP</artifactId></dependency></project>"),
         ("logback.xml", "<configuration><appender name='a'><maxIndex>5</maxIndex></appender></configuration>"),
-        ("A.java", "class A { Pool f() { return PgPool.pool(options, new PoolOptions().setMaxSize(9)); } }"),
+        ("A.java", "class A { Pool f() { return PgPool.pool(/* or MySQL */ options, new PoolOptions()); } }"),
         ("A.java", "import io.r2dbc.postgresql.*; class A { void f() { ConnectionPoolConfiguration.builder(f); } }"),
         ("A.java", 'class A { void f() { ConnectionFactoryOptions.builder().option(DRIVER, "mysql").build(); } }'),
         ("application.conf", 'slick.dbs.a { profile = slick.jdbc.Postgres, db { url = "jdbc:postgresql:a" } }'),

@@ -8,6 +8,7 @@ from typing import ClassVar
 import tree_sitter_java
 from tree_sitter import Language, Node
 
+from poolsize.pool_config.files.documents import without_comments
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
 from poolsize.pool_config.files.kotlin_source import java_of
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, line
@@ -88,7 +89,7 @@ class JavaTree(SourceTree):
         super().__init__(text, GRAMMAR)
         self._injected: dict[str, Value] = {}
         """Name of a field or parameter -> the default in its @Value."""
-        text = text.lower()
+        text = without_comments(text).lower()
         self.is_for_others = "mysql" not in text and "maria" not in text and names_mysql(text) is False
         """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
