@@ -6,10 +6,9 @@ Source: PostgreSQL wiki, "Number of Database Connections"; HikariCP, "About Pool
 ``threads * (connections_per_thread - 1) + 1``, is from the latter.
 """
 
-from dataclasses import dataclass
-
 from poolsize.bounds import MOST_CORES, MOST_DISKS
 from poolsize.errors import BadInput
+from poolsize.quick_record import QuickRecord
 
 CONNECTIONS_PER_CORE = 2
 MOST_THREADS = 1_000_000
@@ -18,8 +17,7 @@ SWEEP_FACTORS = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4)
 """Multiples of a pool size that are worth measuring around it."""
 
 
-@dataclass(frozen=True)
-class StartingPoint:
+class StartingPoint(QuickRecord):
     """The pool size to start measuring from, and the facts it is computed from.
 
     cores: physical cores of the database's host: logical_cpus / threads_per_core.

@@ -28,7 +28,7 @@ with atheris.instrument_imports(
     from poolsize import toml_file
     from poolsize.analysis.analysis import analyze
     from poolsize.answer.fleet import ServerLimit, Service
-    from poolsize.commands.fleet import services_of
+    from poolsize.commands.fleet_file import services_of
     from poolsize.errors import BadInput, PoolsizeError
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values

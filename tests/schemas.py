@@ -17,16 +17,16 @@ from poolsize.answer.from_run import TransactionPool
 from poolsize.answer.price import Price
 from poolsize.answer.verdict import OpenEnd, Verdict
 from poolsize.capture.text import CapturedValues, CheckedValues
-from poolsize.commands.sweep import SweepValues
+from poolsize.commands.run_sweep import SweepValues
 from poolsize.comparison.text import ComparisonValues
-from poolsize.experiments.command import ListedScenario, ScenarioValues
+from poolsize.experiments.run_scenario import ListedScenario, ScenarioValues
 from poolsize.experiments.survey.text import SurveyValues
 from poolsize.explanation.text import EventsValues
 from poolsize.facts.inspection import Inspection
 from poolsize.facts.instance_class import InstanceClassValues
 from poolsize.observe.text import ObservedTrafficValues, ObservedValues, PoolsValues
 from poolsize.pool_config.check_text import PoolChecksValues
-from poolsize.pool_config.command import ListedStack
+from poolsize.pool_config.run_config import ListedStack
 from poolsize.pool_config.stacks import ConfigurationValues
 from poolsize.predict.text import PredictionValues
 from poolsize.present.text.analysis import AnalysisValues

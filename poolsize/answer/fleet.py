@@ -7,6 +7,7 @@ from operator import mul
 
 from poolsize.errors import BadInput
 from poolsize.formula import deadlock_floor
+from poolsize.quick_record import QuickRecord
 
 MOST = 1_000_000
 """More instances, or more processes of an instance, are typing errors."""
@@ -143,8 +144,7 @@ class ServerLimit:
         return replace(self, max_connections=None, max_user_connections=None)
 
 
-@dataclass(frozen=True)
-class ServicePool:
+class ServicePool(QuickRecord):
     """The pool of each process of a service.
 
     pool_size: connections that the pool may open, overflow included. connections: of all its usual processes.

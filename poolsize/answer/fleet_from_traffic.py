@@ -71,7 +71,6 @@ class FleetBelowNeed(Caution, code="fleet_below_need", is_doubt=True):
     endless: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class TrafficPool(ServicePool):
     """The pool of each process of a service, by its traffic.
 

@@ -1,7 +1,7 @@
 """The answer for a fleet: its pools, which limit decides, and what else would fit."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, Refusal, Severity
 from poolsize.answer.fleet import (
@@ -19,6 +19,7 @@ from poolsize.answer.fleet import (
 )
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
+from poolsize.quick_record import QuickRecord
 
 UNUSED_SHARE = 0.1
 """Connections that no pool can take are named from this share of the size on."""
@@ -32,8 +33,7 @@ BEYOND_WEIGHT = 1.2
 """A service with more than this multiple of the connections that its weight gives is named."""
 
 
-@dataclass(frozen=True)
-class MeasuredLosses:
+class MeasuredLosses(QuickRecord):
     """The loss of throughput that a run tells for any number of connections.
 
     up_to: the largest number that the run tells of.
@@ -185,8 +185,7 @@ class RaiseLimit(Reason, code="fleet_raise_limit"):
     memory_bytes: int
 
 
-@dataclass(frozen=True)
-class FleetPlan(PoolTotals):
+class FleetPlan(PoolTotals, QuickRecord):
     """The answer for a fleet.
 
     size: recommended connections, for all clients together.

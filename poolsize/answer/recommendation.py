@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal, Self
 
-from poolsize.answer.finding import Caution, Finding, QuickRecord, Reason, ToDivide
+from poolsize.answer.finding import Caution, Finding, Reason, ToDivide
 from poolsize.formula import StartingPoint
+from poolsize.quick_record import QuickRecord
 
 if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize

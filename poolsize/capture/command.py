@@ -5,23 +5,25 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
-from poolsize.command_line.options import Encryption, encryption_options, is_typed, json_option, read_by
+from poolsize.command_line.options import FILE, Encryption, encryption_options, is_typed, json_option, read_by
 from poolsize.command_line.signals import handling, terminable
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
-from poolsize.files import why_missing
 from poolsize.sweep.readers import schema_name
 from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import minutes
 
-if TYPE_CHECKING:  # pydantic stays out of --help
+if TYPE_CHECKING:  # pathlib and pydantic stay out of --help
+    from pathlib import Path
+
     from poolsize.capture.captured import LogKind
     from poolsize.capture.workload import CapturedWorkload
+
+    Paths = tuple[Path, ...]
 
 GROUPS = {
     "What to read (a log, the server, or both)": ("slow_log", "general_log", "url", "for_seconds"),
@@ -31,9 +33,7 @@ GROUPS = {
 }
 """Heading -> the parameters of its options."""
 FOR_SECONDS, LEAST_FOR, MOST_FOR = 300.0, 10.0, 86_400.0
-DEFAULT_OUTPUT = Path("workload.py")
-FILE = click.Path(path_type=Path)
-Paths = tuple[Path, ...]
+DEFAULT_OUTPUT = "workload.py"
 
 
 @click.command(
@@ -105,7 +105,7 @@ Paths = tuple[Path, ...]
 @click.option("--schema", metavar="NAME", callback=read_by(schema_name), help="The schema with the copy, for --check.")
 @json_option
 def capture(
-    more: Paths, slow_log: Paths, general_log: Paths, encryption: Encryption, as_json: bool, **options: Any
+    more: "Paths", slow_log: "Paths", general_log: "Paths", encryption: Encryption, as_json: bool, **options: Any
 ) -> None:
     """Write a locustfile with the transactions that a server ran, for `poolsize sweep --workload`.
 
@@ -131,8 +131,10 @@ def capture(
         raise Interrupted("interrupted", *error.args) from None
 
 
-def _require_copy(logs: Paths, options: dict[str, Any]) -> None:
+def _require_copy(logs: "Paths", options: dict[str, Any]) -> None:
     """Raise BadInput for options with which --check has no copy."""
+    from poolsize.files import why_missing  # pathlib stays out of --help
+
     if logs:
         raise BadInput("--check tries a workload that is captured already: leave the logs out")
     if options["schema"] is None:
@@ -143,8 +145,10 @@ def _require_copy(logs: Paths, options: dict[str, Any]) -> None:
         raise BadInput(f"--check {options['check']}: {reason}")
 
 
-def _require_source(logs: Paths, options: dict[str, Any]) -> None:
+def _require_source(logs: "Paths", options: dict[str, Any]) -> None:
     """Raise BadInput for options of which no source can be read."""
+    from poolsize.files import why_missing
+
     if options["schema"] is not None:
         raise BadInput("--schema is for --check, which tries a workload on a copy of the data")
     if not logs and not options["url"]:
@@ -159,7 +163,7 @@ def _require_source(logs: Paths, options: dict[str, Any]) -> None:
             raise BadInput(f"{path} can't be read: {reason}")
 
 
-def _check(locustfile: Path, schema: str, url: str, *, as_json: bool) -> None:
+def _check(locustfile: "Path", schema: str, url: str, *, as_json: bool) -> None:
     """Print what each statement of a locustfile does on the copy. The exit code is 3 where one fails."""
     from poolsize.capture.rehearsed import rehearsed
     from poolsize.capture.text import checked_text, checked_values
@@ -171,7 +175,7 @@ def _check(locustfile: Path, schema: str, url: str, *, as_json: bool) -> None:
         sys.exit(FOUND_WRONG)
 
 
-def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, options: dict[str, Any]) -> None:
+def _capture(logs: "Paths", kind: "LogKind", url: str | None, *, as_json: bool, options: dict[str, Any]) -> None:
     """Read the source, and write the locustfile and its description."""
     from poolsize.capture.changes import changes
     from poolsize.capture.locustfile import locustfile
@@ -179,7 +183,7 @@ def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, op
     from poolsize.capture.workload import load_workload, workload_json
     from poolsize.present.text.json_text import json_text
 
-    output, description = _new_files(options["output"] or DEFAULT_OUTPUT)
+    output, description = _new_files(options["output"])
     earlier = None if options["against"] is None else load_workload(options["against"])
     workload, is_whole = _read(logs, kind, url, options)
     written = locustfile(workload, output.name, writes=options["writes"], keeps_values=options["keep_values"])
@@ -196,7 +200,7 @@ def _capture(logs: Paths, kind: "LogKind", url: str | None, *, as_json: bool, op
         raise WorkFailed("the server went away; the workload is of the time before")
 
 
-def _read(logs: Paths, kind: "LogKind", url: str | None, options: dict[str, Any]) -> tuple["CapturedWorkload", bool]:
+def _read(logs: "Paths", kind: "LogKind", url: str | None, options: dict[str, Any]) -> tuple["CapturedWorkload", bool]:
     """Return the workload of the source, and whether the server was there until the end."""
     from poolsize.capture.captured import with_counters, workload_of_logs, workload_of_server
     from poolsize.capture.statement_history import StatementHistory
@@ -241,8 +245,11 @@ def _ending(end: Callable[[], None]) -> Iterator[None]:
         yield
 
 
-def _new_files(output: Path) -> tuple[Path, Path]:
+def _new_files(output: "Path | None") -> "tuple[Path, Path]":
     """Return the paths of the locustfile and of its description. Raises BadInput where they can't be made."""
+    from pathlib import Path
+
+    output = output or Path(DEFAULT_OUTPUT)
     if output.suffix != ".py":
         raise BadInput(f"--output {output}: the name of a locustfile ends in .py")
     if not output.parent.is_dir():
@@ -253,7 +260,7 @@ def _new_files(output: Path) -> tuple[Path, Path]:
     return output, description
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(path: "Path", content: bytes) -> None:
     """Write a new file that nobody else can read. Raises OSError."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
         file.write(content)

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.finding import QuickRecord
 from poolsize.command_line.options import flag, is_typed, read_by
 from poolsize.command_line.run_file import require_shown
 from poolsize.errors import BadInput
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep.readers import decimal
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`

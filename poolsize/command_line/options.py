@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -10,6 +9,7 @@ import click
 
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep.readers import positive_milliseconds, read_optional
 
 if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot, pymysql out of one without a server
@@ -33,6 +33,19 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
     return lambda _, parameter, text: read_optional(str(parameter.name), text, reader)
+
+
+class FilePath(click.Path):
+    """The type of an option for a path, which imports pathlib when an option is typed."""
+
+    def coerce_path_result(self, value: Any) -> "Path":
+        """Return the path of a text."""
+        from pathlib import Path
+
+        return Path(value)
+
+
+FILE = FilePath()
 
 
 def duration_option(
@@ -77,16 +90,15 @@ def form_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def plot_option(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with --plot, which refuses a file that can't be written before the command begins."""
-    from pathlib import Path
 
-    def checked(_: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    def checked(_: click.Context, parameter: click.Parameter, path: "Path | None") -> "Path | None":
         if path is not None:
             require_writable(parameter.opts[0], path, (".png", ".svg"), "a .png or an .svg file")
         return path
 
     return click.option(
         "--plot",
-        type=click.Path(path_type=Path),
+        type=FILE,
         metavar="FILE",
         callback=checked,
         help="Also write a plot to this .png or .svg file.",
@@ -149,8 +161,7 @@ def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     return current_option(with_limits)
 
 
-@dataclass(frozen=True)
-class Encryption:
+class Encryption(QuickRecord):
     """The encryption that the options ask for; None for the URL's own. ca: path of an authority's certificate."""
 
     mode: SslMode | None

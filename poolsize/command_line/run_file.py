@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import click
 
 from poolsize.command_line.options import flag, is_typed
 from poolsize.errors import BadInput, WorkFailed
+from poolsize.quick_record import QuickRecord
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -21,8 +21,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.runs.run import Run
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(QuickRecord):
     """The run, or the files of another load tool, that an answer is from; false for neither."""
 
     run_path: str | None

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.finding import QuickRecord
 from poolsize.command_line.options import flag, read_by
 from poolsize.errors import BadInput
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep.readers import decimal, positive_milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`

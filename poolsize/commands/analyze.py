@@ -1,17 +1,14 @@
 """`poolsize analyze`: a run's figures by pool size, as a table and a plot."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.analysis.analysis import analyze as summarize
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
-from poolsize.present.text.analysis import analysis_text, analysis_values
-from poolsize.present.text.json_text import json_text
-from poolsize.runs.store import load_run, resume_command
-from poolsize.sweep.next_step import remaining
-from poolsize.sweep.options import with_flags
+
+if TYPE_CHECKING:  # pathlib stays out of --help
+    from pathlib import Path
 
 
 @click.command(
@@ -25,8 +22,15 @@ from poolsize.sweep.options import with_flags
 @click.argument("run")
 @plot_option
 @json_option
-def analyze(run: str, plot: Path | None, as_json: bool) -> None:
+def analyze(run: str, plot: "Path | None", as_json: bool) -> None:
     """Show the figures of RUN, one line per pool size, with the estimates and the bottleneck."""
+    from poolsize.analysis.analysis import analyze as summarize  # --help starts without the analysis
+    from poolsize.present.text.analysis import analysis_text, analysis_values
+    from poolsize.present.text.json_text import json_text
+    from poolsize.runs.store import load_run, resume_command
+    from poolsize.sweep.next_step import remaining
+    from poolsize.sweep.options import with_flags
+
     analysis = summarize(load_run(run))
     if left := remaining(analysis.run):
         finish = with_flags(resume_command(run))

@@ -1,17 +1,14 @@
 """`poolsize fleet`: the pools of services, which share the database's connections or serve each its own traffic."""
 
 import re
-from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.fleet import Service
-from poolsize.answer.fleet_plan import plan_fleet
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, GroupedCommand
 from poolsize.command_line.options import (
+    FILE,
     Encryption,
     Form,
     encryption_options,
@@ -23,22 +20,17 @@ from poolsize.command_line.options import (
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
 from poolsize.errors import BadInput
-from poolsize.formula import starting_point
-from poolsize.present.text.fleet import fleet_in_short, fleet_text, fleet_values
 from poolsize.present.text.json_text import json_text
 from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
-from poolsize.toml_file import read_toml, record
 
-if TYPE_CHECKING:  # numpy stays out of services with weights
+if TYPE_CHECKING:  # --help starts without the answers, and numpy stays out of services with weights
     from collections.abc import Sequence
+    from pathlib import Path
 
+    from poolsize.answer.fleet import Service
     from poolsize.answer.traffic import Supply, Traffic
 
-TABLE = "service"
-MOST_SERVICES = 1_000
 WITH_WEIGHT, WITH_RATE = "NAME:INSTANCES:PROCESSES:WEIGHT", "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
-KEYS = {"app_threads": "threads", "usage_time": "usage_ms", "usage_p99": "usage_p99_ms"}
-"""Name of a value in an error -> its key in a file of services, where that has another name."""
 GROUPS = {
     "The connections to divide": ("size", "cores", "instance_class", "run_path"),
     FLEET: (*FLEET_OPTIONS, "services", "services_file"),
@@ -97,14 +89,14 @@ GROUPS = {
     "--services",
     "services_file",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="A TOML file with a table [[service]] for each service, in place of --service.",
 )
 @form_options
 def fleet(
     url: str | None,
     services: tuple[str, ...],
-    services_file: Path | None,
+    services_file: "Path | None",
     encryption: Encryption,
     fleet: FleetOptions,
     form: Form,
@@ -121,7 +113,7 @@ def fleet(
     answer compares the connections that are in use at once with --size, and all pools with --max-connections.
     """
     _check_services(services, services_file, fleet)
-    parts = services_of(services_file) if services_file else [_service_of(text, fleet) for text in services]
+    parts = _services_in(services_file) if services_file else [_service_of(text, fleet) for text in services]
     with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
     basis = _basis(database, fleet, is_needed=not traffics)
     asks_server = is_typed("url") or fleet.max_connections is None
@@ -132,7 +124,7 @@ def fleet(
         _answer_weights(with_weight, basis, fleet, url, form)
 
 
-def _check_services(services: tuple[str, ...], services_file: Path | None, fleet: FleetOptions) -> None:
+def _check_services(services: tuple[str, ...], services_file: "Path | None", fleet: FleetOptions) -> None:
     """Raise BadInput for options that contradict --service and --services."""
     if (services or services_file) and fleet.of_instances:
         raise BadInput(f"a service names its instances itself: leave out {', '.join(map(flag, fleet.of_instances))}")
@@ -168,8 +160,12 @@ def _answer_traffic(
 
 
 def _answer_weights(
-    services: list[Service], basis: dict[str, Any], fleet: FleetOptions, url: str | None, form: Form
+    services: "list[Service]", basis: dict[str, Any], fleet: FleetOptions, url: str | None, form: Form
 ) -> None:
+    from poolsize.answer.fleet_plan import plan_fleet
+    from poolsize.formula import starting_point
+    from poolsize.present.text.fleet import fleet_in_short, fleet_text, fleet_values
+
     source = ""
     if "run_path" in basis:
         source = ", by the run, for its load generator's usage time"
@@ -195,6 +191,7 @@ def _supply(basis: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None"
     basis: as _basis returns it. The application's usage time is the mean of all services.
     """
     from poolsize.answer.traffic import Supply
+    from poolsize.formula import starting_point
 
     if "cores" in basis:
         return Supply.by_formula(starting_point(**basis))
@@ -206,51 +203,10 @@ def _supply(basis: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None"
     return Supply(basis["size"]) if basis else None
 
 
-@dataclass(frozen=True)
-class ServiceTable(Service):
-    """A table [[service]]: a service and, where it has a rate, its traffic. rate: requests per second."""
+def _services_in(path: "Path") -> "list[Service | Traffic]":
+    from poolsize.commands.fleet_file import services_of  # pydantic stays out of services that are options
 
-    rate: float | None = None
-    usage_ms: float | None = None
-    usage_p99_ms: float | None = None
-    burst: float | None = None
-
-
-def services_of(path: Path) -> "list[Service | Traffic]":
-    """Return the services of a file, with the traffic of those that have a rate: the fields of ServiceTable.
-
-    Raises BadInput for a file that can't be read or is not TOML, and for a service with a wrong key or value.
-    """
-    tables, _ = read_toml("services_file", path)
-    services = tables.pop(TABLE, [])
-    is_list = isinstance(services, list) and services and all(isinstance(table, dict) for table in services)
-    if tables or not is_list:
-        raise BadInput(f"`services_file` {path}: write a table [[{TABLE}]] for each service, and nothing else")
-    if len(services) > MOST_SERVICES:
-        raise BadInput(f"`services_file` {path}: {len(services):,} services: write up to {MOST_SERVICES:,}")
-    return [_of_table(f"`services_file` {path}, service {place}", table) for place, table in enumerate(services, 1)]
-
-
-def _of_table(where: str, table: dict[str, Any]) -> "Service | Traffic":
-    if not table.get("name", "unnamed"):
-        raise BadInput(f"{where}: the name is empty")
-    try:
-        row = record("", ServiceTable, table)
-        service = Service(**{field.name: getattr(row, field.name) for field in fields(Service)})
-        of_traffic = [name for name in table if name not in vars(service)]
-        if not of_traffic:
-            return service
-        for name in ("rate", "usage_ms"):
-            if name not in table:
-                raise BadInput(f"{name} is missing: {of_traffic[0]} needs it")
-        if "weight" in table:
-            raise BadInput("it has weight and rate; leave one out")
-        demand = TrafficOptions(row.rate, usage_p99_ms=row.usage_p99_ms, burst=row.burst)
-        return demand.traffic(row.usage_ms, service)
-    except BadInput as error:
-        text = str(error).replace("`", "").removeprefix(": ")
-        named = re.sub(rf"\b({'|'.join(KEYS)})\b", lambda name: KEYS[name[1]], text)
-        raise BadInput(f"{where}: {named}") from None
+    return services_of(path)
 
 
 def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
@@ -258,6 +214,8 @@ def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
 
     INSTANCES may be a range up to the autoscaler's maximum. fleet: has the threads of each process. Raises BadInput.
     """
+    from poolsize.answer.fleet import Service
+
     name, *parts = (part.strip() for part in text.split(":"))
     has_rate = "/" in "".join(parts)
     if len(parts) == 4 and not has_rate and parts[2].replace(".", "", 1).isdecimal():
@@ -292,6 +250,8 @@ def _by_kind(services: "Sequence[Service | Traffic]", where: str) -> "tuple[list
 
     where: begins the error.
     """
+    from poolsize.answer.fleet import Service
+
     with_weight = [each for each in services if isinstance(each, Service)]
     traffics = [each for each in services if not isinstance(each, Service)]
     if traffics and with_weight:

@@ -1,16 +1,18 @@
 """`poolsize import`: a recorded curve to replay, or a run to analyze, from the files of other load tools."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from poolsize.command_line.grouped_command import GroupedCommand
+from poolsize.command_line.options import FILE
 from poolsize.errors import BadInput
-from poolsize.recordings.importers import read_logs
-from poolsize.recordings.recording import Recording, write_recording
-from poolsize.runs.store import RunWriter
-from poolsize.sweep.replay import recorded_run
 from poolsize.terminal import pasteable
+
+if TYPE_CHECKING:  # --help starts without the analysis
+    from pathlib import Path
+
+    from poolsize.recordings.recording import Recording
 
 MOST_SHOWN = 30
 """Pool sizes that are listed one by one."""
@@ -24,17 +26,17 @@ MOST_SHOWN = 30
         "A recording from the history of Locust": "poolsize import shop_stats_history.csv --output curve.csv",
     },
 )
-@click.argument("logs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("logs", nargs=-1, required=True, type=FILE)
 @click.option("--cores", type=int, help="Physical cores of the database's host, if --output is a run.")
 @click.option("--disks", type=int, help="Disks of the database's host, if --output is a run.")
 @click.option(
     "--output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=FILE,
     metavar="FILE",
     help="A recording (.csv, .csv.gz) or a run (.jsonl).",
 )
-def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, output: Path) -> None:
+def import_logs(logs: "tuple[Path, ...]", cores: int | None, disks: int | None, output: "Path") -> None:
     """Convert the files of other load tools to a run or to a recording.
 
     `recommend` and `analyze` read a run. A recording holds the throughput at each pool size; `sweep --replay` uses it
@@ -53,14 +55,21 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
         raise BadInput(f"--output {output}: the name must end in .csv or .csv.gz (a recording), or in .jsonl (a run)")
     if not is_run and (cores, disks) != (None, None):
         raise BadInput("a recording does not store --cores and --disks: give them to poolsize sweep --replay")
+    from poolsize.recordings.importers import read_logs
+
     recording = read_logs(logs)
     if is_run:
+        from poolsize.runs.store import RunWriter
+        from poolsize.sweep.replay import recorded_run
+
         run = recorded_run(recording, logs[0].name, cores, disks)
         with RunWriter(output, run.setting) as writer:
             for step in run.steps:
                 writer.append(step)
         then = pasteable("poolsize", "recommend", "--run", output)
     else:
+        from poolsize.recordings.recording import write_recording
+
         write_recording(recording, output)
         then = pasteable("poolsize", "sweep", "--replay", output)
     sizes = recording.sizes
@@ -69,7 +78,7 @@ def import_logs(logs: tuple[Path, ...], cores: int | None, disks: int | None, ou
     click.echo(f"{output} contains the pool sizes {shown}.{_resolution(recording)} Next: {then}")
 
 
-def _resolution(recording: Recording) -> str:
+def _resolution(recording: "Recording") -> str:
     """Return a sentence about figures that are coarser than seconds, with a space before; "" for seconds."""
     if recording.means_only:
         return " A pool size has too few figures to show how much they vary, so the range of an answer stays unknown."

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.answer.finding import QuickRecord
-from poolsize.answer.recommendation import Recommendation, from_formula
-from poolsize.command_line.fleet_options import (
-    FLEET_OPTIONS,
-    FleetOptions,
-    fleet_options,
-    limit_of,
-    plan_of_run,
-)
+from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     LIMITS,
@@ -41,18 +33,10 @@ from poolsize.command_line.run_file import (
 )
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, times, traffic_options
 from poolsize.errors import BadInput
-from poolsize.formula import effective_disks, starting_point
 from poolsize.present.text.json_text import json_text
-from poolsize.present.text.layout import paragraph
-from poolsize.present.text.recommendation import (
-    MoreValues,
-    formula_in_short,
-    recommendation_text,
-    recommendation_values,
-)
-from poolsize.present.text.short import SAME
+from poolsize.quick_record import QuickRecord
 
-if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fleets and servers need
+if TYPE_CHECKING:  # --help starts without the answers, and `--cores 8` without what runs, fleets and servers need
     from collections.abc import Callable
 
     from poolsize.analysis.analysis import Analysis
@@ -61,10 +45,12 @@ if TYPE_CHECKING:  # `poolsize recommend --cores 8` starts without what runs, fl
     from poolsize.answer.fleet_plan import FleetPlan
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.latency_limit import LatencyLimits
+    from poolsize.answer.recommendation import Recommendation
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.facts.inspection import Inspection
     from poolsize.observe.pool_answer import PoolAnswer
     from poolsize.observe.text import ObservationValues, ObservedTrafficValues
+    from poolsize.present.text.recommendation import MoreValues
     from poolsize.present.text.traffic import TrafficAnswerValues
 
 OF_THREADS = ("app_threads", "connections_per_thread")
@@ -388,6 +374,7 @@ def _supply_by_formula(facts: dict[str, Any], *, is_inspected: bool) -> "Supply 
     is_inspected: whether the facts are those of a server, which may not tell its cores.
     """
     from poolsize.answer.traffic import Supply
+    from poolsize.formula import starting_point
 
     if facts["cores"] is not None:
         return Supply.by_formula(starting_point(**facts))
@@ -441,6 +428,7 @@ def _inspected(url: str | None, facts: dict[str, Any], encryption: Encryption) -
 
 def _per_core(inspection: "Inspection", facts: dict[str, Any], form: Form) -> str:
     """Return the formula's answer for each number of cores, which the server does not tell."""
+    from poolsize.formula import effective_disks
     from poolsize.present.text.inspection import per_core_text, per_core_values
 
     disks = effective_disks(facts["disks"], facts["cache_hit_rate"])
@@ -456,16 +444,19 @@ def _inspection(inspection: "Inspection | None") -> str:
     return f"\n\n{inspection_text(inspection)}"
 
 
-def _with_evidence(answer: Recommendation, plan: "FleetPlan | None", analysis: "Analysis | None") -> str:
+def _with_evidence(answer: "Recommendation", plan: "FleetPlan | None", analysis: "Analysis | None") -> str:
+    from poolsize.present.text.recommendation import recommendation_text
+
     text = recommendation_text(answer, plan)
     if analysis is None:
         return text
+    from poolsize.present.text.layout import paragraph
     from poolsize.present.text.setting import scope
 
     return f"{text}\n\n{paragraph(scope(analysis.run))}"
 
 
-def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[str], *, at_rate: bool) -> str:
+def _in_short(answer: "Recommendation", plan: "FleetPlan | None", commands: list[str], *, at_rate: bool) -> str:
     """Return the answer in a few lines. commands: to type next. at_rate: whether an arrival rate was typed."""
     if plan:
         from poolsize.present.text.fleet import answer_divided_in_short
@@ -473,15 +464,20 @@ def _in_short(answer: Recommendation, plan: "FleetPlan | None", commands: list[s
 
         return answer_divided_in_short(plan, answer, in_fleet(answer))
     if answer.basis == "formula":
+        from poolsize.present.text.recommendation import formula_in_short
+
         return formula_in_short(answer)
+    from poolsize.present.text.short import SAME
     from poolsize.present.text.short_of_run import run_in_short
 
     return run_in_short(answer, [*commands, SAME], at_rate=at_rate)
 
 
 def _json(
-    answer: Recommendation, plan: "FleetPlan | None", inspection: "Inspection | None", fleet: FleetOptions
+    answer: "Recommendation", plan: "FleetPlan | None", inspection: "Inspection | None", fleet: FleetOptions
 ) -> str:
+    from poolsize.present.text.recommendation import recommendation_values
+
     more: MoreValues = {}
     if fleet.instance_class:
         more["instance_class"] = fleet.instance_class.values()
@@ -495,7 +491,7 @@ def _json(
 
 
 def _plan(
-    answer: Recommendation, analysis: "Analysis | None", fleet: FleetOptions, inspection: "Inspection | None"
+    answer: "Recommendation", analysis: "Analysis | None", fleet: FleetOptions, inspection: "Inspection | None"
 ) -> "FleetPlan | None":
     """Return the answer's connections divided among the application's processes, or None without a pool size."""
     if answer.connections is None:
@@ -515,11 +511,14 @@ def _limit(fleet: FleetOptions, inspection: "Inspection | None") -> "ServerLimit
     return fleet.limit(os.environ.get("POOLSIZE_URL") if fleet.max_connections is None else None)
 
 
-def _from_formula(facts: dict[str, Any]) -> tuple[Recommendation, str]:
+def _from_formula(facts: dict[str, Any]) -> "tuple[Recommendation, str]":
     """Return the recommendation of the formula, and a note where it takes this machine's cores; else "".
 
     facts: parameter of starting_point -> value of its option.
     """
+    from poolsize.answer.recommendation import from_formula
+    from poolsize.formula import starting_point
+
     if facts["cores"] is not None:
         return from_formula(starting_point(**facts)), ""
     from poolsize.facts.machine import this_machine

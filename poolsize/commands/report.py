@@ -1,15 +1,18 @@
 """`poolsize report`: the answer, reasons, plots and facts of a run or of an observation, in a file."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.answer.from_run import recommend
-from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import limit_options, require_writable
+from poolsize.command_line.options import FILE, limit_options, require_writable
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
+
+if TYPE_CHECKING:  # --help starts without the analysis
+    from pathlib import Path
+
+    from poolsize.answer.latency_limit import LatencyLimits
 
 
 @click.command(
@@ -22,13 +25,13 @@ from poolsize.errors import BadInput
 @click.argument("run")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     metavar="FILE",
     help="A .html page, or a .md file. An existing file is overwritten.",
 )
 @limit_options
-def report(run: str, output: Path, current: int | None, limits: LatencyLimits | None) -> None:
+def report(run: str, output: "Path", current: int | None, limits: "LatencyLimits | None") -> None:
     """Write the answer, reasons, plots and facts of RUN to a file that loads no other files.
 
     RUN is a run, or an observation, which `poolsize observe` makes. The .html page fits phones, desktops and paper. For
@@ -47,10 +50,11 @@ def report(run: str, output: Path, current: int | None, limits: LatencyLimits | 
         observation = load_observation(run)
         text = observation_html(observation, run) if is_page else observation_markdown(observation, run)
     else:
-        analysis = complete_run(run)
-        answer = recommend(analysis, limits, current)
+        from poolsize.answer.from_run import recommend
         from poolsize.present.report import report_html, report_markdown
 
+        analysis = complete_run(run)
+        answer = recommend(analysis, limits, current)
         text = report_html(analysis, answer, current) if is_page else report_markdown(analysis, answer)
     try:
         output.write_text(text, encoding="utf-8")

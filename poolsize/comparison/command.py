@@ -2,19 +2,20 @@
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
-from poolsize.comparison.comparison import Comparison
-from poolsize.comparison.comparison import compare as compare_runs
-from poolsize.comparison.text import comparison_text, comparison_values
 from poolsize.errors import BadInput
-from poolsize.present.text.json_text import json_text
 from poolsize.units import count
+
+if TYPE_CHECKING:  # --help starts without the analysis
+    from pathlib import Path
+
+    from poolsize.comparison.comparison import Comparison
 
 
 @click.command(
@@ -28,11 +29,14 @@ from poolsize.units import count
 )
 @plot_option
 @json_option
-def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_json: bool) -> None:
+def compare(runs: tuple[str, ...], across: str | None, plot: "Path | None", as_json: bool) -> None:
     """Compare each run with the first run: for example runs of two servers, or of a server before and after a change.
 
     The runs may differ in only one field, e.g. server, workload, users or thread_handling.
     """
+    from poolsize.comparison.text import comparison_text, comparison_values
+    from poolsize.present.text.json_text import json_text
+
     comparison = compare_files(runs, across)
     click.echo(json_text(comparison_values(comparison)) if as_json else comparison_text(comparison))
     if plot:
@@ -41,7 +45,7 @@ def compare(runs: tuple[str, ...], across: str | None, plot: Path | None, as_jso
         save_plot(comparison_figure(comparison), plot)
 
 
-def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
+def compare_files(runs: Sequence[str], across: str | None = None) -> "Comparison":
     """Return the comparison of runs, by the paths of their files, with the first.
 
     across: the field that may differ; None for any one field. Raises BadInput for fewer than two files, and for a file
@@ -53,4 +57,6 @@ def compare_files(runs: Sequence[str], across: str | None = None) -> Comparison:
     for run, file in zip(runs, files, strict=True):
         if files.count(file) > 1:
             raise BadInput(f"compare: {run} is named twice; name each run once")
+    from poolsize.comparison.comparison import compare as compare_runs
+
     return compare_runs({run: complete_run(run) for run in runs}, across)

@@ -8,7 +8,7 @@ from math import inf, isfinite
 
 from poolsize.analysis.attempts import curve_steps
 from poolsize.answer.fleet import ServerLimit, Service, share_out
-from poolsize.facts.machine import TIME_WAIT_SECONDS
+from poolsize.facts.ports import TIME_WAIT_SECONDS
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting, Step

@@ -2,8 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -11,12 +10,11 @@ from poolsize.bounds import shown
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import duration_option, json_option
 from poolsize.errors import BadInput
-from poolsize.explanation.events import Event, find_events
-from poolsize.explanation.text import events_text, events_values
-from poolsize.explanation.texts import KNOWN
-from poolsize.files import why_missing
 from poolsize.present.text.json_text import json_text
 from poolsize.terminal import pasteable
+
+if TYPE_CHECKING:  # --help starts without the known texts
+    from poolsize.explanation.events import Event
 
 MOST_BYTES = 100 * 2**20
 LONGEST_LINE = 2**16
@@ -44,14 +42,19 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
     log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what the numbers in the text
     say, the three most probable causes, and what to look at next.
     """
+    from poolsize.explanation.events import find_events
+    from poolsize.explanation.text import events_text, events_values
+
     events = _of_arguments(texts, usage_time_ms) if texts else find_events(_lines(_standard_input()), usage_time_ms)
     if not events:
         raise BadInput(_unknown(texts))
     click.echo(json_text(events_values(events)) if as_json else events_text(events))
 
 
-def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> list[Event]:
+def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event]":
     """Return the events in the arguments: each is a text, or together they are one without its quotes."""
+    from poolsize.explanation.events import find_events
+
     lines = [line for text in texts for line in text.splitlines()]
     return find_events(_shortened(lines), usage_ms) or find_events(_shortened([" ".join(lines)]), usage_ms)
 
@@ -61,6 +64,11 @@ def _shortened(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _unknown(texts: tuple[str, ...]) -> str:
+    from pathlib import Path
+
+    from poolsize.explanation.texts import KNOWN
+    from poolsize.files import why_missing
+
     known = f"poolsize knows the errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
     if len(texts) == 1 and not why_missing(Path(texts[0])):
         return f"{shown(texts[0])} is a file: give it as standard input, poolsize explain < {pasteable(Path(texts[0]))}"

@@ -3,22 +3,21 @@
 import sys
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from poolsize.bounds import shortened
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
-from poolsize.command_line.options import Encryption, Form, encryption_options, form_options, is_typed, read_by
+from poolsize.command_line.options import FILE, Encryption, Form, encryption_options, form_options, is_typed, read_by
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
 from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import count, minutes
 
-if TYPE_CHECKING:  # numpy and pydantic stay out of --help
+if TYPE_CHECKING:  # pathlib, numpy and pydantic stay out of --help
+    from pathlib import Path
+
     from poolsize.observe.drift import Reference
     from poolsize.observe.observation import Observation, PoolSpan, ServerSpan
     from poolsize.observe.store import ObservationWriter
@@ -83,7 +82,7 @@ LONGEST_SOURCE = 1_000
 @click.option(
     "--output",
     metavar="FILE",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="Store the observation in this file, as it is read. Without it, nothing is stored.",
 )
 @click.option(
@@ -97,7 +96,7 @@ def observe(
     for_seconds: float | None,
     range_seconds: float | None,
     encryption: Encryption,
-    output: Path | None,
+    output: "Path | None",
     check: str | None,
     form: Form,
     **sources: Any,
@@ -153,6 +152,8 @@ def _check_times(for_seconds: float | None, range_seconds: float | None, *, has_
 
 def _require_files(*sources: str) -> None:
     """Raise BadInput for a source that is no file: before the observation, not after it."""
+    from pathlib import Path
+
     for source in sources:
         if "://" not in source and not Path(source).exists():
             raise BadInput(f"{source!a} is no file: begin a URL with http:// or https://")
@@ -185,10 +186,13 @@ class _Storing:
 def _observed(
     kind: 'Literal["server", "page", "prometheus"]',
     name: str,
-    output: Path | None,
+    output: "Path | None",
     read: Callable[[_Storing], object],
 ) -> "Observation":
     """Return what a reader appends, which is stored meanwhile if there is an output."""
+    from datetime import UTC, datetime
+    from importlib.metadata import version
+
     from poolsize.observe.observation import Observation, Source
     from poolsize.observe.store import ObservationWriter
 
@@ -206,7 +210,9 @@ def _observed(
     return Observation(source, tuple(storing.spans), tuple(storing.server))
 
 
-def _of_pages(metrics: tuple[str, ...], seconds: float, output: Path | None) -> "Observation":
+def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -> "Observation":
+    from pathlib import Path
+
     from poolsize.observe.pages import MOST_PAGES, observe_page_file, observe_pages
     from poolsize.web_page import page_address
 
@@ -239,12 +245,14 @@ def _of_pages(metrics: tuple[str, ...], seconds: float, output: Path | None) -> 
     )
 
 
-def _of_prometheus(prometheus: str, seconds: float, output: Path | None) -> "Observation":
+def _of_prometheus(prometheus: str, seconds: float, output: "Path | None") -> "Observation":
     from poolsize.observe.prometheus import observe_answer_file, observe_prometheus, prometheus_address
 
     if "://" not in prometheus:
         if is_typed("range_seconds"):
             raise BadInput("--range: a file has a range of its own: leave --range out, or give a URL")
+        from pathlib import Path
+
         path = Path(prometheus)
         return _observed("prometheus", prometheus, output, lambda storing: observe_answer_file(path, storing.append))
     address = prometheus_address(prometheus)
@@ -256,7 +264,7 @@ def _of_prometheus(prometheus: str, seconds: float, output: Path | None) -> "Obs
     )
 
 
-def _of_server(url: str, seconds: float, output: Path | None) -> "tuple[Observation, bool]":
+def _of_server(url: str, seconds: float, output: "Path | None") -> "tuple[Observation, bool]":
     """Return the observation, and whether the server was there until its end."""
     from poolsize.observe.server import observe_server
     from poolsize.server.connection import database_url
@@ -287,7 +295,7 @@ def _note(line: str) -> None:
     click.echo(f"poolsize: {line}", err=True)
 
 
-def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: Path | None) -> None:
+def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: "Path | None") -> None:
     """Print the answer, or with a reference what no longer fits; then the exit code is 3."""
     from poolsize.observe.drift import drift
     from poolsize.observe.text import observed_text, observed_values

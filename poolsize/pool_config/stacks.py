@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from poolsize.errors import BadInput, did_you_mean
-from poolsize.facts.machine import TIME_WAIT_SECONDS
+from poolsize.facts.ports import TIME_WAIT_SECONDS
 from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.libraries.python import CONNECTOR_PYTHON
 from poolsize.pool_config.reasons import sources

@@ -1,19 +1,15 @@
 """`poolsize predict`: throughput and latencies with other cores, another round trip, or other users."""
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.analysis.analysis import analyze
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import duration_option, json_option, plot_option, read_by, save_plot
-from poolsize.predict.prediction import WhatIf
-from poolsize.predict.prediction import predict as predict_from
-from poolsize.predict.text import prediction_text, prediction_values
-from poolsize.present.text.json_text import json_text
-from poolsize.runs.store import load_run
 from poolsize.sweep.readers import milliseconds, pool_sizes
+
+if TYPE_CHECKING:  # pathlib stays out of --help
+    from pathlib import Path
 
 
 @click.command(
@@ -49,13 +45,20 @@ from poolsize.sweep.readers import milliseconds, pool_sizes
 )
 @plot_option
 @json_option
-def predict(run: str, sizes: tuple[int, ...] | None, plot: Path | None, as_json: bool, **different: Any) -> None:
+def predict(run: str, sizes: tuple[int, ...] | None, plot: "Path | None", as_json: bool, **different: Any) -> None:
     """Predict throughput and latencies of RUN's workload with other cores, round trips, think times or users.
 
     The prediction uses a queueing model fitted to the run. It has queues for the CPU of the load generator, for the
     CPU of the server, and for the rest of the database, such as locks. Network round trips have no queue.
     Options that you leave out keep the values of the run.
     """
+    from poolsize.analysis.analysis import analyze  # --help starts without the analysis
+    from poolsize.predict.prediction import WhatIf
+    from poolsize.predict.prediction import predict as predict_from
+    from poolsize.predict.text import prediction_text, prediction_values
+    from poolsize.present.text.json_text import json_text
+    from poolsize.runs.store import load_run
+
     prediction = predict_from(analyze(load_run(run)), WhatIf(**different), sizes)
     click.echo(json_text(prediction_values(prediction)) if as_json else prediction_text(prediction))
     if plot:

@@ -13,7 +13,7 @@ from gevent.event import Event
 from sqlalchemy import URL
 
 from poolsize.errors import BadInput
-from poolsize.facts.machine import most_time_wait_sockets, outgoing_ports, time_wait_sockets
+from poolsize.facts.ports import most_time_wait_sockets, outgoing_ports, time_wait_sockets
 from poolsize.facts.status import increases_per_second, read_status
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import NoAnswer, connect, error_kind

@@ -1,11 +1,11 @@
 """Option: the declaration of one option of a sweep."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Any
 
-from poolsize.record import require_valid
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep import readers
 from poolsize.sweep.readers import read
 
@@ -19,8 +19,7 @@ class Group(Enum):
     EXPERT = "Expert"
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(QuickRecord):
     """The declaration of an option.
 
     flag: name on the command line, e.g. --pool-sizes. default: in words, or "" for no default.
@@ -34,7 +33,6 @@ class Option:
     variable: environment variable that holds the value; launch uses it in place of the command line.
     in_locust: whether Locust's command line has the option; locusts_own: Locust's name for an option of its own.
     metavar: placeholder for the value in the help of `poolsize sweep`, or None for click's.
-    hint: type of the record's field that the option sets, or of the option itself; it declares the bounds.
     """
 
     flag: str
@@ -52,7 +50,6 @@ class Option:
     in_locust: bool = True
     locusts_own: str | None = None
     metavar: str | None = None
-    hint: Any = Any
 
     @property
     def kind(self) -> type[int] | type[str] | type[bool]:
@@ -72,10 +69,12 @@ class Option:
         name: the parameter's, for the error. Raises BadInput for a text that the reader refuses, and for a number
         outside of the bounds.
         """
+        from poolsize.sweep.option_bounds import require_bounds  # pydantic stays out of --help
+
         values = [read(name, text, self.reader) for text in texts]
         for text, value in zip(texts, values, strict=True):
             if isinstance(value, int | float):
-                require_valid(name, text, value, self.hint)
+                require_bounds(name, text, value)
         return dict(values) if self.repeatable else values[-1]
 
     def write(self, value: Any) -> tuple[str, ...]:

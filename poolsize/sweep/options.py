@@ -7,27 +7,27 @@ or Search field that it sets.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Annotated, Any, Self, get_origin, get_type_hints
-
-from pydantic import Field
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
-from poolsize.record import Cores, Disks
-from poolsize.runs.plan import PoolKind, Search, SweepPlan
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep import readers
 from poolsize.sweep.option import Group, Option
+
+if TYPE_CHECKING:  # pydantic and pathlib stay out of --help
+    from pathlib import Path
+
+    from poolsize.runs.plan import PoolKind
 
 DEFAULT_WORKLOAD = "oltp_read_write"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SweepOptions:
+class SweepOptions(QuickRecord):
     """The options of a sweep as typed values; None where poolsize chooses.
 
     Units are in the names; every other field has the unit of the SweepPlan or Search field of its name.
-    typed: field -> its texts on the command line, which an error repeats; empty for options made in Python.
+    typed: field -> its texts on the command line, which an error repeats; None for options made in Python.
     """
 
     # Unformatted: a declaration is a few lines, not a dozen.
@@ -36,12 +36,12 @@ class SweepOptions:
         "--workload", "Name of a shipped workload, or your own locustfile.", DEFAULT_WORKLOAD, str, settled=False,
         in_locust=False, of_pool=True, group=Group.COMMON,
     )] = None
-    replay: Annotated[Path | None, Option(
+    replay: Annotated["Path | None", Option(
         "--replay", "Replay this recording instead of measuring a server. It is a CSV file with the throughput at each "
         "pool size, or the name of a published curve.", "", readers.optional_path, settled=False, replayed=True,
         in_locust=False, metavar="RECORDING", of_pool=True, group=Group.COMMON,
     )] = None
-    application: Annotated[Path | None, Option(
+    application: Annotated["Path | None", Option(
         "--application", "Measure the pool inside an application. This file (TOML) describes the application.",
         "", readers.optional_path, settled=False, metavar="FILE", group=Group.COMMON,
     )] = None
@@ -54,7 +54,7 @@ class SweepOptions:
         "--ssl-mode", MODE_HELP, MODE_DEFAULT, read_ssl_mode, settled=False, of_pool=True, metavar="MODE",
         group=Group.MEASURING,
     )] = None
-    ssl_ca: Annotated[Path | None, Option(
+    ssl_ca: Annotated["Path | None", Option(
         "--ssl-ca", CA_HELP, CA_DEFAULT, readers.optional_path, settled=False, of_pool=True, metavar="FILE",
         group=Group.EXPERT,
     )] = None
@@ -66,7 +66,7 @@ class SweepOptions:
         "--dry-run", "Measure nothing, and print what the sweep would do: its statements, connections and load.",
         "measure", readers.switched_on, settled=False, of_pool=True, switch=True, group=Group.COMMON,
     )] = None
-    wait_for_server_seconds: Annotated[Annotated[int, Field(ge=0, le=86_400)] | None, Option(
+    wait_for_server_seconds: Annotated[int | None, Option(
         "--wait-for-server", "Longest time to wait in a step for a database that goes away. The step is measured again "
         "when the database is back.", "60s", readers.whole_seconds, readers.write_seconds, settled=False, of_pool=True,
         group=Group.EXPERT,
@@ -121,7 +121,7 @@ class SweepOptions:
         "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
         readers.decimal, of_pool=True, group=Group.MEASURING,
     )] = None
-    pool: Annotated[PoolKind | None, Option(
+    pool: Annotated["PoolKind | None", Option(
         "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool; "
         "none opens and closes a connection for each transaction, at most the pool size at a time; lazy opens a "
         "connection when a user needs it, and counts those that the server refuses.",
@@ -160,23 +160,24 @@ class SweepOptions:
         "--seed", "Seed of the random choices: the order of --pool-sizes and, in a replay, the part of the recording "
         "that each step takes.", "1", readers.whole_number, replayed=True, group=Group.EXPERT,
     )] = None
-    cores: Annotated[Cores | None, Option(
+    cores: Annotated[int | None, Option(
         "--cores", "Physical cores of the database's host (x86: 2 vCPUs are mostly 1).", "this machine's",
         readers.whole_number, replayed=True, group=Group.COMMON,
     )] = None
-    disks: Annotated[Disks | None, Option(
+    disks: Annotated[int | None, Option(
         "--disks", "Disks of the database's host that hold the data. Network storage, such as EBS or a persistent "
         "disk, counts as 1.", "1", readers.whole_number, replayed=True, group=Group.MEASURING,
     )] = None
-    output: Annotated[Path | None, Option(
-        "--output", "File for the run, .jsonl.", "a new file in data/runs", Path, replayed=True, group=Group.COMMON,
+    output: Annotated["Path | None", Option(
+        "--output", "File for the run, .jsonl.", "a new file in data/runs", readers.path, replayed=True,
+        group=Group.COMMON,
     )] = None
-    resume: Annotated[Path | None, Option(
+    resume: Annotated["Path | None", Option(
         "--resume", "Finish this interrupted run, or extend it. A larger --budget or a smaller --interval extends a "
         "search; more --repeats, or further --pool-sizes between its own, extend a grid. Its users and times stay as "
         "they are.", "none", readers.optional_path, settled=False, replayed=True, group=Group.COMMON,
     )] = None
-    mysqld: Annotated[Path | None, Option(
+    mysqld: Annotated["Path | None", Option(
         "--mysqld", "Program of the private server: mysqld or mariadbd.", "the first program found on this machine",
         readers.optional_path, settled=False, of_pool=True, group=Group.MEASURING,
     )] = None
@@ -194,12 +195,12 @@ class SweepOptions:
         readers.write_server_variable, settled=False, repeatable=True, in_locust=False, of_pool=True,
         group=Group.SECOND_SERVER,
     )] = None
-    against_mysqld: Annotated[Path | None, Option(
+    against_mysqld: Annotated["Path | None", Option(
         "--against-mysqld", "Program of a second private server.", "none", readers.optional_path, settled=False,
         in_locust=False, of_pool=True, group=Group.SECOND_SERVER,
     )] = None
     # fmt: on
-    typed: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+    typed: Mapping[str, tuple[str, ...]] | None = None
 
     @classmethod
     def parse(cls, texts: Mapping[str, Any]) -> Self:
@@ -213,7 +214,7 @@ class SweepOptions:
 
     def having(self, **values: Any) -> Self:
         """Return the options with these values, field -> value or None, in place of what was typed for the fields."""
-        typed = {name: texts for name, texts in self.typed.items() if name not in values}
+        typed = {name: texts for name, texts in (self.typed or {}).items() if name not in values}
         return replace(self, typed=typed, **values)
 
     @property
@@ -229,7 +230,7 @@ class SweepOptions:
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return the texts of an option that has a value: as typed, or else written from the value."""
-        return self.typed.get(name) or OPTIONS[name].write(getattr(self, name))
+        return (self.typed or {}).get(name) or OPTIONS[name].write(getattr(self, name))
 
     def named(self, name: str) -> str:
         """Return an option that has a value as an error names it: "`sizes` 1,4"; a switch, or a secret URL, alone."""
@@ -237,15 +238,8 @@ class SweepOptions:
         return f"`{name}`" if is_alone else f"`{name}` {' '.join(self.texts(name))}"
 
 
-_HINTS: Mapping[str, Any] = {
-    name: hint
-    for kind in (SweepOptions, SweepPlan, Search)
-    for name, hint in get_type_hints(kind, include_extras=True).items()
-}
 OPTIONS: Mapping[str, Option] = {
-    name: replace(hint.__metadata__[0], hint=_HINTS[name])
-    for name, hint in get_type_hints(SweepOptions, include_extras=True).items()
-    if get_origin(hint) is Annotated
+    name: hint.__metadata__[0] for name, hint in SweepOptions.__annotations__.items() if hasattr(hint, "__metadata__")
 }
 """Field of SweepOptions -> its declaration, in the order of the help text."""
 

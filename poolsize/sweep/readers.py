@@ -176,11 +176,16 @@ def optional_text(text: str) -> str | None:
     return text or None
 
 
-def optional_path(text: str) -> "Path | None":
-    """Return the path, or None where the text is empty."""
+def path(text: str) -> "Path":
+    """Return the path."""
     from pathlib import Path
 
-    return Path(text) if text else None
+    return Path(text)
+
+
+def optional_path(text: str) -> "Path | None":
+    """Return the path, or None where the text is empty."""
+    return path(text) if text else None
 
 
 def write_decimal(value: float) -> str:

@@ -9,7 +9,7 @@ import pytest
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.stats.paired_differences import Pair, paired
 from poolsize.command_line.in_turn import measure_in_turn, whose_turn
-from poolsize.commands.sweep import measures_two
+from poolsize.commands.run_sweep import measures_two
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import comparison_text
 from poolsize.errors import BadInput

@@ -12,7 +12,6 @@ from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.analysis.stats.percentiles import empty_histogram, encoded
 from poolsize.errors import WorkFailed
 from poolsize.experiments.agreement import agreement, agreement_text
-from poolsize.experiments.command import _resumed_by
 from poolsize.experiments.connection_limits import port_uses, ports_text, refusals, refused_text
 from poolsize.experiments.predictions import (
     exhaustion_text,
@@ -21,6 +20,7 @@ from poolsize.experiments.predictions import (
     full_size_text,
     wait_limits_ms,
 )
+from poolsize.experiments.run_scenario import _resumed_by
 from poolsize.experiments.scenario import Direction, Side, plan_of, read_scenario, scenario_names
 from poolsize.recordings.published import published_curves
 from poolsize.runs.check import Check

@@ -23,6 +23,7 @@ from poolsize.predict.command import predict
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.runs.store import load_run
 from poolsize.sweep.option import Group
+from poolsize.sweep.option_bounds import TYPES
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import options_of, plan_for
 from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS, reserved_by
@@ -46,7 +47,7 @@ VALUES: Mapping[Any, st.SearchStrategy[Any]] = {
         min_size=1,
     ),
 }
-HINTS = get_type_hints(SweepOptions)
+HINTS = get_type_hints(SweepOptions, localns={"Path": Path, "PoolKind": PoolKind})
 
 
 def limits(hint: Any) -> dict[str, Any]:
@@ -60,7 +61,7 @@ def limits(hint: Any) -> dict[str, Any]:
 
 def limits_of(name: str) -> dict[str, Any]:
     """Kind of an option's bound -> its limit."""
-    return limits(OPTIONS[name].hint)
+    return limits(TYPES.get(name, HINTS[name]))
 
 
 def values_of(name: str) -> st.SearchStrategy[Any]:
@@ -237,6 +238,7 @@ FLAGS_MAY_STAND_IN = (
     "pool_config/",
     "present/",
     "service_under_test/command.py",
+    "service_under_test/run_application.py",
     "locust/lead.py",
     "sweep/options.py",
 )

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from poolsize.answer.finding import QuickRecord
+from poolsize.quick_record import QuickRecord
 
 NARROWEST, WIDEST = 40, 120
 PIPED = 88
