@@ -105,9 +105,8 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
     back by `_return_conn`. Both only call another method: to take their places costs much less than events.
     """
     events = metrics.events
-    clock, returned = events.clock, events.returned
-    begin, get, end, give_back = events.begun.append, events.got.append, events.ended.append, returned.append
-    add_wait, add_usage = events.waits.append, events.usages.append
+    clock, used, most = events.clock, events.used, 2 * BATCH
+    begin, serve, end, give_back = events.begun.append, events.served.extend, events.ended.append, used.extend
     hold, release = events.held.setdefault, events.held.pop
     connect_as_before: Any = _ConnectionFairy._checkout if kind.connect is Pool.connect else kind.connect
     return_as_before: Any = kind._do_return_conn if kind._return_conn is Pool._return_conn else kind._return_conn
@@ -125,8 +124,7 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
             raise
         got = clock()
         if hold(connection._connection_record, got) is got:
-            get(got)
-            add_wait(got - begun)
+            serve((got, begun))
         else:  # a StaticPool, or a thread's second request of a SingletonThreadPool: the connection is in use already
             end(got)
         return connection
@@ -134,11 +132,9 @@ def _instrumented(kind: type[Pool], metrics: PoolMetrics) -> type[Pool]:
     def return_conn(self: Pool, record: Any) -> None:
         taken = release(record, None)
         if taken is not None:  # a request that failed gives its record back too
-            now = clock()
-            give_back(now)
-            add_usage(now - taken)
+            give_back((clock(), taken))
         return_as_before(self, record)
-        if len(returned) >= BATCH:  # other requests have the connection meanwhile
+        if len(used) >= most:  # other requests have the connection meanwhile
             events.relieve()
 
     namespace = {

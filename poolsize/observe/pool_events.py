@@ -1,8 +1,9 @@
 """What happens in a pool, recorded at the price of a few appends, and summed when somebody reads.
 
 A request begins and ends; a usage begins when the request gets its connection, and ends when the connection is back.
-Threads, greenlets, finalizers and signal handlers append without a lock: the GIL makes an append atomic. Sums are made
-of the events in batches, so that the maximum and the variance are exact, and cost little for each event.
+Threads, greenlets, finalizers and signal handlers add without a lock: the GIL makes an append, and an extension by a
+pair, atomic. Sums are made of the events in batches, so that the maximum and the variance are exact, and cost little
+for each event.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from poolsize.observe.sums import Sums
 
 Integers = NDArray[np.int64]
 
-BATCH = 1_000
+BATCH = 2_000
 """Usages after which the events are summed even if nobody reads; so memory is bounded."""
 E24 = (10, 11, 12, 13, 15, 16, 18, 20, 22, 24, 27, 30, 33, 36, 39, 43, 47, 50, 56, 62, 68, 75, 82, 91)
 BOUNDS_NS = np.array([step * 10**power for power in range(3, 11) for step in E24] + [10**12], dtype=np.int64)
@@ -90,17 +91,19 @@ class Totals:
 class PoolEvents:
     """The events of a pool in this process, all times in ns of `clock`. limit: connections that it may open, or None.
 
-    begun, got, returned: when requests began, when they got their connections, and when these were given back. ended:
-    when requests ended that got none of their own; timeouts: a value for each that timed out. waits, usages, created:
-    how long it took to get, to use and to open a connection. held: connection record -> start of its usage.
+    begun: when requests began. served: when a request got its connection, and when it had begun, in turn. used: when a
+    connection was given back, and when its usage had begun, in turn. ended: when requests ended that got none of their
+    own; timeouts: a value for each that timed out. created: how long it took to open a connection. held: connection
+    record -> start of its usage.
 
-    Lists of integers: an append to an array costs several times as much, and tuples are work for the garbage collector.
+    Lists of integers, which a pair extends at once: an append to an array costs several times as much, and pairs that
+    are kept are work for the garbage collector.
     """
 
     def __init__(self, limit: int | None, clock: Callable[[], int] = perf_counter_ns) -> None:
         self.limit, self.clock = limit, clock
-        self.begun, self.got, self.returned, self.ended = (list[int]() for _ in range(4))
-        self.waits, self.usages, self.created, self.timeouts = (list[int]() for _ in range(4))
+        self.begun, self.served, self.used, self.ended = (list[int]() for _ in range(4))
+        self.created, self.timeouts = list[int](), list[int]()
         self.held: dict[Any, int] = {}
         self.restart()
 
@@ -121,9 +124,7 @@ class PoolEvents:
         """Record the end of the usage of a connection that leaves the pool: SQLAlchemy's event `detach`."""
         taken = self.held.pop(record, None)
         if taken is not None:  # otherwise it was taken before the pool was instrumented, or by the parent process
-            now = self.clock()
-            self.returned.append(now)
-            self.usages.append(now - taken)
+            self.used.extend((self.clock(), taken))
 
     def totals(self, *, end_period: bool = False) -> Totals:
         """Return the sums until now. end_period: whether the maxima of a period begin anew."""
@@ -137,7 +138,7 @@ class PoolEvents:
 
     def relieve(self) -> None:
         """Sum the events if there are many, unless another thread, or an interrupted frame of this one, does so."""
-        if len(self.returned) + len(self.ended) >= BATCH and self._summing.acquire(blocking=False):
+        if len(self.used) // 2 + len(self.ended) >= BATCH and self._summing.acquire(blocking=False):
             try:
                 self._sum()
             finally:
@@ -145,11 +146,11 @@ class PoolEvents:
 
     def _sum(self) -> None:
         # A usage's end is appended after its start, and that after its request's: so each is read with what it needs.
-        gave_up, back = _drained(self.ended), _drained(self.returned)
-        served, begun = _drained(self.got), _drained(self.begun)
+        gave_up, (back, taken) = _drained(self.ended), _drained(self.used).reshape(-1, 2).T
+        (served, asked), begun = _drained(self.served).reshape(-1, 2).T, _drained(self.begun)
         totals, since, now = self._totals, self._totals.at, self.clock()
-        totals.waits.add(_drained(self.waits))
-        totals.usages.add(_drained(self.usages))
+        totals.waits.add(served - asked)
+        totals.usages.add(back - taken)
         totals.creations.add(_drained(self.created))
         totals.timeouts += len(_drained(self.timeouts))
         totals.used += totals.in_use.now * (now - since) + int((now - served).sum()) - int((now - back).sum())

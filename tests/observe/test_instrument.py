@@ -502,31 +502,30 @@ REQUESTS = st.lists(st.tuples(st.integers(0, 30), DURATIONS, st.none() | DURATIO
 
 
 def recorded(requests: list[tuple[int, int, int | None]], reads: list[int], limit: int | None, *, late: bool) -> Totals:
-    """Return the totals at 60 ns. reads: moments at which they are read before; or, if late, numbers of appends."""
+    """Return the totals at 60 ns. reads: moments at which they are read before; or, if late, numbers of additions."""
     now = 0
     events = PoolEvents(limit, lambda: now)
-    appends: list[tuple[int, list[int], int]] = []
+    additions: list[tuple[int, list[int], tuple[int, ...]]] = []
     for begun, wait, usage in requests:
         got = begun + wait
-        appends.append((begun, events.begun, begun))
+        additions.append((begun, events.begun, (begun,)))
         if usage is None:
-            appends += [(got, events.ended, got), (got, events.timeouts, 1)]
+            additions += [(got, events.ended, (got,)), (got, events.timeouts, (1,))]
         else:
             back = got + usage
-            appends += [(got, events.got, got), (got, events.waits, wait)]
-            appends += [(back, events.returned, back), (back, events.usages, usage)]
+            additions += [(got, events.served, (got, begun)), (back, events.used, (back, got))]
     if late:
-        for place, (_, recorded_events, value) in enumerate(appends):
-            recorded_events.append(value)
+        for place, (_, recorded_events, values) in enumerate(additions):
+            recorded_events.extend(values)
             if place in reads:
                 now = 55
                 events.totals()
     else:
         for moment in range(60):
             now = moment
-            for when, recorded_events, value in appends:
+            for when, recorded_events, values in additions:
                 if when == moment:
-                    recorded_events.append(value)
+                    recorded_events.extend(values)
             if moment in reads:
                 events.totals()
     now = 60
