@@ -16,6 +16,8 @@ from poolsize.capture.statement_code import Code, one_line, quoted_code
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
+from poolsize.runs.plan import MOST_RATE, MOST_THINK_TIME_MS
+from poolsize.sweep.readers import write_decimal, write_milliseconds
 from poolsize.terminal import pasteable
 from poolsize.units import count, milliseconds, number, percent
 
@@ -248,14 +250,12 @@ def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]
         "of the time.",
     )
     if (rate := workload.arrival_rate) is not None:
-        text = f"{number(rate)} transactions per second. To measure at this rate: --rate {_typed(rate)}/s."
-        yield from _paragraph("Rate", text)
+        option = f" To measure at this rate: --rate {write_decimal(_rounded(rate))}/s." if rate <= MOST_RATE else ""
+        yield from _paragraph("Rate", f"{number(rate)} transactions per second.{option}")
     if (think := workload.think_ms) is not None:
-        yield from _paragraph(
-            "Think time",
-            f"{milliseconds(think)} on average between two transactions of a session. To pause as long: "
-            f"--think-time {_typed(think)}ms.",
-        )
+        pause = f" To pause as long: --think-time {write_milliseconds(_rounded(think))}."
+        text = f"{milliseconds(think)} on average between two transactions of a session."
+        yield from _paragraph("Think time", text + (pause if think <= MOST_THINK_TIME_MS else ""))
 
 
 def _covers(share: Coverage) -> str:
@@ -275,9 +275,9 @@ def _class_name(name: str) -> str:
     return words if words[:1].isalpha() and words not in {"Any", "PoolUser", "None"} else f"Captured{words}"
 
 
-def _typed(value: float) -> str:
-    """Return a number with three digits, as an option takes it."""
-    return f"{float(f'{value:.3g}'):.12g}"
+def _rounded(value: float) -> float:
+    """Return a number with three digits."""
+    return float(f"{value:.3g}")
 
 
 def _paragraph(label: str, text: str) -> list[str]:

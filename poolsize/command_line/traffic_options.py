@@ -9,7 +9,7 @@ import click
 from poolsize.command_line.options import flag, read_by
 from poolsize.errors import BadInput
 from poolsize.quick_record import QuickRecord
-from poolsize.sweep.readers import decimal, positive_milliseconds
+from poolsize.sweep.readers import decimal, positive_milliseconds, rate_per_second
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.fleet import Service
@@ -17,22 +17,8 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.command_line.fleet_options import FleetOptions
     from poolsize.traffic.usage_phases import UsageTimes
 
-PER = {"/s": 1, "/sec": 1, "/min": 60, "/m": 60, "/h": 3600}
-"""Ending of a rate -> its seconds."""
 USAGE_TIME = "how long a request uses a connection, e.g. 15ms"
 """The meaning of --usage-time with --rate, for errors."""
-
-
-def requests_per_second(text: str) -> float:
-    """Return "400/s" or "24000/min" in requests per second. Raises ValueError."""
-    number, per, unit = text.partition("/")
-    try:
-        rate = decimal(number) / (PER[f"{per}{unit.strip()}"] if per else 1)
-    except (KeyError, ValueError):
-        rate = 0.0
-    if not rate > 0:
-        raise ValueError("give requests per second, such as 400/s, or per minute, such as 24000/min")
-    return rate
 
 
 def times(text: str) -> float:
@@ -102,7 +88,7 @@ class TrafficOptions(QuickRecord):
 
 
 READERS: dict[str, tuple[str, Callable[[str], float]]] = {
-    "rate": ("RATE", requests_per_second),
+    "rate": ("RATE", rate_per_second),
     "usage_p95": ("DURATION", positive_milliseconds),
     "usage_p99": ("DURATION", positive_milliseconds),
     "burst": ("FACTOR", times),

@@ -18,10 +18,10 @@ from poolsize.command_line.options import (
     is_typed,
 )
 from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
-from poolsize.command_line.traffic_options import TrafficOptions, requests_per_second
+from poolsize.command_line.traffic_options import TrafficOptions
 from poolsize.errors import BadInput
 from poolsize.present.text.json_text import json_text
-from poolsize.sweep.readers import decimal, positive_milliseconds, whole_number
+from poolsize.sweep.readers import decimal, positive_milliseconds, rate_per_second, whole_number
 
 if TYPE_CHECKING:  # --help starts without the answers, and numpy stays out of services with weights
     from collections.abc import Sequence
@@ -238,7 +238,7 @@ def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":
         )
         if not has_rate:
             return service
-        return TrafficOptions(requests_per_second(parts[2])).traffic(positive_milliseconds(parts[3]), service)
+        return TrafficOptions(rate_per_second(parts[2])).traffic(positive_milliseconds(parts[3]), service)
     except (ValueError, BadInput) as error:
         # only the threads have an option of their own
         named = re.sub(r"`(?!app_threads|connections_per_thread)(\w+)`", r"\1", str(error))

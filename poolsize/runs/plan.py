@@ -12,7 +12,7 @@ from poolsize.record import Name, PoolSize, Positive, Series, Share, record
 
 SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS = 8, 2
 """Defaults of a search, in seconds. Between-step noise exceeds within-step noise, so many short steps tell more."""
-MOST_USERS = 1_000_000
+MOST_USERS, MOST_RATE, MOST_THINK_TIME_MS = 1_000_000, 1_000_000, 86_400_000
 """A larger number of users is a typing error."""
 MOST_STEPS = 5_000
 """Steps of a run, failed attempts included: more would neither fit into memory nor change an answer."""
@@ -128,9 +128,9 @@ class SweepPlan:
     warm_up_seconds: StepSeconds = 3
     step_seconds: Annotated[StepSeconds, Field(ge=1)] = 15
     repeats: Annotated[int, Field(ge=1, le=1_000)] = 1
-    think_time_ms: Annotated[float, Field(ge=0, le=86_400_000)] = 0.0
+    think_time_ms: Annotated[float, Field(ge=0, le=MOST_THINK_TIME_MS)] = 0.0
     precision: Share | None = None
-    rate: Annotated[float, Field(gt=0, le=1_000_000)] | None = None
+    rate: Annotated[float, Field(gt=0, le=MOST_RATE)] | None = None
     pool_timeout_seconds: Annotated[float, Field(gt=0, le=86_400)] = 30.0
     error_budget: Share = 0.01
     verify: Series[Annotated[int, Field(ge=1, le=99)]] = ()

@@ -118,8 +118,8 @@ class SweepOptions(QuickRecord):
         "e.g. 2%.", "none", readers.share, group=Group.EXPERT,
     )] = None
     rate: Annotated[float | None, Option(
-        "--rate", "Arrival rate in transactions per second (open loop).", "none: a closed loop",
-        readers.decimal, of_pool=True, group=Group.MEASURING,
+        "--rate", "Arrival rate of transactions, e.g. 400/s (open loop).", "none: a closed loop",
+        readers.rate_per_second, of_pool=True, group=Group.MEASURING,
     )] = None
     pool: Annotated["PoolKind | None", Option(
         "--pool", "Pool to measure: fair serves users in order of arrival; sqlalchemy is SQLAlchemy's own QueuePool; "

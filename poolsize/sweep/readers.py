@@ -37,6 +37,8 @@ RESERVED = frozenset({
     "skip_name_resolve", "skip_networking", "socket", "user", "version",
 })  # fmt: skip
 """Variables of a private server that are poolsize's own: its files, where it listens, who may log in, its life."""
+PER = {"s": 1, "sec": 1, "min": 60, "m": 60, "h": 3600}
+"""Unit of a rate -> its seconds."""
 _VARIABLE = r"[a-z][a-z0-9_.]*"
 _WITH_SEPARATORS = r"[0-9]{1,3}(?:,[0-9]{3})+"
 _PREFIX = r"(?:loose|skip|disable|enable|maximum)_"
@@ -102,6 +104,18 @@ def decimal(text: str) -> float:
         return float(text.replace(",", "") if re.fullmatch(_WITH_SEPARATORS, text.strip()) else text)
     except ValueError:
         raise ValueError("give a number, such as 500") from None
+
+
+def rate_per_second(text: str) -> float:
+    """Return "400/s", "400" or "24000/min" as a rate per second, above 0. Raises ValueError."""
+    number, per, unit = text.partition("/")
+    try:
+        rate = decimal(number) / (PER[unit.strip()] if per else 1)
+    except (KeyError, ValueError):
+        rate = 0.0
+    if not rate > 0:
+        raise ValueError("give a rate per second, such as 400/s, or per minute, such as 24000/min")
+    return rate
 
 
 def share(text: str) -> float:

@@ -1,6 +1,7 @@
 """The generated locustfile: readable, valid, loaded by a sweep, and exactly the captured statements."""
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -23,6 +24,7 @@ from poolsize.capture.workload import (
     workload_json,
 )
 from poolsize.errors import BadInput
+from poolsize.sweep.options import OPTIONS
 from tests.capture.captured import BROWSE, BUY, SEARCH, SHOP, kind, statement
 from tests.conftest import ROOT
 from tests.golden import assert_golden
@@ -159,6 +161,24 @@ def test_the_header_says_what_no_step_undoes() -> None:
     text = " ".join(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text.split())
     assert "before_step deletes the rows inserted into orders, audit" in text
     assert "Nothing undoes UPDATE orders: restore the copy before the next sweep." in text
+
+
+@pytest.mark.parametrize(("rate", "think_ms"), [(12.5, 180.0), (0.0000123, 0.0), (123_456.0, 86_400_000.0)])
+def test_a_sweep_reads_the_options_of_the_header(rate: float, think_ms: float) -> None:
+    workload = replace(SHOP, arrival_rate=rate, think_ms=think_ms)
+    text = " ".join(locustfile(workload, "shop.py", writes=True, keeps_values=False).text.split())
+    for name, value in (("rate", rate), ("think_time_ms", think_ms)):
+        option = OPTIONS[name]
+        (typed,) = re.findall(rf"{option.flag} (\S+)\.", text)
+        assert option.read(name, [typed]) == pytest.approx(value, rel=0.005)
+
+
+def test_the_header_has_no_option_that_a_sweep_refuses() -> None:
+    workload = replace(SHOP, arrival_rate=2e6, think_ms=1e9)
+    text = locustfile(workload, "shop.py", writes=True, keeps_values=False).text
+    assert "2,000,000 transactions per second." in text
+    assert "--rate" not in text
+    assert "--think-time" not in text
 
 
 @pytest.mark.parametrize(

@@ -236,7 +236,7 @@ def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
         ([*TRAFFIC, "--caller-timeout=500"], "--caller-timeout 500: a time needs a unit: write 500ms or 500s"),
         ([*TRAFFIC, "--caller-timeout=1s"], "--caller-timeout 1 s: a usage time takes up to 69.1 ms"),
         ([*TRAFFIC, "--max-connections=20"], "--max-connections: 75 pools need 75 connections in a deploy"),
-        (["--rate=0/s", "--usage-time=15ms"], "--rate 0/s: give requests per second"),
+        (["--rate=0/s", "--usage-time=15ms"], "--rate 0/s: give a rate per second"),
     ],
 )
 def test_bad_input_is_refused(poolsize_here: Command, words: list[str], line: str) -> None:

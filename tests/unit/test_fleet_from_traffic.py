@@ -22,9 +22,9 @@ from poolsize.answer.fleet_plan import Proxy
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.traffic import Supply, Traffic
 from poolsize.answer.traffic_findings import TooFewThreads
-from poolsize.command_line.traffic_options import requests_per_second
 from poolsize.errors import BadInput
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.sweep.readers import rate_per_second
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
 
@@ -379,13 +379,13 @@ def test_the_formula_says_what_the_database_can_use(poolsize_here: Command) -> N
 
 @pytest.mark.parametrize("text", ["20000/s", "20,000/s", "1,200,000/min", "20000"])
 def test_a_rate_is_read(text: str) -> None:
-    assert requests_per_second(text) == 20_000
+    assert rate_per_second(text) == 20_000
 
 
 @pytest.mark.parametrize("text", ["", "/s", "20,00/s", "20k/s", "20000/day", "-1/s", "nan/s", "0"])
 def test_a_text_that_is_no_rate_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(ValueError, match="such as 400/s"):
-        requests_per_second(text)
+        rate_per_second(text)
 
 
 def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_path: Path) -> None:
@@ -438,7 +438,7 @@ def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path
         (("shop:1:1:3", "jobs:1:1:3/s:4ms"), "--service shop has no rate, and jobs has one"),
         (("shop:1:1:3/s",), "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME, e.g. shop:12:4:400/s:15ms"),
         (("shop:1:1:3:4ms",), "--service shop:1:1:3:4ms: a rate needs a unit: write 3/s"),
-        (("shop:1:1:3/week:4ms",), "--service shop:1:1:3/week:4ms: give requests per second"),
+        (("shop:1:1:3/week:4ms",), "--service shop:1:1:3/week:4ms: give a rate per second"),
         (("shop:1:1:3/s:4",), "--service shop:1:1:3/s:4: a time needs a unit"),
         (("shop:1:1:1e9/s:4s",), "--service shop:1:1:1e9/s:4s: rate 1,000,000,000/s: 4,000,000,000 connections"),
         (("shop:0:1:3/s:4ms",), "--service shop:0:1:3/s:4ms: instances 0: the instances of shop are 1 to 1,000,000"),

@@ -367,8 +367,8 @@ def test_printed_connections_in_use_keep_littles_law(pool_size: int) -> None:
     [
         (("--rate", "400"), "--rate also needs --usage-time"),
         (("--burst", "3x"), "--burst also needs --rate"),
-        (("--rate", "0", "--usage-time", "1ms"), "--rate 0: give requests per second"),
-        (("--rate", "5/week", "--usage-time", "1ms"), "--rate 5/week: give requests per second"),
+        (("--rate", "0", "--usage-time", "1ms"), "--rate 0: give a rate per second"),
+        (("--rate", "5/week", "--usage-time", "1ms"), "--rate 5/week: give a rate per second"),
         (("--rate", "5", "--usage-time", "1ms", "--usage-p99", "20ms"), "give 1 to 14.9 times the mean"),
         (("--rate", "5", "--usage-time", "1ms", "--burst", "100x"), "--burst 100"),
         (("--rate", "1e12", "--usage-time", "1ms"), "would be in use at once"),

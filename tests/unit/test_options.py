@@ -150,7 +150,7 @@ def test_a_value_is_read_again_as_it_was_written(name: str, data: st.DataObject)
         ("--interval inf", "give at most 1,000"),
         ("--interval nan", "give at most 1,000"),
         ("--interval 1", "give more than 1"),
-        ("--rate nan", "give at most 1,000,000"),
+        ("--rate nan", "give a rate per second, such as 400/s"),
         ("--rate 1e13", "give at most 1,000,000"),
         ("--users 0", "give at least 1"),
         ("--repeats 0", "give at least 1"),
