@@ -6,8 +6,7 @@ import click
 
 from poolsize.calculator.page import calculator_html
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import require_writable
-from poolsize.errors import BadInput
+from poolsize.command_line.options import require_writable, save_page
 
 
 @click.command(
@@ -26,8 +25,4 @@ def calculator(output: Path) -> None:
     The page needs no network and no poolsize. Its answers are those of `poolsize recommend --rate`.
     """
     require_writable("--output", output, (".html",), "a file that ends in .html")
-    try:
-        output.write_text(calculator_html(), encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"--output {output} can't be written: {error.strerror}") from None
-    click.echo(f"poolsize: wrote {output}", err=True)
+    save_page(calculator_html(), output)

@@ -113,6 +113,15 @@ def save_plot(figure: "Figure", path: "Path") -> None:
     click.echo(f"poolsize: drew {path}", err=True)
 
 
+def save_page(text: str, path: "Path") -> None:
+    """Write a page to the file of --output, and print that. Raises BadInput for a file that can't be written."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadInput(f"--output {path} can't be written: {error.strerror}") from None
+    click.echo(f"poolsize: wrote {path}", err=True)
+
+
 def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: str) -> None:
     """Raise BadInput for another ending, a folder that does not exist, and a file that may not be written.
 

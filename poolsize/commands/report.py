@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import FILE, limit_options, require_writable
+from poolsize.command_line.options import FILE, limit_options, require_writable, save_page
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 
@@ -56,8 +56,4 @@ def report(run: str, output: "Path", current: int | None, limits: "LatencyLimits
         analysis = complete_run(run)
         answer = recommend(analysis, limits, current)
         text = report_html(analysis, answer, current) if is_page else report_markdown(analysis, answer)
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"--output {output} can't be written: {error.strerror}") from None
-    click.echo(f"poolsize: wrote {output}", err=True)
+    save_page(text, output)

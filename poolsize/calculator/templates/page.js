@@ -1,29 +1,17 @@
 // The form: its fields, what is wrong with them, and the answer in words.
 
-// most: the largest number. isWhole, mayBeZero, isOptional: false where not given.
+// option, unit: of the command line. most: the largest number. isWhole, mayBeZero, isOptional: false where not given.
 const FIELDS = {
-  rate: { name: "Requests per second", example: "400" },
-  usageMs: { name: "Mean usage time", example: "15" },
-  usageP99Ms: { name: "p99 usage time", example: "60", isOptional: true },
-  instances: { name: "Instances", example: "6", isWhole: true, most: constants.MOST_INSTANCES },
-  processes: { name: "Processes per instance", example: "4", isWhole: true, most: constants.MOST_INSTANCES },
-  threads: { name: "Threads per process", example: "8", isWhole: true, most: constants.MOST_THREADS, isOptional: true },
-  mostWaitMs: { name: "Highest p99 wait", example: "15", isOptional: true },
-  waitLimitMs: { name: "Wait limit", example: "5000", isOptional: true },
-  cores: { name: "Physical cores", example: "8", isWhole: true, most: constants.MOST_CORES },
-  disks: { name: "Disks", example: "1", isWhole: true, most: constants.MOST_DISKS, mayBeZero: true },
-};
-const OPTIONS = {
-  rate: (text) => `--rate ${text}/s`,
-  usageMs: (text) => `--usage-time ${text}ms`,
-  usageP99Ms: (text) => `--usage-p99 ${text}ms`,
-  instances: (text) => `--instances ${text}`,
-  processes: (text) => `--processes ${text}`,
-  threads: (text) => `--app-threads ${text}`,
-  mostWaitMs: (text) => `--max-wait-p99 ${text}ms`,
-  waitLimitMs: (text) => `--wait-limit ${text}ms`,
-  cores: (text) => `--cores ${text}`,
-  disks: (text) => `--disks ${text}`,
+  rate: { name: "Requests per second", example: "400", option: "--rate", unit: "/s" },
+  usageMs: { name: "Mean usage time", example: "15", option: "--usage-time", unit: "ms" },
+  usageP99Ms: { name: "p99 usage time", example: "60", option: "--usage-p99", unit: "ms", isOptional: true },
+  instances: { name: "Instances", example: "6", option: "--instances", isWhole: true, most: constants.MOST_INSTANCES },
+  processes: { name: "Processes per instance", example: "4", option: "--processes", isWhole: true, most: constants.MOST_INSTANCES },
+  threads: { name: "Threads per process", example: "8", option: "--app-threads", isWhole: true, most: constants.MOST_THREADS, isOptional: true },
+  mostWaitMs: { name: "Highest p99 wait", example: "15", option: "--max-wait-p99", unit: "ms", isOptional: true },
+  waitLimitMs: { name: "Wait limit", example: "5000", option: "--wait-limit", unit: "ms", isOptional: true },
+  cores: { name: "Physical cores", example: "8", option: "--cores", isWhole: true, most: constants.MOST_CORES },
+  disks: { name: "Disks", example: "1", option: "--disks", isWhole: true, most: constants.MOST_DISKS, mayBeZero: true },
 };
 const TYPING_MS = 300;
 const DECIMAL = /^(\d+\.?\d*|\.\d+)$/;
@@ -162,8 +150,8 @@ function update() {
   const isRight = Object.keys(wrong).length === 0;
   document.getElementById("answer").hidden = !isRight;
   if (!isRight) return;
-  const given = Object.keys(FIELDS).filter((field) => inputs[field] !== null);
-  show(inputs, calculate(inputs), given.map((field) => OPTIONS[field](texts[field])));
+  const given = Object.entries(FIELDS).filter(([field]) => inputs[field] !== null);
+  show(inputs, calculate(inputs), given.map(([field, { option, unit = "" }]) => `${option} ${texts[field]}${unit}`));
 }
 
 let timer;
