@@ -123,15 +123,15 @@ def test_the_answer_follows_the_form_and_the_command_gives_the_same(
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("rate", "0", "Requests per second: give a number above 0, such as 400."),
-        ("rate", "1e99", "Requests per second: give a number above 0, such as 400."),
-        ("rate", "99999999999", "1,499,999,999.985 connections would be in use at once. Is it right?"),
-        ("usageMs", "", "Mean usage time: give a number above 0, such as 15."),
-        ("usageP99Ms", "14", "p99 usage time: give 1 to 14.9 times the mean, which log-normal times have at most."),
-        ("instances", "1.5", "Instances: give a whole number from 1 to 1,000,000, such as 6."),
-        ("waitLimitMs", "15", "Wait limit: give more than the highest p99 wait, 15 ms."),
-        ("cores", "-8", "Physical cores: give a whole number from 1 to 10,000, such as 8."),
-        ("disks", "<b>1</b>", "Disks: give a whole number from 0 to 100,000, such as 1."),
+        ("rate", "0", "Give a number above 0, such as 400."),
+        ("rate", "1e99", "Give a number above 0, such as 400."),
+        ("rate", "99999999999", "1,499,999,999.985 connections would be in use at once. Is the rate right?"),
+        ("usageMs", "", "Give a number above 0, such as 15."),
+        ("usageP99Ms", "14", "Give 1 to 14.9 times the mean, which log-normal times have at most."),
+        ("instances", "1.5", "Give a whole number from 1 to 1,000,000, such as 6."),
+        ("waitLimitMs", "15", "Give more than the highest p99 wait, 15 ms."),
+        ("cores", "-8", "Give a whole number from 1 to 10,000, such as 8."),
+        ("disks", "<b>1</b>", "Give a whole number from 0 to 100,000, such as 1."),
     ],
 )
 def test_a_field_says_what_is_wrong_in_place_of_an_answer(

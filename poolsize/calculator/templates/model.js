@@ -73,9 +73,13 @@ function solved(coefficients, sides) {
     column < size ? coefficients[row][column] : sides[row][column - size]);
   for (let pivot = 0; pivot < size; pivot++) {
     let largest = pivot;
-    for (let row = pivot + 1; row < size; row++) if (Math.abs(rows[row][pivot]) > Math.abs(rows[largest][pivot])) largest = row;
+    for (let row = pivot + 1; row < size; row++) {
+      if (Math.abs(rows[row][pivot]) > Math.abs(rows[largest][pivot])) largest = row;
+    }
     [rows[pivot], rows[largest]] = [rows[largest], rows[pivot]];
-    for (let row = pivot + 1; row < size; row++) subtract(rows[row], rows[pivot], rows[row][pivot] / rows[pivot][pivot], pivot);
+    for (let row = pivot + 1; row < size; row++) {
+      subtract(rows[row], rows[pivot], rows[row][pivot] / rows[pivot][pivot], pivot);
+    }
   }
   for (let pivot = size - 1; pivot >= 0; pivot--) {
     const diagonal = rows[pivot][pivot];
@@ -87,6 +91,10 @@ function solved(coefficients, sides) {
 
 function subtract(row, other, factor, from) {
   if (factor !== 0) for (let column = from; column < row.length; column++) row[column] -= factor * other[column];
+}
+
+function solvedForRow(coefficients, values) {
+  return solved(coefficients, Array.from(values, (value) => [value])).map(([value]) => value);
 }
 
 function inverse(ones) {
@@ -145,7 +153,8 @@ function thirdMoment(variation) {
   const remaining = crossing((time) => longer(time) - constants.LONGER, 0.1, Math.exp(3 * deviation ** 2));
   const longerInPhases = (third) => {
     const { first, rates } = mixed(variation, third);
-    return (first / rates[0]) * Math.exp(-rates[0] * remaining) + ((1 - first) / rates[1]) * Math.exp(-rates[1] * remaining);
+    const shares = [first / rates[0], (1 - first) / rates[1]];
+    return dot(shares, rates.map((rate) => Math.exp(-rate * remaining)));
   };
   const { first, rates } = sameShare(variation);
   const ofSameShare = 6 * (first / rates[0] ** 3 + (1 - first) / rates[1] ** 3);
@@ -222,10 +231,12 @@ function unlimited(queue) {
   const returning = firstPassages(arriving, plus(stayingFull, arriving, -1), handingOver);
   const [free, full] = levels(queue, returning);
   const ageing = plus(stayingFull, returning, rate), ages = scaled(ageing, -1);
-  const first = full.map((weight) => weight * rate), served = solved(ages, Array.from(ended, (value) => [value])).map(([value]) => value);
-  let time = constants.FIRST_TIME / poolSize / constants.STEPS, power = exponential(scaled(ageing, time)), state = first;
+  const first = full.map((weight) => weight * rate), served = solvedForRow(ages, ended);
+  let time = constants.FIRST_TIME / poolSize / constants.STEPS, state = first;
+  let power = exponential(scaled(ageing, time));
   const ageTimes = [0], longer = [dot(first, served)], total = free * rate + longer[0];
-  for (let octave = 0; longer[longer.length - 1] > constants.RAREST * total && octave < constants.MOST_OCTAVES; octave++) {
+  for (let octave = 0; octave < constants.MOST_OCTAVES; octave++) {
+    if (longer[longer.length - 1] <= constants.RAREST * total) break;
     const begun = ageTimes[ageTimes.length - 1];
     for (let step = 1; step <= constants.STEPS; step++) {
       state = rowTimes(state, power);
@@ -234,8 +245,8 @@ function unlimited(queue) {
     }
     if (octave > 0) [power, time] = [times(power, power), 2 * time];
   }
-  const mean = dot(first, solved(ages, served.map((value) => [value])).map(([value]) => value));
-  return { times: ageTimes, longer: longer.map((value) => Math.max(value, 0) / total), mean: mean / total, timedOut: 0 };
+  const mean = dot(first, solvedForRow(ages, served)) / total;
+  return { times: ageTimes, longer: longer.map((value) => Math.max(value, 0) / total), mean, timedOut: 0 };
 }
 
 function limited(queue, limit) {
@@ -337,10 +348,12 @@ function quantile({ times: ages, longer, timedOut }, probability) {
   const beyond = 1 - probability;
   if (longer[0] <= beyond) return 0;
   if (timedOut > beyond) return ages[ages.length - 1];
-  return interpolated(-Math.log(beyond), longer.map((share) => -Math.log(Math.max(share, constants.RAREST / 100))), ages);
+  const logarithms = longer.map((share) => -Math.log(Math.max(share, constants.RAREST / 100)));
+  return interpolated(-Math.log(beyond), logarithms, ages);
 }
 
-// poolsize/traffic/pool_use.py. A traffic has: rate per ms, usageMs, usage (variation, third), limitMs, threads or null.
+// poolsize/traffic/pool_use.py. A traffic has a rate per ms, usageMs, usage (variation, third), limitMs, and threads,
+// which may be null.
 
 function poolUse(traffic, poolSize) {
   const load = traffic.rate * traffic.usageMs, most = Math.min(poolSize, traffic.threads ?? poolSize);
@@ -400,7 +413,8 @@ function bySmaller(traffic, load, connections, poolSize) {
 }
 
 function exactWaits(traffic, load, connections, moves) {
-  const queue = queueOf(load, usagePhases(traffic.usage), connections), limit = (traffic.limitMs / traffic.usageMs) * moves;
+  const queue = queueOf(load, usagePhases(traffic.usage), connections);
+  const limit = (traffic.limitMs / traffic.usageMs) * moves;
   if (load < connections * constants.MOST_UTILISATION) {
     const waits = unlimited(queue);
     if (waits.times[waits.times.length - 1] <= limit) return waits;
@@ -447,14 +461,17 @@ function smallestPool(traffic, mostWaitMs) {
 
 // poolsize/answer/from_traffic.py. Inputs that may be null: usageP99Ms, threads, mostWaitMs, waitLimitMs.
 
-function calculate({ rate, usageMs, usageP99Ms, instances, processes, threads, mostWaitMs, waitLimitMs, cores, disks }) {
+function calculate(inputs) {
+  const { rate, usageMs, usageP99Ms, instances, processes, threads, mostWaitMs, waitLimitMs, cores, disks } = inputs;
   const usage = usageP99Ms === null ? { variation: 1, third: null } : logNormal(usageP99Ms / usageMs);
   const pools = instances * processes, ofProcess = rate / 1000 / pools, withOneAway = instances / (instances - 1);
   const traffic = { rate: ofProcess, usageMs, usage, limitMs: waitLimitMs ?? Infinity, threads };
-  const away = { ...traffic, rate: ofProcess * withOneAway }, isAlone = instances === 1, limitMs = mostWaitMs ?? usageMs;
+  const away = { ...traffic, rate: ofProcess * withOneAway }, isAlone = instances === 1;
+  const limitMs = mostWaitMs ?? usageMs;
   const wanted = smallestPool({ ...(isAlone ? traffic : away), limitMs: Infinity, threads: null }, limitMs);
-  const poolSize = Math.min(wanted, threads ?? wanted), largest = Math.min(poolSize + constants.NEIGHBOURS, threads ?? Infinity);
-  const smallest = Math.max(1, poolSize - constants.NEIGHBOURS), databaseUses = formula(cores, disks);
+  const poolSize = Math.min(wanted, threads ?? wanted), databaseUses = formula(cores, disks);
+  const smallest = Math.max(1, poolSize - constants.NEIGHBOURS);
+  const largest = Math.min(poolSize + constants.NEIGHBOURS, threads ?? Infinity);
   const sizes = Array.from({ length: largest - smallest + 1 }, (_, more) => ({
     usual: poolUse(traffic, smallest + more),
     oneAway: isAlone ? null : poolUse(away, smallest + more),

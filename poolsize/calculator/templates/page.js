@@ -1,44 +1,43 @@
 // The form: its fields, what is wrong with them, and the answer in words.
 
-// option, unit: of the command line. most: the largest number. isWhole, mayBeZero, isOptional: false where not given.
+// option, unit: of the command line. most: the largest whole number; without it, any number above 0 is right.
 const FIELDS = {
-  rate: { name: "Requests per second", example: "400", option: "--rate", unit: "/s" },
-  usageMs: { name: "Mean usage time", example: "15", option: "--usage-time", unit: "ms" },
-  usageP99Ms: { name: "p99 usage time", example: "60", option: "--usage-p99", unit: "ms", isOptional: true },
-  instances: { name: "Instances", example: "6", option: "--instances", isWhole: true, most: constants.MOST_INSTANCES },
-  processes: { name: "Processes per instance", example: "4", option: "--processes", isWhole: true, most: constants.MOST_INSTANCES },
-  threads: { name: "Threads per process", example: "8", option: "--app-threads", isWhole: true, most: constants.MOST_THREADS, isOptional: true },
-  mostWaitMs: { name: "Highest p99 wait", example: "15", option: "--max-wait-p99", unit: "ms", isOptional: true },
-  waitLimitMs: { name: "Wait limit", example: "5000", option: "--wait-limit", unit: "ms", isOptional: true },
-  cores: { name: "Physical cores", example: "8", option: "--cores", isWhole: true, most: constants.MOST_CORES },
-  disks: { name: "Disks", example: "1", option: "--disks", isWhole: true, most: constants.MOST_DISKS, mayBeZero: true },
+  rate: { example: "400", option: "--rate", unit: "/s" },
+  usageMs: { example: "15", option: "--usage-time", unit: "ms" },
+  usageP99Ms: { example: "60", option: "--usage-p99", unit: "ms", isOptional: true },
+  instances: { example: "6", option: "--instances", most: constants.MOST_INSTANCES },
+  processes: { example: "4", option: "--processes", most: constants.MOST_INSTANCES },
+  threads: { example: "8", option: "--app-threads", most: constants.MOST_THREADS, isOptional: true },
+  mostWaitMs: { example: "15", option: "--max-wait-p99", unit: "ms", isOptional: true },
+  waitLimitMs: { example: "5000", option: "--wait-limit", unit: "ms", isOptional: true },
+  cores: { example: "8", option: "--cores", most: constants.MOST_CORES },
+  disks: { example: "1", option: "--disks", most: constants.MOST_DISKS, mayBeZero: true },
 };
 const TYPING_MS = 300;
-const DECIMAL = /^(\d+\.?\d*|\.\d+)$/;
+const WHOLE = /^\d+$/, DECIMAL = /^(\d+\.?\d*|\.\d+)$/;
 
 // A field's number, null for an optional one that is empty, or a sentence that says what is wrong.
-function read(text, { name, example, most = Infinity, isWhole, mayBeZero, isOptional }) {
+function read(text, { example, most, mayBeZero, isOptional }) {
   if (text === "" && isOptional) return null;
-  const number = DECIMAL.test(text) ? Number(text) : NaN, kind = isWhole ? "a whole number" : "a number";
-  const bounds = most === Infinity ? "above 0" : `from ${mayBeZero ? 0 : 1} to ${most.toLocaleString("en")}`;
-  const isRight = (number > 0 || (mayBeZero && number === 0)) && number <= most && Number.isFinite(number)
-    && (!isWhole || Number.isInteger(number));
-  return isRight ? number : `${name}: give ${kind} ${bounds}, such as ${example}.`;
+  const value = (most ? WHOLE : DECIMAL).test(text) ? Number(text) : NaN;
+  if ((value > 0 || (mayBeZero && value === 0)) && value <= (most ?? Number.MAX_VALUE)) return value;
+  const right = most ? `a whole number from ${mayBeZero ? 0 : 1} to ${most.toLocaleString("en")}` : "a number above 0";
+  return `Give ${right}, such as ${example}.`;
 }
 
 // Field -> a sentence that says why these numbers do not go together.
 function contradictions({ rate, usageMs, usageP99Ms, instances, processes, mostWaitMs, waitLimitMs }) {
   const wrong = {}, inUse = (rate * usageMs) / 1000, mostTimes = Math.exp(constants.NORMAL_QUANTILE_99 ** 2 / 2);
   if (inUse > constants.MOST_IN_USE || inUse / instances / processes > constants.LARGEST_POOL / 2) {
-    wrong.rate = `Requests per second: ${inUse.toLocaleString("en")} connections would be in use at once. Is it right?`;
+    wrong.rate = `${inUse.toLocaleString("en")} connections would be in use at once. Is the rate right?`;
   }
   if (usageP99Ms !== null && !(usageMs <= usageP99Ms && usageP99Ms <= mostTimes * usageMs)) {
     const most = Math.floor(10 * mostTimes) / 10;
-    wrong.usageP99Ms = `p99 usage time: give 1 to ${most} times the mean, which log-normal times have at most.`;
+    wrong.usageP99Ms = `Give 1 to ${most} times the mean, which log-normal times have at most.`;
   }
   const mostWait = mostWaitMs ?? usageMs;
   if (waitLimitMs !== null && waitLimitMs <= mostWait) {
-    wrong.waitLimitMs = `Wait limit: give more than the highest p99 wait, ${milliseconds(mostWait)}.`;
+    wrong.waitLimitMs = `Give more than the highest p99 wait, ${milliseconds(mostWait)}.`;
   }
   return wrong;
 }
@@ -63,27 +62,48 @@ function count(quantity, noun, plural = `${noun}s`) {
   return `${quantity.toLocaleString("en")} ${quantity === 1 ? noun : plural}`;
 }
 
-function sentences(inputs, answer) {
-  const { instances, cores, disks, threads } = inputs, { poolSize, sizes, pools, connections, databaseUses, inUse } = answer;
-  const away = instances > 1 ? `With one of ${instances.toLocaleString("en")} instances away, ` : "";
-  const waits = new Map(sizes.map(({ usual, oneAway }) => [usual.poolSize, (oneAway ?? usual).waitP99Ms]));
-  const lines = [], cautions = [], isTooSlow = inUse >= databaseUses;
-  if (answer.decides === "need") {
-    const fewer = waits.has(poolSize - 1) ? ` With ${count(poolSize - 1, "connection")} it is ${milliseconds(waits.get(poolSize - 1))}.` : "";
-    lines.push(`${away}${away ? "the" : "The"} p99 wait time is ${milliseconds(waits.get(poolSize))}. The limit is ${milliseconds(answer.limitMs)}.${fewer}`);
-  } else if (answer.awayLoad < threads) {
-    lines.push(`The ${count(threads, "thread")} of a process can't use more connections. Requests wait for a thread instead.`);
-  } else {
-    cautions.push(`${away}${away ? "requests" : "Requests"} use ${number(answer.awayLoad)} connections of a process on average, and it has ${count(threads, "thread")}: they wait without end. Add threads or processes.`);
+// Why the pool has its size.
+function reason({ instances, threads }, { poolSize, sizes, decides, awayLoad, limitMs }) {
+  const away = instances > 1 ? `with one of ${instances.toLocaleString("en")} instances away, ` : "";
+  const capitalized = (text) => text[0].toUpperCase() + text.slice(1);
+  if (decides === "need") {
+    const busiest = sizes.map(({ usual, oneAway }) => oneAway ?? usual);
+    const waits = new Map(busiest.map((use) => [use.poolSize, milliseconds(use.waitP99Ms)]));
+    const fewer = waits.get(poolSize - 1), withFewer = ` With ${count(poolSize - 1, "connection")} it is ${fewer}.`;
+    const wait = `${away}the p99 wait time is ${waits.get(poolSize)}. The limit is ${milliseconds(limitMs)}.`;
+    return capitalized(wait) + (fewer ? withFewer : "");
   }
-  lines.push(`The database can use ${count(databaseUses, "connection")} at once, for all processes together: ${cores} * 2 + ${disks} = ${databaseUses}. This is a place to start measuring.`);
+  const many = count(threads, "thread");
+  const threadsDecide = `The ${many} of a process can't use more connections. Requests wait for a thread instead.`;
+  if (awayLoad < threads) return threadsDecide;
+  const load = `${away}requests use ${number(awayLoad)} connections of a process on average, and it has ${many}`;
+  return `${capitalized(load)}: they wait without end. Add threads or processes.`;
+}
+
+function sentences(inputs, answer) {
+  const { cores, disks, threads } = inputs, { poolSize, pools, databaseUses, inUse } = answer;
+  const connections = answer.connections.toLocaleString("en"), isTooSlow = inUse >= databaseUses;
+  const lines = [], cautions = [], isOverloaded = answer.decides === "threads" && answer.awayLoad >= threads;
+  (isOverloaded ? cautions : lines).push(reason(inputs, answer));
+  lines.push(
+    `The database can use ${count(databaseUses, "connection")} at once, for all processes together: ` +
+      `${cores} * ${constants.CONNECTIONS_PER_CORE} + ${disks} = ${databaseUses}. This is a place to start measuring.`,
+  );
   if (isTooSlow) {
-    cautions.push(`By the formula the database is too small for this traffic: on average ${number(inUse)} connections are in use. No pool size helps. If your own code takes a part of the usage time, measure the database.`);
+    cautions.push(
+      "By the formula the database is too small for this traffic: " +
+        `on average ${number(inUse)} connections are in use. ` +
+        "No pool size helps. If your own code takes a part of the usage time, measure the database.",
+    );
   } else if (answer.mostlyInUse !== null) {
-    lines.push(`On average ${number(inUse)} of the ${connections.toLocaleString("en")} are in use; ${percent(constants.OFTEN)} of the time, at most ${answer.mostlyInUse.toLocaleString("en")}. More than the database can use: ${percent(answer.shareBeyond)} of the time.`);
+    lines.push(
+      `On average ${number(inUse)} of the ${connections} are in use; ${percent(constants.OFTEN)} of the time, ` +
+        `at most ${answer.mostlyInUse.toLocaleString("en")}. ` +
+        `More than the database can use: ${percent(answer.shareBeyond)} of the time.`,
+    );
   }
   const inEach = pools > 1 ? ` in each of ${count(pools, "process", "processes")}` : "";
-  const together = inEach && `${connections.toLocaleString("en")} together`;
+  const together = inEach && `${connections} together`;
   const range = [isTooSlow && "If the database were fast enough", together].filter(Boolean).join(": ");
   return { size: count(poolSize, "connection") + inEach, range, lines, cautions };
 }
@@ -130,7 +150,8 @@ function show(inputs, answer, options) {
     row.append(element("th", title, { scope: "row" }), ...cells.map((text) => element("td", text)));
     return row;
   }));
-  fill("command", ["poolsize recommend", ...options.flatMap((option) => [" ", element("span", option, { class: "no-break" })])]);
+  const spans = options.map((option) => element("span", option, { class: "no-break" }));
+  fill("command", ["poolsize recommend", ...spans.flatMap((span) => [" ", span])]);
 }
 
 function update() {
