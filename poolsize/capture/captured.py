@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import accumulate, chain
 from itertools import count as numbers_from
 from math import isnan
 from pathlib import Path
@@ -37,7 +37,8 @@ from poolsize.units import count
 LogKind = Literal["slow log", "general log"]
 EVENTS_BETWEEN = 2_000
 """Events between two reports of progress."""
-MOST_TALLIES = 40
+MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
+"""Kinds whose parameters are fitted, and these parameters."""
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
 LONGEST_NAME, LONGEST_VERSIONS = 50, 200
@@ -195,7 +196,9 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
         before = np.cumsum(amounts[descending]) - amounts[descending]
         chosen[descending[before < COVERED * amounts.sum()]] = True
     order = np.lexsort((-executions, -time_of))
-    return [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
+    largest = [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
+    parameters = accumulate(sum(text.count("%s") for text in tally.samples[0].texts) for tally in largest)
+    return [tally for tally, number in zip(largest, parameters, strict=True) if number <= MOST_PARAMETERS_OF_ALL]
 
 
 def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator[TransactionKind]:

@@ -9,7 +9,7 @@ from poolsize.capture import kinds
 from poolsize.capture.changes import changes
 from poolsize.capture.kinds import KindCounter
 from poolsize.capture.transactions import LeftOut, rebuilt
-from poolsize.capture.workload import Range, Reference, load_workload, workload_json
+from poolsize.capture.workload import MOST_PARAMETERS, Range, Reference, load_workload, workload_json
 from poolsize.errors import BadInput
 from tests.capture.logged import captured, explicit, logged, repeated
 
@@ -110,6 +110,14 @@ def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = captured(text for name in names for text in ((READ,), (f"SELECT {name} FROM t",)))
     assert workload.kinds[0].weight == 500
     assert workload.other_share_of_statements > 0.4
+
+
+def test_a_statement_of_many_parameters_counts_among_the_others() -> None:
+    """Each parameter costs a fit, and the number of fits is bounded."""
+    dense = " OR ".join(f"c{place} = {place}" for place in range(MOST_PARAMETERS + 1))
+    workload = captured([(f"SELECT a FROM t WHERE {dense}",), (READ,)] * 20)
+    assert [len(kind.statements[0].parameters) for kind in workload.kinds] == [1]
+    assert workload.other_share_of_statements == pytest.approx(0.5)
 
 
 def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
