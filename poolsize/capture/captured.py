@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import accumulate, chain
 from itertools import count as numbers_from
 from math import isnan
 from pathlib import Path
@@ -37,15 +37,17 @@ from poolsize.units import count
 LogKind = Literal["slow log", "general log"]
 EVENTS_BETWEEN = 2_000
 """Events between two reports of progress."""
-MOST_TALLIES = 40
+MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
+"""Kinds whose parameters are fitted, and these parameters."""
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
 LONGEST_NAME, LONGEST_VERSIONS = 50, 200
-UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut")
+UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut", "prepared")
 """Why a statement of the workload is in no transaction."""
 LEFT_OUT: Mapping[Reason, str] = {
     "too long": "too long to be read",
     "not whole": "cut off in the source, or not SQL",
+    "prepared": "EXECUTE of a statement that the source does not show",
     "cut": "in a transaction of more statements than are kept",
     "not of the workload": "settings of a session, definitions of tables, or administration",
 }
@@ -178,7 +180,8 @@ def _six_digits(mean: float) -> float:
 def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
     """Yield what the workload leaves out."""
     if counter.cut_off:
-        yield f"{count(counter.cut_off, 'transaction')} began before the source or ended after it: no kind has them."
+        words = "is in no kind: a part of it is" if counter.cut_off == 1 else "are in no kind: parts of them are"
+        yield f"{count(counter.cut_off, 'transaction')} {words} missing in the source."
     for reason, words in LEFT_OUT.items():
         if statements := left_out.statements.get(reason, 0):
             yield f"{count(statements, 'statement')} {'is' if statements == 1 else 'are'} left out: {words}."
@@ -195,7 +198,9 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
         before = np.cumsum(amounts[descending]) - amounts[descending]
         chosen[descending[before < COVERED * amounts.sum()]] = True
     order = np.lexsort((-executions, -time_of))
-    return [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
+    largest = [tallies[place] for place in order if chosen[place]][:MOST_TALLIES]
+    parameters = accumulate(sum(text.count("%s") for text in tally.samples[0].texts) for tally in largest)
+    return [tally for tally, number in zip(largest, parameters, strict=True) if number <= MOST_PARAMETERS_OF_ALL]
 
 
 def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator[TransactionKind]:

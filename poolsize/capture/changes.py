@@ -1,9 +1,23 @@
 """Two captured workloads -> what changed from the earlier to the later."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate, zip_longest
 
-from poolsize.capture.workload import CapturedWorkload, Heavy, Parameter, Range, Several, TransactionKind, Zipf
+import numpy as np
+
+from poolsize.analysis.vector import Vector
+from poolsize.capture.workload import (
+    CapturedWorkload,
+    Heavy,
+    HeavyValue,
+    Parameter,
+    Range,
+    Several,
+    Tiers,
+    TransactionKind,
+    Zipf,
+)
 from poolsize.units import milliseconds, number, per_second
 
 LEAST_SHARE = 0.01
@@ -11,7 +25,7 @@ LEAST_SHARE = 0.01
 LEAST_RATIO = 1.2
 """Rates, times, shares and ranges that change by less are the same."""
 LEAST_STEP = 0.1
-"""A Zipf exponent, or a frequent value's share, that changes by less is the same."""
+"""A Zipf exponent, or a share of the draws, that changes by less is the same."""
 SIGMAS = 4
 """Standard deviations of a share, by chance alone, that a change of the share must exceed."""
 
@@ -87,21 +101,66 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
 
 def _of_parameter(old: Parameter, new: Parameter) -> str:
     """Return what changed in a parameter, or ""."""
-    if isinstance(old, Several) and isinstance(new, Several):
-        if _differ(old.mean, new.mean):
-            return f"had {number(old.mean)} values and has {number(new.mean)}"
-        return _of_parameter(old.item, new.item)
-    if isinstance(old, Heavy) and isinstance(new, Heavy):
-        was, is_now = old.values[0].share, new.values[0].share
-        shares = f"{100 * was:.0f} % of the draws and has it in {100 * is_now:.0f} %"
-        return f"had its most frequent value in {shares}" if abs(was - is_now) >= LEAST_STEP else ""
-    if not isinstance(old, Zipf | Range) or not isinstance(new, Zipf | Range):
-        return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
+    match old, new:
+        case Several(), Several():
+            if _differ(old.mean, new.mean):
+                return f"had {number(old.mean)} values and has {number(new.mean)}"
+            return _of_parameter(old.item, new.item)
+        case Heavy(), Heavy():
+            return _of_frequent(old, new) or _of_parameter(old.tail, new.tail)
+        case Tiers(), Tiers():
+            return _of_sums(
+                _sums(old.shares, accumulate(old.sizes, initial=0)),
+                _sums(new.shares, accumulate(new.sizes, initial=0)),
+                "on its {} most frequent numbers",
+            )
+        case Range() | Zipf(), Range() | Zipf():
+            return _of_numbers(old, new)
+    return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
+
+
+def _of_frequent(old: Heavy, new: Heavy) -> str:
+    values = zip_longest(old.values, new.values, fillvalue=HeavyValue(0.0))
+    for rank, (was, is_now) in enumerate(values, start=1):
+        if abs(was.share - is_now.share) >= LEAST_STEP:
+            shares = f"{100 * was.share:.0f} % of the draws and has it in {100 * is_now.share:.0f} %"
+            return f"had its {'most frequent value' if rank == 1 else f'value of rank {rank}'} in {shares}"
+    was, is_now = old.values[0], new.values[0]
+    is_other = was.value is not None and is_now.value is not None and was.value != is_now.value
+    return f"had the most frequent value {was.value} and has {is_now.value}" if is_other else ""
+
+
+def _of_numbers(old: Range | Zipf, new: Range | Zipf) -> str:
     exponent, exponent_now = (drawn.exponent if isinstance(drawn, Zipf) else 0.0 for drawn in (old, new))
     if abs(exponent - exponent_now) >= LEAST_STEP:
         return f"had the Zipf exponent {exponent:.2f} and has {exponent_now:.2f}"
     width, width_now = _width(old), _width(new)
-    return f"had a range of {number(width)} and has {number(width_now)}" if _differ(width, width_now) else ""
+    if _differ(width, width_now):
+        return f"had a range of {number(width)} and has {number(width_now)}"
+    if isinstance(old, Range) and isinstance(new, Range):
+        was, is_now = (
+            _sums(drawn.shares or [1.0] * (len(drawn.ends) - 1), [end / 10**drawn.decimals for end in drawn.ends])
+            for drawn in (old, new)
+        )
+        return _of_sums(was, is_now, "up to {}")
+    return ""
+
+
+def _sums(shares: Iterable[float], ends: Iterable[float]) -> tuple[Vector, Vector]:
+    """Return the ends of groups of numbers, and the share of the draws up to each of them."""
+    sums = np.cumsum([0.0, *shares])
+    return np.array([float(end) for end in ends]), sums / sums[-1]
+
+
+def _of_sums(old: tuple[Vector, Vector], new: tuple[Vector, Vector], where: str) -> str:
+    """Return the end at which the shares of the draws differ most, or "". where: of the draws, with {} for the end."""
+    ends = np.concatenate([old[0], new[0]])
+    was, is_now = (np.interp(ends, *each) for each in (old, new))
+    place = int(np.argmax(np.abs(was - is_now)))
+    if abs(was[place] - is_now[place]) < LEAST_STEP:
+        return ""
+    shares = f"{100 * was[place]:.0f} % of its draws {where.format(number(ends[place]))}"
+    return f"had {shares} and has {100 * is_now[place]:.0f} %"
 
 
 def _width(drawn: Zipf | Range) -> float:

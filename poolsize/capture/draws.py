@@ -23,8 +23,8 @@ MOST_ROWS = 200_000
 """Rows of a table that a search for its values reads."""
 MOST_VALUES = 10_000
 """Values of a column that a process keeps."""
-SCATTERING = 2_654_435_761
-"""A prime: rank * prime, modulo the number of values, is a permutation of the ranks."""
+SCATTERING = 0x9E3779B1, 0x85EBCA6B, 0xC2B2AE35
+"""Odd numbers whose products mix the bits of a rank."""
 SLOTS = 1_000
 """Processes that can count up without a common value; the ids of workers on a machine follow each other."""
 ALPHABETS: Mapping[str, str] = {
@@ -39,15 +39,47 @@ INSERTED_ROW = re.compile(r"\bVALUES? ?(\((?:[^()]|\([^()]*\))*\))", re.IGNORECA
 Draw = Callable[[], Any]
 
 
-def between(*ends: int, distinct: int | None = None) -> int:
-    """Return a number between two neighbours among `ends`: all pairs of neighbours are equally likely.
+def between(*ends: int, shares: tuple[float, ...] = (), distinct: int | None = None) -> int:
+    """Return a number between two neighbours among `ends`.
 
-    distinct: the number of different values; None for all numbers.
+    shares: of the draws, for each pair of neighbours; () where all pairs are equally likely. distinct: the number of
+    different values; None for all numbers.
     """
     place = random.random() if distinct is None else (random.randrange(distinct) + 0.5) / distinct
-    pair, part = divmod(place * (len(ends) - 1), 1)
-    low, high = ends[int(pair) : int(pair) + 2]
-    return low + int(part * (high - low + 1))
+    sums = _sums(shares or (1.0,) * (len(ends) - 1))
+    pair = min(bisect(sums, place), len(sums) - 1) - 1
+    low, high = ends[pair : pair + 2]
+    part = (place - sums[pair]) / (sums[pair + 1] - sums[pair])
+    return low + min(int(part * (high - low + 1)), high - low)
+
+
+@cache
+def _sums(shares: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the sums of the shares before each share and after the last, which are 0 to 1."""
+    return tuple(part / sum(shares) for part in accumulate(shares, initial=0.0))
+
+
+def tiers(low: int, high: int, shares: tuple[float, ...], sizes: tuple[int, ...]) -> int:
+    """Return a number of a group. shares: of the draws. sizes: of the groups, which are scattered over low to high."""
+    group = min(bisect(_sums(shares), random.random()), len(sizes)) - 1
+    rank = sum(sizes[:group]) + random.randrange(sizes[group])
+    return low + scattered(rank, high - low + 1)
+
+
+def scattered(rank: int, values: int) -> int:
+    """Return the place of a rank, both from 0 to values - 1, in a fixed permutation that looks random.
+
+    It is a Feistel network over a power of 4, applied again while the place is beyond the values. Source: Black and
+    Rogaway, Ciphers with Arbitrary Finite Domains, 2002.
+    """
+    half = ((values - 1).bit_length() + 1) // 2
+    while True:
+        left, right = divmod(rank, 1 << half)
+        for factor in SCATTERING:
+            left, right = right, left ^ (right + 1) * factor >> 16 & (1 << half) - 1
+        rank = left << half | right
+        if rank < values:
+            return rank
 
 
 def zipf(low: int, high: int, exponent: float, first: str = "low", *, distinct: int | None = None) -> int:
@@ -65,7 +97,7 @@ def zipf(low: int, high: int, exponent: float, first: str = "low", *, distinct: 
         rank = min(max(int(x + 0.5), 1), ranks)
         if rank - x <= squeeze or area >= _integral(rank + 0.5, exponent) - exp(-exponent * log(rank)):
             break
-    place = rank * SCATTERING % ranks if first == "scattered" else rank - 1
+    place = scattered(rank - 1, ranks) if first == "scattered" else rank - 1
     offset = place * (high - low + 1) // ranks
     return high - offset if first == "high" else low + offset
 
@@ -99,9 +131,18 @@ def about(low: int, high: int, mean: float) -> int:
     return int(low + (high - low) * random.random() ** power + random.random())
 
 
-def several(draw: Draw, low: int, high: int, mean: float) -> tuple[Any, ...]:
-    """Return a list of values for IN: as many as `about` draws."""
-    return tuple(draw() for _ in range(max(1, about(low, high, mean))))
+def several(draw: Draw, low: int, high: int, mean: float, *, within: int | None = None) -> tuple[Any, ...]:
+    """Return a list of values for IN: as many as `about` draws.
+
+    within: the largest distance between two numbers, which then are near a single draw.
+    """
+    length = max(1, about(low, high, mean))
+    if within is None:
+        return tuple(draw() for _ in range(length))
+    first = draw()
+    below = random.randint(0, within)
+    others = (int(first) - below + random.randint(0, within) for _ in range(length - 1))
+    return (first, *map(type(first), others))
 
 
 def text(shortest: int, longest: int, alphabet: str) -> str | bytes:

@@ -112,8 +112,11 @@ def fingerprinted(text: str) -> Fingerprint | None:
         token = pieces[place]
         first = token[0]
         if first in "0123456789.":
-            values.append(_number(token))
             pieces[place] = _LITERAL
+            if token.isdecimal() and len(token) <= MOST_DIGITS:  # nearly always
+                values.append(int(token))
+                continue
+            values.append(_number(token))
             if token[1:2] in ("x", "b"):
                 _take_prefix(pieces, place)
         elif first in names:
@@ -167,8 +170,6 @@ def _has_ansi_quotes(pieces: list[str]) -> bool:
 
 
 def _number(token: str) -> Value:
-    if token.isdecimal():
-        return int(token) if len(token) <= MOST_DIGITS else token
     if token[1] in "xb":
         return _of_digits(token[2:], 16 if token[1] == "x" else 2)
     try:

@@ -16,7 +16,7 @@ from poolsize.errors import BadInput
 from poolsize.files import opened
 
 BLOCK_BYTES = 2**20
-LONGEST_ENTRY = 2**20
+LONGEST_ENTRY = 2**18
 """Of a longer entry, the beginning is kept, with its session and its times."""
 KEPT_OF_LONG, LONGEST_BOUNDARY = 2**14, 2**8
 MOST_SKIPPED = 2**30

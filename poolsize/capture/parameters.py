@@ -7,7 +7,16 @@ import numpy as np
 
 from poolsize.capture.literals import UNSEEN, Kept, Kind, LongText, Value
 from poolsize.capture.skew import Skew
-from poolsize.capture.spread import DENSE, Seen, counts_up, spread_moments, spread_numbers, spread_texts, unix_times
+from poolsize.capture.spread import (
+    DENSE,
+    Seen,
+    counts_up,
+    list_width,
+    spread_moments,
+    spread_numbers,
+    spread_texts,
+    unix_times,
+)
 from poolsize.capture.workload import (
     MOST_HEAVY,
     Constant,
@@ -54,7 +63,9 @@ def parameter_of(
     )  # fmt: skip
     if not lengths:
         return item
-    return Several(item, min(lengths), max(lengths), float(f"{sum(lengths) / len(lengths):.6g}"))
+    mean = float(f"{sum(lengths) / len(lengths):.6g}")
+    within = list_width([literal for _, literal in seen if isinstance(literal, tuple)], literals)
+    return Several(item, min(lengths), max(lengths), mean, within)
 
 
 def _item(seen: Seen, *, is_limit: bool, in_insert: bool, keeps_values: bool) -> Drawn:

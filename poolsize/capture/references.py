@@ -21,7 +21,7 @@ NARROW = 0.1
 """Spread of the distance to an earlier literal of the statement, over the literals' own spread, for a reference."""
 LARGEST_EXACT = 2**53
 """Larger whole numbers are not exact as floats."""
-MOST_COMPARED = 300
+MOST_COMPARED = 100
 """Parameters of a transaction that are compared with each other."""
 
 

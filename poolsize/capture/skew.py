@@ -8,7 +8,7 @@ See Good (1953), "The population frequencies of species and the estimation of po
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -25,7 +25,12 @@ LEAST_GAIN = 8.0
 MOST_UNSEEN = 1_000
 """The most values that can be estimated for each value that was seen."""
 EXACT_RANKS, RANK_BINS = 20, 60
-LEAST_DRAWS = 100
+TIER_RATES, TIER_ROUNDS = 40, 300
+LEAST_GAIN_OF_TIERS = 25.0
+"""Log-likelihood by which groups of equally frequent values must exceed Zipf."""
+LEAST_TIER = 1e-3
+"""Share of the draws of a group."""
+LEAST_DRAWS = 300
 
 
 @dataclass(frozen=True)
@@ -34,6 +39,9 @@ class Skew:
 
     exponent: float
     values: int
+    tiers: tuple[tuple[float, int], ...] = ()
+    """Groups of equally frequent values, by descending frequency, where they are far likelier than Zipf: the share of
+    the draws, and the number of values."""
 
     def share(self, ranks: Vector) -> Vector:
         """Return the shares of ranks, which begin at 1."""
@@ -57,8 +65,34 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
     if most_values is not None and most_values == limit:
         skewed = _preferred(_likeliest_exponent(classes, draws, limit), limit, skewed)
         uniform = _preferred((_misfit(classes, draws, limit, 0.0), 0.0), limit, uniform)
-    _, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
-    return fit
+    misfit, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
+    if most_values is None or most_values > limit or not fit.exponent:
+        return fit
+    tiers, tiers_misfit = _likeliest_tiers(classes, draws, limit)
+    return replace(fit, tiers=tiers) if misfit - tiers_misfit > LEAST_GAIN_OF_TIERS else fit
+
+
+def _likeliest_tiers(classes: "_Classes", draws: int, values: int) -> tuple[tuple[tuple[float, int], ...], float]:
+    """Return groups of equally frequent values, and the misfit of the classes.
+
+    It is the maximum-likelihood mixture of Poisson distributions over a grid of frequencies. Source: Laird,
+    Nonparametric maximum likelihood estimation of a mixing distribution, 1978.
+    """
+    rates = np.geomspace(1e-3 * draws / values, 1.2 * classes.bounds[-1], TIER_RATES)
+    below = pdtr(classes.bounds[:, None] - 1, rates[None, :])
+    chances = np.vstack([below[:1], np.diff(below, axis=0)])
+    observed = np.append(max(values - classes.values.sum(), 0.0), classes.values)
+    sizes = np.full(len(rates), values / len(rates))
+    for _ in range(TIER_ROUNDS):
+        expected = np.maximum(chances @ sizes, 1e-12)
+        sizes = sizes * (chances.T @ (observed / expected))
+    expected = np.maximum(chances @ sizes, 1e-12)
+    misfit = float((expected - observed * np.log(expected)).sum()) + _log_factorials(np.roll(observed, -1))
+    shares = sizes * rates / draws
+    groups = np.split(np.arange(len(rates)), np.flatnonzero(shares < LEAST_TIER))
+    found = [(float(shares[group].sum()), round(float(sizes[group].sum()))) for group in groups if len(group)]
+    tiers = [(round(share, 4), size) for share, size in reversed(found) if share >= LEAST_TIER and size]
+    return tuple(tiers), misfit
 
 
 _Fit = tuple[float, Skew]

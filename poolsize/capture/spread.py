@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import floor, isnan, log10, sqrt
+from math import floor, isnan, log, log10, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from poolsize.analysis.vector import Vector
 from poolsize.capture.literals import LONGEST_HARMLESS, Kept, Kind, Value, alphabet_of, value_of
 from poolsize.capture.skew import Skew, fitted_skew
-from poolsize.capture.workload import Range, Text, Time, Zipf
+from poolsize.capture.workload import Range, Text, Tiers, Time, Zipf
 
 FEW = 20
 """With fewer different values, an end of a range would be a literal: it is rounded to two digits."""
@@ -23,9 +23,16 @@ DIFFERENT, GROWS = 0.98, 0.95
 EVEN = 0.05
 """The largest distance (Kolmogorov's) from what was seen at which a distribution is good enough."""
 EVEN_AGES = 0.1
+NEAR = 0.1
+"""Width of a list's numbers, over the width of the numbers of all lists, for numbers that are near each other."""
 MOSTLY = 0.8
 """Share of the values that are not the most frequent of a parameter."""
 QUANTILES = 20
+MOST_PIECES, LEAST_OF_PIECE, LEAST_GAIN_OF_PIECE = 40, 5, 3.0
+"""Pieces of a range, different numbers of each, and the log-likelihood that a division must gain, over that of the
+number of draws."""
+MOST_REPEATED = 1.1
+"""How often numbers repeat, over what even pieces of a range explain."""
 TEN_YEARS = 315_360_000
 LEAST_AGE, MOST_AGE = -240_000_000_000, 60_000_000_000
 """Seconds; within these, every moment is in the years 100 to 9700."""
@@ -106,18 +113,25 @@ def counts_up(values: Sequence[Value]) -> bool:
     return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
 
 
-def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf:
+def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
     """Return a range, or a Zipf distribution if the numbers are whole and the distribution is like what was seen."""
     ends = numbers.ends
     values = np.array([float(number) for number, _ in numbers.seen])
     draws = np.array([float(count) for _, count in numbers.seen])
     distinct = two_digits(skew.values) if skew.values * DENSE < numbers.span else None
-    if skew.exponent and not numbers.decimals:
-        first = _first(values, draws, skew.exponent)
-        if first is not None:
-            return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
+    is_skewed = skew.exponent and not numbers.decimals
+    first = _first(values, draws, skew.exponent) if is_skewed else None
+    if first in ("low", "high") and first is not None:
+        return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
+    starts = _piece_starts(values, draws)
+    if first is not None and not _are_pieces(values, draws, starts):
+        if skew.tiers:
+            shares, sizes = zip(*skew.tiers, strict=True)
+            return Tiers(*ends, shares, sizes, numbers.is_quoted)
+        return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
     if _distance(draws, (values - values[0] + 1) / (values[-1] - values[0] + 1)) > _tolerance(draws):
-        return Range(_quantiles(values, draws, ends), numbers.decimals, None, numbers.is_quoted)
+        inner, shares = _rounded_pieces(values, draws, starts, ends)
+        return Range(inner, numbers.decimals, None if skew.exponent else distinct, numbers.is_quoted, shares)
     return Range(ends, numbers.decimals, distinct, numbers.is_quoted)
 
 
@@ -166,15 +180,62 @@ def _tolerance(draws: Vector) -> float:
     return max(EVEN, 2 / sqrt(float(draws.sum())))
 
 
-def _quantiles(values: Vector, draws: Vector, ends: tuple[int, int]) -> tuple[int, ...]:
-    """Return ends of ranges that hold equal shares of the draws, rounded to 1/1000 of the whole range or more.
+def _piece_starts(values: Vector, draws: Vector) -> Vector:
+    """Return the lowest numbers of pieces of a range, and the number above the last, where each piece is even inside.
+
+    The piece that gains most likelihood is divided, again and again.
+    """
+    starts, sums = [values[0], values[-1] + 1], np.append(0.0, np.cumsum(draws))
+    least = LEAST_GAIN_OF_PIECE * log(max(sums[-1], 2))
+    found = {0: _division(values, sums, starts[0], starts[1])}
+    while len(starts) <= MOST_PIECES and (best := max(found.values())) > (least, 0.0):
+        start = next(place for place, division in found.items() if division == best)
+        low, middle, high = starts[start], best[1], starts[start + 1]
+        found = {place + (place > start): division for place, division in found.items()}
+        starts.insert(start + 1, middle)
+        found[start] = _division(values, sums, low, middle)
+        found[start + 1] = _division(values, sums, middle, high)
+    return np.array(starts)
+
+
+def _division(values: Vector, sums: Vector, low: float, high: float) -> tuple[float, float]:
+    """Return the gain in log-likelihood of the best division of a piece, and where its upper part starts."""
+    first, last = np.searchsorted(values, [low, high])
+    inside = values[first:last]
+    if len(inside) < 2 * LEAST_OF_PIECE:
+        return 0.0, low
+    upper = np.arange(LEAST_OF_PIECE, len(inside) - LEAST_OF_PIECE + 1)
+    places = np.concatenate([inside[upper - 1] + 1, inside[upper]])
+    below = np.tile(sums[first + upper], 2) - sums[first]
+    total = sums[last] - sums[first]
+    above = total - below
+    gains = below * np.log(below / (places - low)) + above * np.log(above / (high - places))
+    best = int(np.argmax(gains))
+    return float(gains[best] - total * np.log(total / (high - low))), float(places[best])
+
+
+def _are_pieces(values: Vector, draws: Vector, starts: Vector) -> bool:
+    """Return whether numbers repeat no more often than if each piece of the range were even inside."""
+    inside = np.add.reduceat(draws, np.searchsorted(values, starts[:-1]))
+    expected = float((inside * (inside - 1) / np.diff(starts)).sum())
+    return float((draws * (draws - 1)).sum()) <= MOST_REPEATED * expected + 6 * sqrt(expected)
+
+
+def _rounded_pieces(
+    values: Vector, draws: Vector, starts: Vector, ends: tuple[int, int]
+) -> tuple[tuple[int, ...], tuple[float, ...]]:
+    """Return ends of pieces, rounded to two digits of the narrower piece beside them, and the shares of the draws.
 
     Of a number that is not harmless, the last digit is never kept.
     """
-    places = np.searchsorted(np.cumsum(draws), np.linspace(0, draws.sum(), QUANTILES + 1)[1:-1])
-    unit = 10 ** max(_least_power(*ends), floor(log10(max(ends[1] - ends[0], 1))) - 3)
-    inner = [min(max(round(float(values[place]) / unit) * unit, ends[0]), ends[1]) for place in places]
-    return (ends[0], *inner, ends[1])
+    inside = np.add.reduceat(draws, np.searchsorted(values, starts[:-1]))
+    widths = np.diff(starts)
+    rounded = [ends[0]]
+    for place, start in enumerate(starts[1:-1], start=1):
+        narrow = max(float(min(widths[place - 1], widths[place])), 1.0)
+        unit = 10 ** max(_least_power(*ends), floor(log10(narrow)) - 1)
+        rounded.append(min(max(round(float(start) / unit) * unit, rounded[-1]), ends[1]))
+    return (*rounded, ends[1]), tuple(float(f"{share:.3g}") for share in inside / inside.sum())
 
 
 def rounded_ends(low: int, high: int, different: int) -> tuple[int, int]:
@@ -226,6 +287,17 @@ def spread_moments(seen: Seen) -> Time:
     form: Literal["date", "datetime", "iso"] = "date" if forms == {""} else "iso" if "T" in forms else "datetime"
     midnight = form != "date" and all(value.number % 86_400 == 0 and not value.decimals for value in values)
     return Time(_age_ends(ages), form, max(value.decimals for value in values), midnight)
+
+
+def list_width(lists: Sequence[Sequence[Kept]], seen: Seen) -> int | None:
+    """Return the largest distance within a list, with two digits, where it is NEAR of the numbers' range; else None."""
+    values = [[seen.values[literal] for literal in literals if literal in seen.values] for literals in lists]
+    if any(value.kind != "number" or value.decimals for value in seen.values.values()):
+        return None
+    widths = [max(numbers) - min(numbers) for each in values if len(numbers := [value.number for value in each]) > 1]
+    if not widths or not 0 < max(widths) <= NEAR * seen.numbers.span:
+        return None
+    return max(1, two_digits(max(widths)))
 
 
 def unix_times(seen: Seen) -> Time | None:

@@ -85,13 +85,17 @@ class Code:
     def simple(self, parameter: Drawn) -> str:
         """Return the expression of a parameter that needs neither the copy nor another parameter."""
         match parameter:
-            case workload.Range(ends=ends, decimals=decimals, distinct=distinct):
+            case workload.Range(ends=ends, shares=shares, decimals=decimals, distinct=distinct):
                 is_plain = len(ends) == 2 and distinct is None
-                drawn = self.integer(*ends) if is_plain else self.draw("between", *ends, distinct=distinct)
+                options = {"shares": shares, "distinct": distinct}
+                drawn = self.integer(*ends) if is_plain else self.draw("between", *ends, **options)
                 drawn = f"{drawn} / {_literal(10**decimals)}" if decimals else drawn
                 return f"str({drawn})" if parameter.is_quoted else drawn
             case workload.Zipf(low=low, high=high, exponent=exponent, first=first, distinct=distinct):
                 drawn = self.draw("zipf", low, high, round(exponent, 3), first, distinct=distinct)
+                return f"str({drawn})" if parameter.is_quoted else drawn
+            case workload.Tiers(low=low, high=high, shares=shares, sizes=sizes):
+                drawn = self.draw("tiers", low, high, shares, sizes)
                 return f"str({drawn})" if parameter.is_quoted else drawn
             case workload.Time(ages=ages, form=form, decimals=decimals, is_midnight=is_midnight):
                 return self.draw("ago", *ages, form=form, decimals=decimals, midnight=is_midnight)
@@ -172,7 +176,8 @@ class _Task:
             return self._value(statement, index, parameter)
         item = self._value(statement, index, replace(parameter.item, table=parameter.table, column=parameter.column))
         mean = round(parameter.mean, 3)
-        return self._code.draw("several", _Code(f"lambda: {item}"), parameter.low, parameter.high, mean)
+        ends = parameter.low, parameter.high
+        return self._code.draw("several", _Code(f"lambda: {item}"), *ends, mean, within=parameter.within)
 
     def _value(self, statement: CapturedStatement, index: int, parameter: Drawn) -> str:
         match parameter:
@@ -196,7 +201,8 @@ class _Task:
         if low == high == 0:
             return name
         target = self._target(reference)
-        is_number = isinstance(target, workload.Range | workload.Zipf | workload.Sequence) and not target.is_quoted
+        numbers = workload.Range | workload.Zipf | workload.Tiers | workload.Sequence
+        is_number = isinstance(target, numbers) and not target.is_quoted
         if target is not None and not is_number:
             return self._code.draw("later", _Code(name), low, high)
         if low == high:

@@ -20,8 +20,8 @@ BYTES_PER_STATEMENT, BYTES_PER_CHARACTER = 500, 10
 MOST_SESSIONS = 100_000
 
 Ends = Literal["commit", "rollback"]
-Reason = Literal["too long", "not whole", "not of the workload", "empty", "cut"]
-Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definition", "set", "other"]
+Reason = Literal["too long", "not whole", "not of the workload", "empty", "cut", "prepared"]
+Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definition", "set", "prepared", "other"]
 
 
 class Executed(NamedTuple):
@@ -59,7 +59,7 @@ class LeftOut:
 
     Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "not of the workload" (settings of a
     session, definitions, administration); "empty" (BEGIN and COMMIT without a statement); "cut" (a transaction with
-    more statements than are kept).
+    more statements than are kept); "prepared" (EXECUTE, whose statement the source does not show).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
@@ -73,6 +73,8 @@ class LeftOut:
 
 
 _SET_AUTOCOMMIT = re.compile(r"\bautocommit\W{0,9}=\s{0,9}'?(\w+)", re.IGNORECASE)
+_CHAINS = re.compile(r"\bAND CHAIN\b", re.IGNORECASE)
+"""COMMIT or ROLLBACK begins the next transaction at once."""
 _SAVEPOINT = re.compile(
     r"((?:RELEASE )?SAVEPOINT|ROLLBACK (?:WORK )?TO(?: SAVEPOINT)?) (`[^`]+`|[^`\s]+)", re.IGNORECASE
 )
@@ -101,7 +103,12 @@ def _role(text: str) -> Role:
         return "statement"
     if first in ("SAVEPOINT", "RELEASE", "ROLLBACK"):
         return "savepoint"
-    return "set" if first == "SET" else "definition" if first in _DEFINITIONS else "other"
+    return (
+        "set" if first == "SET"
+        else "prepared" if first == "EXECUTE"
+        else "definition" if first in _DEFINITIONS
+        else "other"
+    )  # fmt: skip
 
 
 class _Session:
@@ -212,6 +219,13 @@ class _Sessions:
             ended = self._begun(session, event)
         elif role in ("commit", "rollback"):
             ended = self._finished(session, event, role)
+            if _CHAINS.search(fingerprint.text) and session.thread != UNKNOWN_THREAD:
+                session.is_begun = True
+                self._open[session.thread] = None
+        elif role == "prepared":
+            session.is_cut = session.is_cut or session.thread in self._open or session.autocommits is False
+            self._left_out.add("prepared", event.seconds)
+            ended = ()
         else:
             ended = self._other(session, event, role)
         if self._bytes > MOST_BYTES_OPEN or len(self._sessions) > MOST_SESSIONS:

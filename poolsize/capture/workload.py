@@ -19,13 +19,14 @@ FORMAT: Final = 1
 """The version of the only format that is read."""
 MOST_BYTES = 2**26
 """The longest file of a description."""
-MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 2_000, 64
+MOST_KINDS, MOST_STATEMENTS, MOST_PARAMETERS, MOST_HEAVY = 400, 500, 500, 64
 LONGEST_STATEMENT = 100_000
 """Characters of a statement, and of all statements of a kind together."""
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Integer = Annotated[int, Field(ge=-(2**63), le=2**64)]
 Ends = Annotated[tuple[Integer, ...], Field(min_length=2, max_length=100)]
+Shares = Annotated[tuple[Fraction, ...], Field(max_length=100)]
 Counts = tuple[Annotated[int, Field(ge=1, le=10**9)], Annotated[int, Field(ge=1, le=10**9)]]
 Length = Annotated[int, Field(ge=0, le=2**32)]
 Index = Annotated[int, Field(ge=0, lt=MOST_PARAMETERS)]
@@ -56,9 +57,10 @@ class Constant(OfColumn):
 
 @record
 class Range(OfColumn):
-    """Numbers between two neighbours among `ends`; all pairs of neighbours are equally likely, and so are the numbers.
+    """Numbers between two neighbours among `ends`; between the same neighbours, all numbers are equally likely.
 
-    ends: whole numbers that never descend, (low, high) for a uniform distribution. decimals: digits after the point; a
+    ends: whole numbers that never descend, (low, high) for a uniform distribution. shares: of the draws, for each pair
+    of neighbours; empty where all pairs are equally likely. decimals: digits after the point; a
     draw is a whole number over 10**decimals, so that (100, 250) with 2 decimals are the numbers from 1.00 to 2.50.
     distinct: the estimated number of different values; None where most numbers of the range occur.
     """
@@ -67,6 +69,7 @@ class Range(OfColumn):
     decimals: Annotated[int, Field(ge=0, le=30)] = 0
     distinct: Count | None = None
     is_quoted: bool = False
+    shares: Shares = ()
     kind: Literal["range"] = "range"
 
 
@@ -85,6 +88,22 @@ class Zipf(OfColumn):
     distinct: Count | None = None
     is_quoted: bool = False
     kind: Literal["zipf"] = "zipf"
+
+
+@record
+class Tiers(OfColumn):
+    """Whole numbers from low to high in groups, which are scattered over the range.
+
+    shares: of the draws, for each group, by descending frequency. sizes: how many numbers each group has; between the
+    numbers of a group, all are equally likely.
+    """
+
+    low: Integer
+    high: Integer
+    shares: Shares
+    sizes: Annotated[tuple[Count, ...], Field(max_length=100)]
+    is_quoted: bool = False
+    kind: Literal["tiers"] = "tiers"
 
 
 @record
@@ -157,7 +176,7 @@ class HeavyValue:
     value: Sql | None = None
 
 
-Tail: TypeAlias = Annotated[Range | Zipf | Text | Time, Field(discriminator="kind")]
+Tail: TypeAlias = Annotated[Range | Zipf | Tiers | Text | Time, Field(discriminator="kind")]
 
 
 @record
@@ -173,18 +192,23 @@ class Heavy(OfColumn):
 
 
 Drawn: TypeAlias = Annotated[
-    Constant | Range | Zipf | Heavy | Text | Time | Sequence | Reference, Field(discriminator="kind")
+    Constant | Range | Zipf | Tiers | Heavy | Text | Time | Sequence | Reference, Field(discriminator="kind")
 ]
 
 
 @record
 class Several(OfColumn):
-    """A list of values of the same distribution, as in IN (1, 2, 3). low, high, mean: of its length."""
+    """A list of values of the same distribution, as in IN (1, 2, 3).
+
+    low, high, mean: of its length. within: the largest distance between two numbers of a list, where the numbers of a
+    list are near each other; else None.
+    """
 
     item: Drawn
     low: Length
     high: Length
     mean: Amount
+    within: Count | None = None
     kind: Literal["several"] = "several"
 
 

@@ -1,6 +1,7 @@
 """Transactions grouped into kinds: what is counted, what is left to the others, and how much memory it takes."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,19 @@ from poolsize.capture import kinds
 from poolsize.capture.changes import changes
 from poolsize.capture.kinds import KindCounter
 from poolsize.capture.transactions import LeftOut, rebuilt
-from poolsize.capture.workload import Range, Reference, load_workload, workload_json
+from poolsize.capture.workload import (
+    MOST_PARAMETERS,
+    Heavy,
+    HeavyValue,
+    Parameter,
+    Range,
+    Reference,
+    Several,
+    Tiers,
+    Zipf,
+    load_workload,
+    workload_json,
+)
 from poolsize.errors import BadInput
 from tests.capture.logged import captured, explicit, logged, repeated
 
@@ -82,10 +95,18 @@ def test_what_is_left_out_is_said() -> None:
     """A transaction that the log cuts off, and the settings of sessions."""
     workload = captured([("SET NAMES utf8mb4",), *[(READ,)] * 9, ("BEGIN", READ)])
     assert workload.notes == (
-        "1 transaction began before the source or ended after it: no kind has them.",
+        "1 transaction is in no kind: a part of it is missing in the source.",
         "1 statement is left out: settings of a session, definitions of tables, or administration.",
     )
     assert workload.other_share_of_statements == pytest.approx(0.1)
+
+
+def test_an_execute_is_not_covered() -> None:
+    """The log has no statement for it: its time and its transaction are no kind's."""
+    workload = captured([explicit(READ, "EXECUTE s USING @a")] * 5 + [(READ,)] * 9 + [("EXECUTE s",)] * 5)
+    assert [(kind.is_explicit, kind.weight) for kind in workload.kinds] == [(False, 9)]
+    assert workload.other_share_of_statements == pytest.approx(15 / 24, abs=1e-6)
+    assert "10 statements are left out: EXECUTE of a statement that the source does not show." in workload.notes
 
 
 def test_samples_are_bounded_and_not_biased(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,6 +131,14 @@ def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     workload = captured(text for name in names for text in ((READ,), (f"SELECT {name} FROM t",)))
     assert workload.kinds[0].weight == 500
     assert workload.other_share_of_statements > 0.4
+
+
+def test_a_statement_of_many_parameters_counts_among_the_others() -> None:
+    """Each parameter costs a fit, and the number of fits is bounded."""
+    dense = " OR ".join(f"c{place} = {place}" for place in range(MOST_PARAMETERS + 1))
+    workload = captured([(f"SELECT a FROM t WHERE {dense}",), (READ,)] * 20)
+    assert [len(kind.statements[0].parameters) for kind in workload.kinds] == [1]
+    assert workload.other_share_of_statements == pytest.approx(0.5)
 
 
 def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
@@ -141,6 +170,39 @@ def test_two_captures_are_compared() -> None:
         "The kind delete_t is new: 16.7 % of the transactions.",
         "The kind select_t: parameter id of statement 1 had a range of 9,999 and has 49,999.",
     }
+
+
+EVEN, UNEVEN = Range((1, 1_000)), Range((1, 100, 1_000), shares=(0.6, 0.4))
+FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "change"),
+    [
+        (EVEN, EVEN, None),
+        (EVEN, UNEVEN, "had 10 % of its draws up to 100 and has 60 %"),
+        (UNEVEN, Range((1, 100, 1_000), shares=(0.9, 0.1)), "had 60 % of its draws up to 100 and has 90 %"),
+        (UNEVEN, Range((1, 105, 1_000), shares=(0.62, 0.38)), None),
+        (Tiers(1, 1_000, (0.8, 0.2), (50, 950)), Tiers(1, 1_000, (0.5, 0.5), (50, 950)),
+         "had 80 % of its draws on its 50 most frequent numbers and has 50 %"),
+        (Zipf(1, 1_000, 0.9, "low"), Tiers(1, 1_000, (0.5, 0.5), (50, 950)), "was drawn as zipf and is drawn as tiers"),
+        (FREQUENT, replace(FREQUENT, values=FREQUENT.values[:1]),
+         "had its value of rank 2 in 20 % of the draws and has it in 0 %"),
+        (FREQUENT, replace(FREQUENT, tail=UNEVEN), "had 10 % of its draws up to 100 and has 60 %"),
+        (FREQUENT, replace(FREQUENT, values=(HeavyValue(0.6, "'b'"), HeavyValue(0.2))),
+         "had the most frequent value 'a' and has 'b'"),
+        (Several(EVEN, 1, 2, 1.5), Several(UNEVEN, 1, 2, 1.5), "had 10 % of its draws up to 100 and has 60 %"),
+    ],
+)  # fmt: skip
+def test_a_change_of_how_a_parameter_is_drawn_is_named(old: Parameter, new: Parameter, change: str | None) -> None:
+    workload = captured([("SELECT a FROM t WHERE id = 4",)] * 5)
+    (kind,) = workload.kinds
+    earlier, later = (
+        replace(workload, kinds=(replace(kind, statements=(replace(kind.statements[0], parameters=(drawn,)),)),))
+        for drawn in (old, new)
+    )
+    expected = [f"The kind select_t: parameter 1 of statement 1 {change}."] if change else []
+    assert [each.text for each in changes(earlier, later)] == expected
 
 
 def test_numbers_of_a_range_are_found_again() -> None:

@@ -1,14 +1,21 @@
 """The fitted Zipf distribution, on ids that are drawn from a known distribution."""
 
+import random
 from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 
+from poolsize.capture import draws
 from poolsize.capture.parameters import parameter_of
 from poolsize.capture.skew import fitted_skew
-from poolsize.capture.workload import Range, Zipf
+from poolsize.capture.statement_code import Code
+from poolsize.capture.workload import Range, Several, Tiers, Zipf
 from tests.capture.logged import captured, zipf_ids
+
+Ints: TypeAlias = np.ndarray[tuple[int, ...], np.dtype[np.int64]]
 
 
 def _drawn(ids: list[int]) -> object:
@@ -88,10 +95,67 @@ def test_gaps_in_a_range_are_no_skew() -> None:
     assert drawn.distinct == pytest.approx(2_000, rel=0.02)
 
 
-def test_frequent_ids_that_lie_together_stay_together() -> None:
-    """Ids around the middle of a table are read as pages that lie together: the range has quantiles."""
-    ids = np.clip(np.random.default_rng(73).normal(50_000, 5_000, 20_000), 1, 100_000)
-    drawn = _drawn([int(number) for number in ids])
-    assert isinstance(drawn, Range)
-    middle = drawn.ends[len(drawn.ends) // 4], drawn.ends[3 * len(drawn.ends) // 4]
-    assert middle == pytest.approx((46_600, 53_400), abs=500)
+ROWS, PAGE, CACHED_PAGES = 100_000, 100, 200
+
+
+def _in_one_of_two(share: float, hot: Ints, chance: np.random.Generator, draws: int) -> Ints:
+    """Draw some ids with a share, and all ids with the rest."""
+    every = chance.integers(1, ROWS + 1, draws)
+    return np.where(chance.random(draws) < share, chance.choice(hot, draws), every)
+
+
+SHUFFLED = np.random.default_rng(70).permutation(np.arange(1, ROWS + 1))
+WEIGHTS = np.arange(1.0, ROWS + 1) ** -1.2
+SKEWS: dict[str, Callable[[np.random.Generator, int], Ints]] = {
+    "even": lambda chance, draws: chance.integers(1, ROWS + 1, draws),
+    "zipf": lambda chance, draws: chance.choice(SHUFFLED, draws, p=WEIGHTS / WEIGHTS.sum()),
+    "half on 1 %": lambda chance, draws: _in_one_of_two(0.5, SHUFFLED[: ROWS // 100], chance, draws),
+    "sysbench's special": lambda chance, draws: _in_one_of_two(0.75, np.arange(49_501, 50_501), chance, draws),
+    "75 % on 100 rows": lambda chance, draws: _in_one_of_two(0.75, np.arange(49_951, 50_051), chance, draws),
+    "normal": lambda chance, draws: np.clip(chance.normal(50_000, 10_000, draws), 1, ROWS).astype(int),
+    "newest": lambda chance, draws: np.maximum(ROWS - chance.exponential(2_000, draws).astype(int), 1),
+}
+"""Name -> a function of a generator of random numbers and of a number of draws, which returns ids."""
+
+
+def _hit_rate(ids: Iterable[int]) -> float:
+    """Return the hit rate of a buffer pool with the pages that were used last, after a warm-up."""
+    pages: dict[int, None] = {}
+    hits = []
+    for page in (number // PAGE for number in ids):
+        hits.append(page in pages)
+        pages.pop(page, None)
+        pages[page] = None
+        if len(pages) > CACHED_PAGES:
+            del pages[next(iter(pages))]
+    warm = hits[len(hits) // 4 :]
+    return sum(warm) / len(warm)
+
+
+@pytest.mark.parametrize("skew", SKEWS)
+def test_the_hit_rate_of_a_buffer_pool_is_the_original_s(skew: str) -> None:
+    """Within 2 points. The ids are drawn by the line of the generated file."""
+    random.seed(5)
+    drawn = _drawn(SKEWS[skew](np.random.default_rng(73), 20_000).tolist())
+    assert isinstance(drawn, Range | Zipf | Tiers)
+    names = vars(draws) | {"randint": random.randint}
+    draw = eval(f"lambda: {Code().simple(drawn)}", names)  # noqa: S307 (the generated line)
+    originals = SKEWS[skew](np.random.default_rng(74), 60_000).tolist()
+    assert _hit_rate(draw() for _ in range(60_000)) == pytest.approx(_hit_rate(originals), abs=0.02)
+
+
+def test_the_numbers_of_a_list_stay_near_each_other() -> None:
+    """A list of neighbours reads a few pages, and a list of numbers from everywhere reads many."""
+    chance = random.Random(75)
+    near = [tuple(chance.randint(start, start + 40) for _ in range(8)) for start in chance.choices(range(ROWS), k=500)]
+    far = [tuple(chance.choices(range(ROWS), k=8)) for _ in range(500)]
+    drawn, drawn_far = (
+        parameter_of([(np.nan, each) for each in lists], is_limit=False, in_insert=False, keeps_values=False)
+        for lists in (near, far)
+    )
+    assert isinstance(drawn, Several)
+    assert isinstance(drawn_far, Several)
+    assert (drawn.within, drawn_far.within) == (40, None)
+    values = draws.several(lambda: 700, 8, 8, 8, within=40)
+    assert len(values) == 8
+    assert max(values) - min(values) <= 40

@@ -46,6 +46,13 @@ def test_all_ways_to_begin_and_to_roll_back(begin: str, end: str | None) -> None
     assert (made.ends, made.is_explicit, made.is_whole, len(made.statements)) == ("rollback", True, True, 1)
 
 
+@pytest.mark.parametrize("end", ["COMMIT AND CHAIN", "ROLLBACK WORK AND CHAIN"])
+def test_a_commit_with_chain_begins_the_next_transaction(end: str) -> None:
+    events = ran("BEGIN", "SELECT a", end, "SELECT b", "SELECT c", "COMMIT AND NO CHAIN", "SELECT d")
+    assert texts_of(events) == [["SELECT a"], ["SELECT b", "SELECT c"], ["SELECT d"]]
+    assert [made.is_explicit for made in rebuilt_from(events)] == [True, True, False]
+
+
 def test_sessions_are_told_apart() -> None:
     events = [event for pair in zip(ran("BEGIN", "SELECT a", "COMMIT"), ran("BEGIN", "SELECT b", "COMMIT", thread=2),
                                     strict=True) for event in pair]  # fmt: skip
