@@ -84,9 +84,10 @@ class Output(TextIOBase):
         """Return True."""
         return True
 
-    def write(self, text: str) -> int:
-        """Write a text."""
-        self._try(lambda stream: stream.write(self._show(text)))
+    def write(self, text: str | bytes) -> int:
+        """Write a text, or its bytes, as click does for a shell that completes."""
+        shown = self._show(text if isinstance(text, str) else text.decode(errors="replace"))
+        self._try(lambda stream: stream.write(shown))
         return len(text)
 
     def flush(self) -> None:

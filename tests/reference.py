@@ -115,12 +115,15 @@ machine.
 COMMANDS_INTRODUCTION = """
 # Commands
 
-`poolsize COMMAND --help` prints the same in a terminal; of a command with groups of options, `--help-all` does. Results
-go to standard output; progress, warnings and errors go to standard error. The exit code is 0 after success. It is 1 if
-the work failed (for example, the server stopped, or the run is incomplete), or if no pool size can be recommended; in
-the second case the text or JSON is still printed. It is 2 for bad input, and 3 if a check (`config --check`, `observe
---check`, `capture --check`) found something wrong; the text or JSON is then printed. It is 130 after Ctrl-C, 141 if the
-program that reads standard output is gone, and 143 after SIGTERM.
+`poolsize COMMAND --help` or `poolsize help COMMAND` prints the same in a terminal; of a command with groups of options,
+`--help-all` does. `poolsize completion bash` prints what completes commands, options and names in that shell; in a
+checkout, `scripts/man` writes manual pages.
+
+Results go to standard output; progress, warnings and errors go to standard error. The exit code is 0 after success. It
+is 1 if the work failed (for example, the server stopped, or the run is incomplete), or if no pool size can be
+recommended; in the second case the text or JSON is still printed. It is 2 for bad input, and 3 if a check (`config
+--check`, `observe --check`, `capture --check`) found something wrong; the text or JSON is then printed. It is 130 after
+Ctrl-C, 141 if the program that reads standard output is gone, and 143 after SIGTERM.
 
 A control character in a text of others, such as a server's error or the name of a file, is printed as `\\u001b`.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from poolsize.command_line.completion import complete_files
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 from poolsize.quick_record import QuickRecord
@@ -196,7 +197,7 @@ def encryption_options(command: Callable[..., None]) -> Callable[..., None]:
         command(encryption=Encryption(ssl_mode, ssl_ca), **others)
 
     ca, mode = f"{CA_HELP}  [default: {CA_DEFAULT}]", f"{MODE_HELP}  [default: {MODE_DEFAULT}]"
-    with_ca = click.option("--ssl-ca", metavar="FILE", help=ca)(with_encryption)
+    with_ca = click.option("--ssl-ca", metavar="FILE", shell_complete=complete_files, help=ca)(with_encryption)
     return click.option("--ssl-mode", metavar="MODE", callback=read_by(read_ssl_mode), help=mode)(with_ca)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.completion import complete_files, complete_runs
 from poolsize.command_line.options import flag, is_typed
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.quick_record import QuickRecord
@@ -79,6 +80,7 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         "--run",
         "run_path",
         metavar="RUN",
+        shell_complete=complete_runs,
         help="Answer from this measured run. With --rate alone, the price table has the total times at that rate; with "
         "options of a fleet too, the answer is the pool size of each process.",
     )
@@ -86,10 +88,11 @@ def source_options(command: Callable[..., None]) -> Callable[..., None]:
         "--curve",
         multiple=True,
         metavar="FILE...",
+        shell_complete=complete_files,
         help="Answer from the files of another load tool, such as sysbench. `poolsize import --help` names the tools. "
         "--cores and --disks are of the measured host.",
     )
-    return of_run(of_curve(click.argument("more", nargs=-1, metavar="")(with_source)))
+    return of_run(of_curve(click.argument("more", nargs=-1, metavar="", shell_complete=complete_files)(with_source)))
 
 
 def complete_run(path: str) -> "Analysis":

@@ -7,10 +7,14 @@ from typing import Any
 
 import click
 
+from poolsize.command_line.completion import OF_SWEEP, complete_files
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
+from poolsize.sweep.readers import optional_path, path
 
 Command = Callable[..., None]
+PATHS = (path, optional_path)
+"""Readers of options whose values the shell completes as files."""
 GROUPS = {group.value: tuple(name for name, option in OPTIONS.items() if option.group is group) for group in Group}
 """Heading -> the parameters of a group of a sweep's options."""
 
@@ -34,6 +38,7 @@ def sweep_options(names: Iterable[str], usage: Mapping[str, str] | None = None) 
                 multiple=option.repeatable,
                 envvar=option.variable,
                 metavar=option.metavar,
+                shell_complete=OF_SWEEP.get(name) or (complete_files if option.reader in PATHS else None),
                 help=text,
             )(command)
         return command

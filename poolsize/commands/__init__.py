@@ -44,6 +44,7 @@ GROUPS = {
         "scenario": "Repeat a published experiment on this machine.",
         "import": "Convert the files of other load tools to a recording or a run.",
         "notebook": "Open a notebook on a run, on several runs, or on an observation.",
+        "completion": "Print what completes commands, options and names in your shell.",
     },
 }
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""
@@ -75,6 +76,10 @@ def module_of(command: str) -> str:
 
 class LazyGroup(click.Group):
     """A group that imports a command's module when the command is called, so that a quick command starts quickly."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of the command line; `help COMMAND` means `COMMAND --help`."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Return the names of all commands, in the order in which a user needs them."""
@@ -124,9 +129,12 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="poolsize")
+@click.version_option(None, "-V", "--version", package_name="poolsize")
 def cli() -> None:
-    """Measure MySQL and MariaDB, and recommend the size of a connection pool."""
+    """Measure MySQL and MariaDB, and recommend the size of a connection pool.
+
+    `poolsize help COMMAND` shows the options of a command.
+    """
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # pathlib stays out of --help
         "The same, with a plot": "poolsize analyze run.jsonl --plot run.png",
     },
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @plot_option
 @json_option
 def analyze(run: str, plot: "Path | None", as_json: bool) -> None:

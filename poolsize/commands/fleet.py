@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, GroupedCommand
 from poolsize.command_line.options import (
@@ -65,6 +66,7 @@ GROUPS = {
     "--run",
     "run_path",
     metavar="RUN",
+    shell_complete=complete_runs,
     help="Take --size from this measured run. The answer then shows the throughput loss of larger pools.",
 )
 @click.option(

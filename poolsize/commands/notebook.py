@@ -2,6 +2,7 @@
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
 
 
@@ -13,7 +14,7 @@ from poolsize.command_line.grouped_command import GroupedCommand
         "A notebook that compares two runs": "poolsize notebook before.jsonl after.jsonl",
     },
 )
-@click.argument("runs", nargs=-1, metavar="[RUN]...")
+@click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_runs)
 def notebook(runs: tuple[str, ...]) -> None:
     """Open a notebook that analyses a run or an observation, or compares runs. Without RUN, it shows an example.
 

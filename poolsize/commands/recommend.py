@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, limit_of, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
@@ -137,6 +138,7 @@ GROUPS = {
 @click.option(
     "--observation",
     metavar="FILE",
+    shell_complete=complete_runs,
     help="Answer from the busiest period of this observation, a file of `poolsize observe`.",
 )
 @click.option("--pool", metavar="NAME", help="The pool, if --observation has several.")

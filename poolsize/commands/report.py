@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import FILE, limit_options, require_writable, save_page
 from poolsize.command_line.run_file import complete_run
@@ -22,7 +23,7 @@ if TYPE_CHECKING:  # --help starts without the analysis
         "What was observed in production": "poolsize report observation.jsonl --output observation.html",
     },
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @click.option(
     "--output",
     type=FILE,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # --help starts without the analysis
 @click.command(
     cls=GroupedCommand, examples={"A server before and after a change": "poolsize compare before.jsonl after.jsonl"}
 )
-@click.argument("runs", nargs=-1, metavar="RUN RUN...")
+@click.argument("runs", nargs=-1, metavar="RUN RUN...", shell_complete=complete_runs)
 @click.option(
     "--across",
     metavar="FIELD",

@@ -1,9 +1,11 @@
 """`poolsize scenario`: its options and its help."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
+from poolsize.command_line.completion import completed_by
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import json_option
 from poolsize.command_line.sweep_options import sweep_options
@@ -18,6 +20,12 @@ TAKEN = (
 """Options of `poolsize sweep` that a scenario takes as well; those of OF_SCENARIO have another default in each."""
 
 
+def _scenarios(_: str) -> Iterable[str]:
+    from poolsize.experiments.scenario import scenario_names
+
+    return scenario_names()
+
+
 @click.command(
     cls=GroupedCommand,
     examples={
@@ -25,7 +33,7 @@ TAKEN = (
         "Repeat the experiment on a full pool": "poolsize scenario exhaustion",
     },
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completed_by(_scenarios, else_files=False))
 @click.option("--list", "lists", is_flag=True, help="List the scenarios: question, source and length.")
 @click.option("--full", is_flag=True, help="Measure at the published scale, which takes longer.")
 @sweep_options(TAKEN, {name: f"{OPTIONS[name].text}  [default: the scenario's]" for name in OF_SCENARIO})

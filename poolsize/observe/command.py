@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from poolsize.bounds import shortened
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.command_line.options import FILE, Encryption, Form, encryption_options, form_options, is_typed, read_by
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
@@ -88,6 +89,7 @@ LONGEST_SOURCE = 1_000
 @click.option(
     "--check",
     metavar="RUN|FILE|SIZE",
+    shell_complete=complete_runs,
     help="Print what no longer fits: compared with a run, with an earlier observation, or with a pool size. "
     "The exit code is 3 then.",
 )

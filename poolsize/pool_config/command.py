@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.completion import complete_runs, completed_by
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, fleet_options
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import FILE, Encryption, duration_option, encryption_options, json_option
@@ -13,6 +14,7 @@ from poolsize.errors import BadInput
 from poolsize.sweep.readers import positive_milliseconds
 
 if TYPE_CHECKING:  # pathlib stays out of --help
+    from collections.abc import Iterable
     from pathlib import Path
 
 GROUPS = {
@@ -26,6 +28,12 @@ GROUPS = {
 FORMS = ("text", "json", "github", "gitlab")
 
 
+def _stacks(_: str) -> "Iterable[str]":
+    from poolsize.pool_config.stacks import STACKS
+
+    return STACKS
+
+
 @click.command(
     cls=GroupedCommand,
     groups=GROUPS,
@@ -35,7 +43,13 @@ FORMS = ("text", "json", "github", "gitlab")
         "Check the settings that you have": "poolsize config --check application.yml",
     },
 )
-@click.option("--for", "stack", metavar="STACK", help="What to configure, e.g. hikaricp; --list shows all.")
+@click.option(
+    "--for",
+    "stack",
+    metavar="STACK",
+    shell_complete=completed_by(_stacks, else_files=False),
+    help="What to configure, e.g. hikaricp; --list shows all.",
+)
 @click.option("--list", "lists", is_flag=True, help="List the stacks.")
 @click.option(
     "--check",
@@ -52,6 +66,7 @@ FORMS = ("text", "json", "github", "gitlab")
     "--run",
     "run_path",
     metavar="RUN",
+    shell_complete=complete_runs,
     help="Take --size and usage times from this measured run. With --rate, it shows how usage times grow.",
 )
 @partial(traffic_options, without=("wait_limit",))

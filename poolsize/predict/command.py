@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
 from poolsize.command_line.options import duration_option, json_option, plot_option, read_by, save_plot
 from poolsize.sweep.readers import milliseconds, pool_sizes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:  # pathlib stays out of --help
         "500 users who pause for a second": "poolsize predict run.jsonl --users 500 --think-time 1s",
     },
 )
-@click.argument("run")
+@click.argument("run", shell_complete=complete_runs)
 @click.option("--cores", type=int, help="Physical cores of the database's host.")
 @duration_option(
     "--round-trip", "round_trip_ms", read=milliseconds, help="Network round trip of one statement, e.g. 5ms."

@@ -1,7 +1,9 @@
 """The help: where to start, the groups of commands and options, and examples that work."""
 
+import re
 import shlex
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import click
@@ -57,12 +59,25 @@ def test_a_command_that_the_help_shows_works(poolsize_here: Command, tmp_path: P
     for name, run in {"run": "search-mariadb", "before": "scan-mariadb", "after": "scan-mysql"}.items():
         shutil.copy(EXAMPLES[run], tmp_path / f"{name}.jsonl")
     shutil.copy(shipped("data/examples/observation.jsonl"), tmp_path)
-    program, name, *words = shlex.split(line.partition(" < ")[0])
+    typed = re.split(" [<>] ", line.removeprefix('eval "$(').removesuffix(')"'))[0]
+    program, name, *words = shlex.split(typed)
     assert program == "poolsize"
     command_of(name).make_context(name, [*words], CONTEXT)  # parses them
     if not line.removeprefix("poolsize ").startswith(NEEDS_MORE):
         done = poolsize_here(name, *words)
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["recommend", "completion"])
+def test_help_before_a_command_is_the_help_of_the_command(poolsize_here: Command, name: str) -> None:
+    assert poolsize_here("help", name).stdout == poolsize_here(name, "--help").stdout
+    assert poolsize_here("help").stdout == poolsize_here("--help").stdout
+    assert poolsize_here("help", "frob").stderr.startswith("poolsize: error: frob is not a command")
+
+
+def test_a_capital_v_prints_the_version(poolsize_here: Command) -> None:
+    assert poolsize_here("-V").stdout == poolsize_here("--version").stdout
+    assert poolsize_here("-V").stdout.endswith(f", version {version('poolsize')}\n")
 
 
 @pytest.mark.parametrize("name", ["recommend", "fleet", "config", "analyze"])
