@@ -95,6 +95,9 @@ class Output(TextIOBase):
         if self._stream is not None:
             self._try(lambda stream: stream.flush())
 
+    def close(self) -> None:
+        """Leave the stream open. Python closes an object that it frees, and that would write once more."""
+
     def _try(self, do: Callable[[TextIO], Any]) -> None:
         try:
             if self._stream is not None and self._failure is None:
