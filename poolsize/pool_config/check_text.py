@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from poolsize.answer.finding import Severity
+from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings.of_servers import server_limit
@@ -203,10 +204,9 @@ def _together_text(together: AllPools) -> Iterator[str]:
 
 
 def _not_checked_text(together: AllPools) -> Iterator[str]:
-    if not (together.is_checked or together.finding):
-        options = (
-            "--instances, --processes and --max-connections" if together.is_default else "--instances and --processes"
-        )
+    if together.to_give is not None and not together.finding:
+        *first, last = map(flag, together.to_give or ("",))
+        options = f"{', '.join(first)} and {last}" if first else last
         how = f"Give {options}." if together.of_process else "The connections of a process are not known."
         yield paragraph(f"Not checked: the server's limit for all processes together. {how}")
 
@@ -259,7 +259,7 @@ def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
     if reasons := reason_sentences(checked.findings):
         parts.append("Notes:\n" + bullets(reasons))
     if not checked.findings and not together.finding:
-        rest = "" if together.is_checked else " in these settings"
+        rest = "" if together.to_give is None else " in these settings"
         if not pool.complete:
             rest = " in the settings of this file; the check does not cover others"
         parts.append(f"No known problem{rest}.")

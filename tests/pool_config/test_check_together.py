@@ -89,6 +89,13 @@ def test_a_limit_that_is_not_checked_is_named(
     assert (named in text, "No known problem." in text) == (options is not None, options is None)
 
 
+def test_a_proxys_limit_is_its_servers(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "maxscale.cnf").write_text("[a]\ntype=server\nmax_routing_connections=9\n")
+    text = poolsize_here("config", "--check", "maxscale.cnf").stdout
+    assert "the server's limit for all processes together. Give --max-connections." in " ".join(text.split())
+    assert "Not checked" not in poolsize_here("config", "--check", "maxscale.cnf", "--max-connections=99").stdout
+
+
 def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 310\n")

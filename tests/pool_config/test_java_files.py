@@ -180,8 +180,9 @@ CASES = {
         "      maximumPoolSize = env[\"A\"]?.toInt() ?: 16\n"
         "    })\n  }\n  fun b(most: Int = 7): DataSource {\n    val config = HikariConfig()\n    with(config) {\n"
         "      maximumPoolSize = most\n    }\n    return HikariDataSource(config)\n  }\n"
-        '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n}\n',
-        [("HikariCP", 16), ("HikariCP", 7)]),
+        '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n'
+        '  val d = HikariConfig().also { d -> d.jdbcUrl = url; d.maximumPoolSize = 4 }\n}\n',
+        [("HikariCP", 16), ("HikariCP", 7), ("HikariCP", 4)]),
     "Vert.x": Case(
         "A.java", "class A { void f() { MySQLBuilder.pool().with(new PoolOptions()"
         ".setMaxSize(config.getInteger(\"a\", 16)).setIdleTimeout(5)"
@@ -206,7 +207,8 @@ CASES = {
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
         ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"
-        ".type(DruidDataSource.class).build(); } @Bean @ConfigurationProperties(\"c\") DataSource c() {"
+        ".type(com.alibaba.druid.pool.DruidDataSource.class).build(); }"
+        "@Bean @ConfigurationProperties(\"c\") DataSource c() {"
         "var c = DataSourceBuilder.create(); return c.url(url).build(); } DataSource e(DataSourceProperties p) {"
         "HikariDataSource e = p.initializeDataSourceBuilder().build(); e.setMinimumIdle(1); return e; } }",
         [("HikariCP", 60), ("Druid", 8), ("HikariCP", None), ("HikariCP", None)]),
@@ -288,6 +290,7 @@ def test_the_pools_of_a_kind_of_file(tmp_path: Path, case: Case) -> None:
         ("logback.xml", "<configuration><appender name='a'><maxIndex>5</maxIndex></appender></configuration>"),
         ("A.java", "class A { Pool f() { return PgPool.pool(/* or MySQL */ options, new PoolOptions()); } }"),
         ("A.java", "import io.r2dbc.postgresql.*; class A { void f() { ConnectionPoolConfiguration.builder(f); } }"),
+        ("application.yml", "r2dbc.datasources.default.url: r2dbc:mysql://db/shop"),
         ("A.java", 'class A { void f() { ConnectionFactoryOptions.builder().option(DRIVER, "mysql").build(); } }'),
         ("application.conf", 'slick.dbs.a { profile = slick.jdbc.Postgres, db { url = "jdbc:postgresql:a" } }'),
         ("jedis.xml", BEAN.format("redis.clients.jedis.JedisPoolConfig", "", '<property name="maxTotal" value="9"/>')),

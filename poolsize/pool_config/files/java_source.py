@@ -136,9 +136,10 @@ class JavaTree(SourceTree):
 
     def root_of(self, target: Node | None, at: Node) -> Node | None:
         """Return the root of what a setter is called on; without any, or of this or it, what Kotlin's lambda is of."""
-        if target is not None and self.text(target) not in {"this", "it"}:
-            return self.root(target)
         function = self.outer(at, "lambda_expression")
+        own = {"this", self.text_at(function, "parameters")} if function else {"this"}
+        if target is not None and self.text(target) not in own:
+            return self.root(target)
         call = function.parent.parent if function and function.parent else None
         is_lambda = call is not None and self.text_at(call, "name") in OF_LAMBDA
         return self.root(call) if call and is_lambda else None
@@ -189,7 +190,7 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
     for name, root, value, at in _set(tree):
         named = (by_name.get((place, tree.text(root).removeprefix("this."))) for place in tree.around(root))
         if found := by_node.get(root.id) or next(filter(None, named), None):
-            found.library = CLASSES.get(tree.text(value).removesuffix(".class"), found.library)
+            found.library = _library(tree.text(value).removesuffix(".class")) or found.library
             found.values.append((name, value, at))
     return sorted(by_node.values(), key=lambda each: each.node.start_byte)
 
@@ -201,7 +202,12 @@ def _created(tree: JavaTree, node: Node) -> Library | None:
         name, target = tree.text_at(node, "name"), tree.text_at(node, "object")
         kind = target if name in BUILDS or target == FACTORIES else "" if target else name
         kind = "DataSourceBuilder" if name == OF_PROPERTIES else kind
-    return CLASSES.get(kind) or CLASSES.get(kind.rpartition(".")[2])
+    return _library(kind)
+
+
+def _library(name: str) -> Library | None:
+    """Return the library of a class, with its package or without."""
+    return CLASSES.get(name) or CLASSES.get(name.rpartition(".")[2])
 
 
 def _is_complete(tree: JavaTree, created: Node) -> bool:

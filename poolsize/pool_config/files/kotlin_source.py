@@ -21,6 +21,10 @@ def _function(match: re.Match[str]) -> str:
     return head + "\n" * match[0].count("\n")
 
 
+def _lambda(match: re.Match[str]) -> str:
+    return f".{match[1]}({match[2] or 'it'} -> {{{LAMBDA}" + "\n" * match[0].count("\n")
+
+
 REWRITES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = tuple(
     (re.compile(pattern), rewritten)
     for pattern, rewritten in (
@@ -35,7 +39,7 @@ REWRITES: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
         ),
         (r"(?<!\.)\b(?:object|class|interface)\b\s{0,9}(\w{0,60})[^{};]{0,1000}\{", _class),
         (r"\bwith\s?\((\w{1,60})\)\s?\{", rf"\1.apply(it -> {{{LAMBDA}"),
-        (r"\.(apply|also|run|let)\s?\{(?:\s{0,40}(\w{1,60})\s?->)?", rf".\1(it -> {{{LAMBDA}"),
+        (r"\.(apply|also|run|let)\s?\{(?:\s{0,40}(\w{1,60})\s?->)?", _lambda),
         (r"\?:\s{0,40}(?:throw|return|error\()[^\n]*", ""),
         (r"\?:", "|"),
         (r"\?\.", "."),
