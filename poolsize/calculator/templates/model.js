@@ -236,7 +236,7 @@ function unlimited(queue) {
   let power = exponential(scaled(ageing, time));
   const ageTimes = [0], longer = [dot(first, served)], total = free * rate + longer[0];
   for (let octave = 0; octave < constants.MOST_OCTAVES; octave++) {
-    if (longer[longer.length - 1] <= constants.RAREST * total) break;
+    if (longer[longer.length - 1] <= constants.RAREST * longer[0]) break;
     const begun = ageTimes[ageTimes.length - 1];
     for (let step = 1; step <= constants.STEPS; step++) {
       state = rowTimes(state, power);
@@ -348,7 +348,8 @@ function quantile({ times: ages, longer, timedOut }, probability) {
   const beyond = 1 - probability;
   if (longer[0] <= beyond) return 0;
   if (timedOut > beyond) return ages[ages.length - 1];
-  const logarithms = longer.map((share) => -Math.log(Math.max(share, constants.RAREST / 100)));
+  const least = (constants.RAREST / 100) * longer[0];
+  const logarithms = longer.map((share) => -Math.log(Math.max(share, least)));
   return interpolated(-Math.log(beyond), logarithms, ages);
 }
 
