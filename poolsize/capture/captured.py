@@ -208,7 +208,7 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
     drawn = _parameters(samples, variants[0], keeps_values=keeps_values)
-    held = tally.held_seconds / tally.count
+    seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
             _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
@@ -218,8 +218,8 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
             _name(texts, names),
             tally.count // len(variants) + (place < tally.count % len(variants)),
             tuple(statements),
-            _six_digits(1000 * tally.seconds / tally.count),
-            None if isnan(held) else _six_digits(1000 * max(held, 0.0)),
+            _six_digits(1000 * seconds),
+            None if isnan(held) else _six_digits(1000 * max(held, seconds)),  # a log may round times to seconds
             tally.is_explicit,
             tally.ends,
             not all(map(reads_only, texts)),

@@ -61,6 +61,7 @@ _HINT = re.compile(rf"/\*\+(?:\s*(?:{_HINT_NAMES})\([\w$@,.` ]*\))+\s*\*/", re.I
 _HINTED = re.compile(r"\b(?:SELECT|INSERT|REPLACE|UPDATE|DELETE)\s*\Z", re.IGNORECASE)
 _NAME_FOLLOWS = re.compile(r"(?:\.|\b(?:INTO|UPDATE|JOIN))\s*\Z", re.IGNORECASE)
 _FROM = re.compile(r"\bFROM\s*\Z", re.IGNORECASE)
+_ESCAPES_LIKE, _ESCAPE_CHARACTER = re.compile(r"\bESCAPE\Z"), re.compile(r"""'(?:\\\\|[^\\?;'"])?'""")
 _JSON_PATH = re.compile(r"""'\$(?:\.[A-Za-z_]\w*|\.\*|\[(?:\d{1,4}|\*)\])*'""")
 _DATE_FORMAT = re.compile(r"'(?:%[A-Za-z][-/:., T]?)+'")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -122,7 +123,7 @@ def fingerprinted(text: str) -> Fingerprint | None:
         elif first in names:
             pass
         elif first in "'\"":
-            if not (token[1] in "$%" and _is_syntax(token, pieces[place - 1])):
+            if not ((token[1] in "$%" or len(token) <= 4) and _is_syntax(token, pieces[place - 1])):
                 values.append(_string(pieces, place))
                 pieces[place] = _LITERAL
         elif not (_HINT.fullmatch(token) and _HINTED.search(pieces[place - 1])):
@@ -214,8 +215,10 @@ def _take_prefix(pieces: list[str], place: int) -> str:
 
 
 def _is_syntax(token: str, before: str) -> bool:
-    """Return whether a string is a JSON path or a date format, which belong to the statement as its columns do."""
+    """Return whether a string belongs to the statement as its columns do: a JSON path, a date format, or ESCAPE's."""
     before = before.rstrip().upper()
+    if _ESCAPES_LIKE.search(before):
+        return _ESCAPE_CHARACTER.fullmatch(token) is not None
     if token[1] == "$":
         is_path = before.endswith(("->", "->>")) or (before.endswith(",") and "JSON_" in before)
         return is_path and _JSON_PATH.fullmatch(token) is not None

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from poolsize.capture.columns import DOTTED
-from poolsize.capture.statement_code import Code, one_line, quoted_code
+from poolsize.capture.statement_code import INDENT, WIDTH, Code, broken, one_line, quoted_code
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
@@ -21,10 +21,8 @@ from poolsize.sweep.readers import write_decimal, write_milliseconds
 from poolsize.terminal import pasteable
 from poolsize.units import count, milliseconds, number, percent
 
-WIDTH, LABEL = 100, 12
-"""Columns of the header, and of its labels."""
-RUFF_WIDTH = 88
-"""Columns at which ruff breaks an import."""
+LABEL = 12
+"""Columns of the labels in the header."""
 MOST_TASKS = 1_000
 """Sum of the tasks' weights: each user has a list with a task as often as its weight."""
 WEIGHT_ERROR = 0.005
@@ -80,6 +78,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         {"name": kind.name, "says": _says(kind, workload), "weight": weight, "lines": code.of_kind(kind)}
         for kind, weight in zip(kinds, weights([kind.weight for kind in kinds]), strict=True)
     ]
+    columns = ", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items())
     cautions = tuple(filter(None, (_left_out(workload, kinds), _stays(kinds))))
     text = _template().render(
         title=_title(workload),
@@ -94,7 +93,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         columns=code.columns,
         class_name=_class_name(name),
         covers=_covers(share),
-        inserted=", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items()),
+        undoes=broken(f"delete_inserted(cursor, {{{columns}}})", WIDTH - INDENT) if inserted else [],
         kinds=tasks,
     )
     return Locustfile(text, kinds, share, cautions)
@@ -184,10 +183,10 @@ def _template() -> jinja2.Template:
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:
     if code.uses_randint:
         yield "from random import randint"
-    yield from ("from typing import Any", "", "from locust import task", "")
+    yield from ("from typing import Any", "", "from locust import task")
     names = sorted({*code.draws, *(["delete_inserted"] if undoes else [])}, key=lambda name: (name.islower(), name))
     line = f"from poolsize.capture.draws import {', '.join(names)}"
-    if names and len(line) <= RUFF_WIDTH:
+    if names and len(line) <= WIDTH:
         yield line
     elif names:
         yield from ("from poolsize.capture.draws import (", *(f"    {name}," for name in names), ")")
