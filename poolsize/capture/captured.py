@@ -109,7 +109,7 @@ def _reporting(events: Iterator[Event], report: Callable[[], None]) -> Iterator[
 
 
 def _log_notes(tally: Tally) -> Iterator[str]:
-    """Yield what a log does not show."""
+    """Yield the gaps of a log, as sentences."""
     if tally.without_thread:
         yield (
             f"{count(tally.without_thread, 'statement')} without a session: each is a transaction of its own. Add "
@@ -131,7 +131,7 @@ def captured_workload(
 ) -> CapturedWorkload:
     """Return the workload of a source.
 
-    tally, notes: what the source has counted, and can't show, when its events have ended. keeps_values: literals may be
+    tally, notes: the counts of the source, and its gaps, when its events have ended. keeps_values: literals may be
     shown. Raises BadInput for a source without transactions.
     """
     counter, left_out = KindCounter(), LeftOut()
@@ -178,7 +178,7 @@ def _six_digits(mean: float) -> float:
 
 
 def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
-    """Yield what the workload leaves out."""
+    """Yield the statements and transactions that the workload leaves out, as sentences."""
     if counter.cut_off:
         words = "is in no kind: a part of it is" if counter.cut_off == 1 else "are in no kind: parts of them are"
         yield f"{count(counter.cut_off, 'transaction')} {words} missing in the source."

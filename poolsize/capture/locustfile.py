@@ -54,8 +54,8 @@ class Coverage:
 class Locustfile:
     """A generated file.
 
-    text: its content. kinds: of its tasks. coverage: of the source. cautions: what it leaves out or can't undo, as
-    sentences.
+    text: its content. kinds: of its tasks. coverage: of the source. cautions: the transactions that are left
+    out, and the writes that nothing undoes, as sentences.
     """
 
     text: str
@@ -67,7 +67,7 @@ class Locustfile:
 def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_values: bool) -> Locustfile:
     """Return the locustfile of a workload. name: of its file.
 
-    writes: whether it has the kinds that write. keeps_values: whether the description has values of the log.
+    writes: whether the file has the kinds that write. keeps_values: whether the description has values of the log.
     Raises BadInput where no kind is left.
     """
     kinds = tuple(kind for kind in workload.kinds if writes or not kind.writes)
@@ -100,7 +100,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
 
 
 def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Coverage:
-    """Return what some of a workload's kinds cover."""
+    """Return the coverage of some of a workload's kinds."""
 
     def share(other: float, amount: Any) -> float:
         total = sum(map(amount, workload.kinds))
@@ -144,7 +144,7 @@ def inserted_tables(kinds: Iterable[TransactionKind]) -> Mapping[str, str]:
 
 
 def _undone(inserted: Mapping[str, str]) -> str:
-    """Return what before_step undoes, as a sentence; "" for nothing."""
+    """Return which rows before_step deletes, as a sentence; "" for no rows."""
     if not inserted:
         return ""
     return (
@@ -155,7 +155,7 @@ def _undone(inserted: Mapping[str, str]) -> str:
 
 
 def _stays(kinds: Iterable[TransactionKind]) -> str:
-    """Return what nothing undoes, as a sentence; "" for nothing."""
+    """Return which writes nothing undoes, as a sentence; "" where there are no such writes."""
     changed: dict[str, None] = {}
     for statement in (statement for kind in kinds for statement in kind.statements if not statement.reads):
         match = _WRITE.match(statement.text)
@@ -222,7 +222,7 @@ def _says(kind: TransactionKind, workload: CapturedWorkload) -> str:
 
 
 def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> str:
-    """Return which transactions are left out because they write, as a sentence; "" for none."""
+    """Return which transactions are left out because they write, as a sentence; "" where no kind is left out."""
     without = [kind for kind in workload.kinds if kind not in kinds]
     if not without:
         return ""
@@ -234,7 +234,7 @@ def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> s
 
 
 def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Iterator[str]:
-    """Yield what was read, which part the file covers, and the traffic."""
+    """Yield the source, the part of the source that the file covers, and the traffic."""
     source = workload.source
     yield from textwrap.wrap(
         f"`poolsize capture` wrote this file from a {source.kind} of {count(source.statements, 'statement')}. You can "

@@ -14,7 +14,7 @@ from poolsize.capture.draws import INSERTED_ROW, MOST_VALUES
 from poolsize.capture.workload import CapturedStatement, Constant, Drawn, Heavy, Parameter, Reference, Several, Text
 
 WIDTH, INDENT = 88, 8
-"""Columns of a line, as ruff's formatter has them, and those before the first level of a method."""
+"""Columns of a line, as ruff's formatter has them, and the indentation of a method's lines."""
 MARK = re.compile(r"%s|%%")
 COMPARES = re.compile(r"\b(?:WHERE|HAVING|JOIN)\b", re.IGNORECASE)
 SETS = re.compile(r"\s*(?:INSERT|REPLACE|UPDATE)\b", re.IGNORECASE)
@@ -25,7 +25,7 @@ Place = tuple[int, int]
 
 
 class Code:
-    """Collects what the tasks of a file need.
+    """Collects the names that the tasks of a file need.
 
     draws: names of poolsize.capture.draws. uses_randint: whether a line draws from a range.
     """
@@ -62,7 +62,7 @@ class Code:
         return f"randint({_literal(low)}, {_literal(high)})"
 
     def number_of(self, ends: tuple[int, int], mean: float) -> str:
-        """Return the expression of a number of repetitions or rows; "" where it is always 1."""
+        """Return the expression of a number of repetitions or rows; "" where the number is always 1."""
         low, high = ends
         if low == high:
             return "" if low == 1 else str(low)
@@ -143,7 +143,7 @@ class _Task:
         return names
 
     def lines(self, place: int) -> Iterator[str]:
-        """Yield the lines of a statement, in a loop where it repeats."""
+        """Yield the lines of a statement, in a loop for a statement that repeats."""
         statement = self._kind.statements[place]
         indent = ""
         if loop := self._code.number_of(statement.repeats, statement.repeats_mean):
@@ -224,7 +224,7 @@ class _Task:
         return target.value if isinstance(target, Constant) else None
 
     def _is_looked_up(self, statement: CapturedStatement, index: int, text: Text) -> bool:
-        """Return whether a text should be that of a row: a condition compares it, or the statements repeat it."""
+        """Return whether a text should be a row's: a condition compares the text, or the statements repeat it."""
         before = "".join(statement.text.replace("%%", "").split("%s")[: index + 1])
         if not SETS.match(statement.text) or COMPARES.search(before):
             return True
@@ -250,7 +250,7 @@ class _Code(str):
 
 
 def quoted_code(text: str) -> str:
-    """Return a text as a Python literal in double quotes, on one line and without characters that nobody sees."""
+    """Return a text as a Python literal in double quotes, on one line and without invisible characters."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{"".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in escaped)}"'
 
