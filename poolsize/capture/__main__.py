@@ -66,7 +66,7 @@ class TryingCursor:
         return sum(self.execute(query, row) for row in args)
 
     def execute(self, query: str, args: Any = None) -> int:
-        """Run a statement, and note what it did; of a statement that looks values up for a draw, only a failure."""
+        """Run a statement, and note its result; of a statement that looks up values for a draw, note only a failure."""
         caller, line = self._callers()
         text = self._cursor.mogrify(query, args)
         if BRACKETS.match(text):
@@ -117,7 +117,7 @@ class TryingCursor:
         return None, failure
 
     def _why_left(self, text: str) -> str:
-        """Return why a statement is not run; "" where it can be rolled back."""
+        """Return why a statement is not run; "" for a statement that can be rolled back."""
         if not EXPLAINED.match(text) and not HARMLESS.match(text):
             return "a transaction may not undo it"
         if WRITES_FILE.search(text):

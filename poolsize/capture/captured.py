@@ -109,7 +109,7 @@ def _reporting(events: Iterator[Event], report: Callable[[], None]) -> Iterator[
 
 
 def _log_notes(tally: Tally) -> Iterator[str]:
-    """Yield what a log does not show."""
+    """Yield the gaps of a log, as sentences."""
     if tally.without_thread:
         yield (
             f"{count(tally.without_thread, 'statement')} without a session: each is a transaction of its own. Add "
@@ -131,7 +131,7 @@ def captured_workload(
 ) -> CapturedWorkload:
     """Return the workload of a source.
 
-    tally, notes: what the source has counted, and can't show, when its events have ended. keeps_values: literals may be
+    tally, notes: the counts of the source, and its gaps, when its events have ended. keeps_values: literals may be
     shown. Raises BadInput for a source without transactions.
     """
     counter, left_out = KindCounter(), LeftOut()
@@ -178,7 +178,7 @@ def _six_digits(mean: float) -> float:
 
 
 def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
-    """Yield what the workload leaves out."""
+    """Yield the statements and transactions that the workload leaves out, as sentences."""
     if counter.cut_off:
         words = "is in no kind: a part of it is" if counter.cut_off == 1 else "are in no kind: parts of them are"
         yield f"{count(counter.cut_off, 'transaction')} {words} missing in the source."
@@ -208,7 +208,7 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
     drawn = _parameters(samples, variants[0], keeps_values=keeps_values)
-    held = tally.held_seconds / tally.count
+    seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
             _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
@@ -218,8 +218,8 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
             _name(texts, names),
             tally.count // len(variants) + (place < tally.count % len(variants)),
             tuple(statements),
-            _six_digits(1000 * tally.seconds / tally.count),
-            None if isnan(held) else _six_digits(1000 * max(held, 0.0)),
+            _six_digits(1000 * seconds),
+            None if isnan(held) else _six_digits(1000 * max(held, seconds)),  # a log may round times to seconds
             tally.is_explicit,
             tally.ends,
             not all(map(reads_only, texts)),

@@ -1,4 +1,4 @@
-"""Two captured workloads -> what changed from the earlier to the later."""
+"""Two captured workloads -> the changes from the earlier to the later."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Change:
 
 
 def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change, ...]:
-    """Return what changed: rates, kinds, their shares and times, rows, and how parameters are drawn.
+    """Return the changes: of rates, kinds, their shares and times, rows, and the draws of parameters.
 
     Kinds are the same where their statements are. Shares differ only where chance does not explain the difference.
     """
@@ -84,7 +84,7 @@ def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:
 
 
 def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
-    """Yield what changed in a kind, as parts of sentences."""
+    """Yield the changes of a kind, as parts of sentences."""
     if _differ(old.mean_ms, new.mean_ms):
         yield f"its time in the server was {milliseconds(old.mean_ms)} and is {milliseconds(new.mean_ms)}"
     for place, (before, after) in enumerate(zip(old.statements, new.statements, strict=True), start=1):
@@ -100,7 +100,7 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
 
 
 def _of_parameter(old: Parameter, new: Parameter) -> str:
-    """Return what changed in a parameter, or ""."""
+    """Return the change of a parameter, as a part of a sentence, or ""."""
     match old, new:
         case Several(), Several():
             if _differ(old.mean, new.mean):
@@ -170,7 +170,7 @@ def _width(drawn: Zipf | Range) -> float:
 
 
 def _differ(before: float | None, after: float | None) -> bool:
-    """Return whether two numbers differ by LEAST_RATIO or more; False where one is not known."""
+    """Return whether two numbers differ by LEAST_RATIO or more; False where either number is not known."""
     return before is not None and after is not None and max(before, after) > LEAST_RATIO * min(before, after)
 
 

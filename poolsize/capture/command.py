@@ -1,4 +1,4 @@
-"""`poolsize capture`: a workload for a sweep, out of what a server in production ran."""
+"""`poolsize capture`: a workload for a sweep, out of the statements that a server in production ran."""
 
 import os
 import signal
@@ -164,7 +164,7 @@ def _require_source(logs: "Paths", options: dict[str, Any]) -> None:
 
 
 def _check(locustfile: "Path", schema: str, url: str, *, as_json: bool) -> None:
-    """Print what each statement of a locustfile does on the copy. The exit code is 3 where one fails."""
+    """Print what each statement of a locustfile does on the copy. The exit code is 3 if a statement fails."""
     from poolsize.capture.rehearsed import rehearsed
     from poolsize.capture.text import checked_text, checked_values
     from poolsize.present.text.json_text import json_text
@@ -235,7 +235,7 @@ def _bar(total: float) -> Iterator[Callable[[float], None]]:
 
 @contextmanager
 def _ending(end: Callable[[], None]) -> Iterator[None]:
-    """Within the context, let the first Ctrl-C end the reading, and keep what was read."""
+    """Within the context, let the first Ctrl-C end the reading, and keep the statements that were read."""
 
     def on_interrupt(*_: object) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -42,7 +42,7 @@ class Digest:
 
 
 def statement_key(text: str) -> StatementKey:
-    """Return what a digest's text has in common with a workload's statement: the names and the SQL words.
+    """Return the words that a digest's text shares with a workload's statement: the names and the SQL words.
 
     Names are without digits: a workload's kind may stand for transactions on several tables of the same form.
     """
@@ -51,7 +51,7 @@ def statement_key(text: str) -> StatementKey:
 
 
 def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: float) -> CapturedWorkload:
-    """Return a workload whose kinds are weighted so that their statements add up to what the server counted.
+    """Return a workload whose kinds are weighted so that their statements add up to the server's counts.
 
     seconds: the period of the digests. Kinds may share statements. The weights follow from the maximum-likelihood
     iteration of Richardson (1972) and Lucy (1974): each weight is multiplied by the mean, over the kind's statements,

@@ -43,7 +43,7 @@ def between(*ends: int, shares: tuple[float, ...] = (), distinct: int | None = N
     """Return a number between two neighbours among `ends`.
 
     shares: of the draws, for each pair of neighbours; () where all pairs are equally likely. distinct: the number of
-    different values; None for all numbers.
+    different values; None where all numbers occur.
     """
     place = random.random() if distinct is None else (random.randrange(distinct) + 0.5) / distinct
     sums = _sums(shares or (1.0,) * (len(ends) - 1))
@@ -86,7 +86,7 @@ def zipf(low: int, high: int, exponent: float, first: str = "low", *, distinct: 
     """Return a number from low to high; that of rank r has a probability in proportion to r**-exponent.
 
     first: the number of rank 1, "low" or "high"; "scattered" spreads the ranks over the range. distinct: the number of
-    ranks; None for all numbers.
+    ranks; None where each number has a rank.
     Source: Hörmann and Derflinger, Rejection-inversion to generate variates from monotone discrete distributions, 1996.
     """
     ranks = distinct or high - low + 1
@@ -201,17 +201,17 @@ def insert(cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None
 
 @cache
 def _parts_of_insert(statement: str) -> tuple[str, str, str]:
-    """Return an INSERT's text up to VALUES, the row in its parentheses, and what follows."""
+    """Return an INSERT's text up to VALUES, the row in its parentheses, and the text behind the row."""
     found = INSERTED_ROW.search(statement)
     assert found is not None, statement
     return statement[: found.start(1)], found[1], statement[found.end(1) :]
 
 
 class _OfCopy:
-    """A column of the copy, of which a process reads once, on the connection of the first user that needs it."""
+    """A column of the copy. A process reads the column once, on the connection of the first user that needs a value."""
 
     def __init__(self, table: str, column: str) -> None:
-        """table: "" where the log does not show it."""
+        """table: "" where the log does not show the table."""
         self._table, self._column = _quoted_table(table), quoted(column)
         self._lock = Lock()
         self._known: Any = None
@@ -261,7 +261,7 @@ class Frequent(_OfCopy):
 
 
 class Existing(_OfCopy):
-    """Draws values that a column of the copy has, so that a search finds rows; random texts where it has none."""
+    """Draws values of a column of the copy, so that a search finds rows; random texts where the column is empty."""
 
     def __init__(self, table: str, column: str, otherwise: Draw, *, distinct: int = MOST_VALUES, exponent: float = 0.0):
         """distinct: number of values in the log. exponent: of their Zipf distribution; 0 if all are equally likely."""

@@ -10,7 +10,7 @@ UNKNOWN_THREAD = 0
 
 
 class StatementEvent(NamedTuple):
-    """One statement that a server ran. The text holds literals, and perhaps secrets: no output shows it.
+    """A statement that a server ran. The text holds literals, and perhaps secrets: no output shows it.
 
     thread: the session, or UNKNOWN_THREAD. started: seconds since the epoch. seconds: run time. Both are nan where
     unknown. text: SQL without the final semicolon; empty for a statement that is too long to read.
@@ -60,7 +60,7 @@ class Tally:
     bytes_read: int = 0
 
     def counted(self, event: StatementEvent) -> StatementEvent:
-        """Count a statement, and return it."""
+        """Count a statement, and return the statement."""
         self.statements += 1
         self.without_thread += event.thread == UNKNOWN_THREAD
         started = event.started

@@ -28,7 +28,7 @@ class Fingerprint(NamedTuple):
     An IN list is one %s, whose value is a tuple. Of an INSERT with several rows, the text has the first row only.
     """
     values: tuple[Value | tuple[Value, ...], ...]
-    """One for each %s, in the order of the text."""
+    """The values of the %s, in the order of the text."""
     rows: int = 1
     """The rows of an INSERT."""
     more_rows: tuple[tuple[Value, ...], ...] = ()
@@ -38,7 +38,7 @@ class Fingerprint(NamedTuple):
 _IN_QUOTES = r"""(?<=')(?:[^'\\]++|\\.|'')*+' | (?<=")(?:[^"\\]++|\\.|"")*+" | (?<=`)(?:[^`]++|``)*+`"""
 _IN_COMMENT = r"(?<=/)\*(?:[^*]++|\*(?!/))*+\*/"
 _RUN = r"(?<=/)\*M?!(?:0[0-8]\d{4}|1[0-2]\d{4}|[0-8]\d{4})?+(?!\d)"
-"""The beginning of a comment whose content servers run: it has no version, or that of a server in use."""
+"""The beginning of a comment whose content servers run: it has no version, or a version of a server in use."""
 _LINE_COMMENT = r"(?<=\#)[^\n]*+ | (?<=-)-(?![^\s\x01-\x1f])[^\n]*+"
 _NUMBER = r"""(?<![\w$@.`][0-9.]) (?: (?<=0)(?:x[0-9a-fA-F]++ | b[01]++)
     | (?:(?<=[0-9])[0-9]*+(?:\.[0-9]*+)? | (?<=\.)[0-9]++)(?:[eE][+-]?[0-9]++)?) (?![\w$])"""
@@ -47,7 +47,7 @@ _TOKEN = re.compile(
     | {_LINE_COMMENT}))""",
     re.DOTALL | re.VERBOSE,
 )
-"""The first character stands alone, which lets the search run fast to the next one that may begin a token."""
+"""The first character stands alone, which lets the search run fast to the next character that may begin a token."""
 _CLOSED = re.compile(rf"""['"`/](?: {_IN_QUOTES} | {_IN_COMMENT})""", re.DOTALL | re.VERBOSE)
 _PREFIX = re.compile(r"(?<![\w$@.])(?:_[a-zA-Z][a-zA-Z\d]*(?:\s*|\s+([xXbB]))|([xXbBnN]))\Z")
 """Before a literal: the name of a character set; hexadecimal, bits, national."""
@@ -61,6 +61,7 @@ _HINT = re.compile(rf"/\*\+(?:\s*(?:{_HINT_NAMES})\([\w$@,.` ]*\))+\s*\*/", re.I
 _HINTED = re.compile(r"\b(?:SELECT|INSERT|REPLACE|UPDATE|DELETE)\s*\Z", re.IGNORECASE)
 _NAME_FOLLOWS = re.compile(r"(?:\.|\b(?:INTO|UPDATE|JOIN))\s*\Z", re.IGNORECASE)
 _FROM = re.compile(r"\bFROM\s*\Z", re.IGNORECASE)
+_ESCAPES_LIKE, _ESCAPE_CHARACTER = re.compile(r"\bESCAPE\Z"), re.compile(r"""'(?:\\\\|[^\\?;'"])?'""")
 _JSON_PATH = re.compile(r"""'\$(?:\.[A-Za-z_]\w*|\.\*|\[(?:\d{1,4}|\*)\])*'""")
 _DATE_FORMAT = re.compile(r"'(?:%[A-Za-z][-/:., T]?)+'")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
@@ -86,7 +87,7 @@ class _Shape(NamedTuple):
 
     text: str
     marks: str
-    """One mark for each value; empty where all values are plain literals."""
+    """A mark for each value; empty where all values are plain literals."""
     lists: tuple[tuple[int, int], ...]
     """The IN lists: the place of the first value, and the number of values."""
     rows_at: int
@@ -98,12 +99,12 @@ class _Shape(NamedTuple):
 
 
 def fingerprinted(text: str) -> Fingerprint | None:
-    """Return a statement's fingerprint; None for a text that is no whole statement.
+    """Return a statement's fingerprint; None for a text that is not a whole statement.
 
     A text is not whole where a quote or a comment is open at its end, as in a text that was cut off; where comments are
     nested; and where it holds several statements.
     """
-    pieces = _TOKEN.split(text)  # in turn, what is between tokens, and a token
+    pieces = _TOKEN.split(text)  # in turn: the text between tokens, and a token
     if not _is_whole(pieces):
         return None
     names = '`"' if '"' in text and _has_ansi_quotes(pieces) else "`"
@@ -122,7 +123,7 @@ def fingerprinted(text: str) -> Fingerprint | None:
         elif first in names:
             pass
         elif first in "'\"":
-            if not (token[1] in "$%" and _is_syntax(token, pieces[place - 1])):
+            if not ((token[1] in "$%" or len(token) <= 4) and _is_syntax(token, pieces[place - 1])):
                 values.append(_string(pieces, place))
                 pieces[place] = _LITERAL
         elif not (_HINT.fullmatch(token) and _HINTED.search(pieces[place - 1])):
@@ -142,7 +143,7 @@ def split_statements(text: str) -> list[str]:
 
 
 def _is_whole(pieces: list[str]) -> bool:
-    """Return whether no quote and no comment is open at the end, and none is nested."""
+    """Return whether no quote and no comment is open at the end, and no comment is nested."""
     if len(pieces) > 1 and not pieces[-1] and pieces[-2][0] in "'\"`/" and not _CLOSED.fullmatch(pieces[-2]):
         return False
     depth = 0
@@ -180,7 +181,7 @@ def _number(token: str) -> Value:
 
 
 def _of_digits(digits: str, base: int) -> Value:
-    """Return the bytes of hexadecimal or binary digits; the digits where they are none."""
+    """Return the bytes of hexadecimal or binary digits; the digits where no bytes have them."""
     try:
         if base == 16:
             return bytes.fromhex("0" * (len(digits) % 2) + digits)
@@ -214,8 +215,10 @@ def _take_prefix(pieces: list[str], place: int) -> str:
 
 
 def _is_syntax(token: str, before: str) -> bool:
-    """Return whether a string is a JSON path or a date format, which belong to the statement as its columns do."""
+    """Return whether a string belongs to the statement as its columns do: a JSON path, a date format, or ESCAPE's."""
     before = before.rstrip().upper()
+    if _ESCAPES_LIKE.search(before):
+        return _ESCAPE_CHARACTER.fullmatch(token) is not None
     if token[1] == "$":
         is_path = before.endswith(("->", "->>")) or (before.endswith(",") and "JSON_" in before)
         return is_path and _JSON_PATH.fullmatch(token) is not None
@@ -224,7 +227,7 @@ def _is_syntax(token: str, before: str) -> bool:
 
 
 def _shape_of(skeleton: str, literals: int) -> _Shape | None:
-    """Return the shape of a statement whose literals are marks; None where the statement holds such marks itself."""
+    """Return the shape of a statement whose literals are marks; None for a statement that holds such marks itself."""
     if skeleton.count(_LITERAL) != literals:
         return None
     return _shape(skeleton) if len(skeleton) <= LONGEST_SHAPE_CACHED else _shape.__wrapped__(skeleton)
@@ -252,7 +255,7 @@ def _shape(skeleton: str) -> _Shape | None:
 
 
 def _with_lists(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """Return a text in which each IN list is one mark, and the place and the length of each list."""
+    """Return a text in which each IN list is a single mark, and the place and the length of each list."""
     parts: list[str] = []
     lists: list[tuple[int, int]] = []
     end = place = 0
@@ -285,7 +288,7 @@ def _filled(shape: _Shape, literals: list[Value]) -> Fingerprint:
 
 
 def _marked(marks: str, literals: list[Value]) -> list[Value]:
-    """Return the values of all marks. literals: the values of those that are literals, in turn."""
+    """Return the values of all marks. literals: the values of the marks that are literals, in turn."""
     following = iter(literals)
     return [
         _CONSTANTS[mark] if mark in _CONSTANTS

@@ -23,12 +23,12 @@ LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
 LEAST_FAMILY = 16
-"""Kinds that differ in the numbers of their tables, from which on they are one kind."""
+"""Kinds that differ in the numbers of their tables, from which on these become a single kind."""
 _NUMBERED = re.compile(r"(?<=[A-Za-z_])\d+\b")
 _PLACEHOLDER = re.compile(r"`[^`]*`|%%|%s|(\bIN )\(\?(?: ?, ?\?)*\)|\?", re.IGNORECASE)
 
 Literals = tuple[Kept | tuple[Kept, ...], ...]
-"""Of an execution, or of a further row of an INSERT: one for each parameter of the text, a tuple for a list."""
+"""Of an execution, or of a further row of an INSERT: a value for each parameter of the text, a tuple for a list."""
 Key = tuple[bool, Ends, tuple[str, ...]]
 
 
@@ -96,7 +96,7 @@ class Run(NamedTuple):
             text, known, _, more_rows = fingerprint
             literals: Literals = _with_unseen(text, known) if "?" in text else known
             values = tuple(map(_kept, literals))
-            # A row has no values of what follows the rows, as ON DUPLICATE KEY UPDATE: the first row's stand for all.
+            # A row has no values of an ON DUPLICATE KEY UPDATE behind the rows: the first row's values stand for all.
             kept += values, *((*map(_kept, row), *values[len(row) :]) for row in more_rows)
         return tuple(kept)
 
@@ -157,7 +157,7 @@ class KindTally:
 
 
 class KindCounter:
-    """Counts transactions by kind. All literals that it keeps are a random sample, and never more than its limits.
+    """Counts transactions by kind. The literals are a random sample, within limits of memory.
 
     seconds: of all transactions. cut_off: transactions that are not whole.
     """
@@ -247,7 +247,7 @@ class KindCounter:
 
 
 def family_of(key: Key) -> Key:
-    """Return what kinds have in common that differ in the numbers at the ends of names only."""
+    """Return a key that is the same for kinds that differ in the numbers at the ends of names only."""
     return key[0], key[1], tuple(map(_without_numbers, key[2]))
 
 
@@ -294,7 +294,7 @@ def _with_marks(text: str) -> str:
 
 
 def _with_unseen(text: str, values: Literals) -> Literals:
-    """Return the values of a text with placeholders, those that the source does not show among them."""
+    """Return the values of a text with placeholders, with UNSEEN for a value that the source does not show."""
     known = iter(values)
     joined: list[Kept | tuple[Kept, ...]] = []
     for found in _PLACEHOLDER.finditer(text):

@@ -47,7 +47,7 @@ class Unseen(Enum):
 
 UNSEEN = Unseen.UNSEEN
 Kept = int | Decimal | str | bytes | bool | LongText | Unseen | None
-"""A literal, as a fingerprint gives it, or what is kept of it."""
+"""A literal, as a fingerprint has it, or the part of a literal that is kept."""
 Kind = Literal["keyword", "number", "text", "bytes", "moment"]
 
 
@@ -67,14 +67,14 @@ class Value(NamedTuple):
     form: Literal["", " ", "T"] = ""
 
     def is_harmless(self, *, is_limit: bool) -> bool:
-        """Return whether it can be shown: NULL, the empty text, a number that is short or the count of a LIMIT."""
+        """Return whether the value can be shown: NULL, the empty text, a short number or the count of a LIMIT."""
         if self.kind == "number":
             return is_limit or len(str(abs(self.number))) <= LONGEST_HARMLESS
         return self.kind == "keyword" or not self.length
 
 
 def cut(literal: Kept) -> Kept:
-    """Return a literal, or what is kept of a long text."""
+    """Return a literal, or the part that is kept of a long text."""
     if not isinstance(literal, str | bytes) or len(literal) <= LONGEST_KEPT:
         return literal
     ends = literal[: LONGEST_KEPT // 2], literal[-LONGEST_KEPT // 2 :]

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from poolsize.capture.columns import DOTTED
-from poolsize.capture.statement_code import Code, one_line, quoted_code
+from poolsize.capture.statement_code import INDENT, WIDTH, Code, broken, one_line, quoted_code
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
@@ -21,10 +21,8 @@ from poolsize.sweep.readers import write_decimal, write_milliseconds
 from poolsize.terminal import pasteable
 from poolsize.units import count, milliseconds, number, percent
 
-WIDTH, LABEL = 100, 12
-"""Columns of the header, and of its labels."""
-RUFF_WIDTH = 88
-"""Columns at which ruff breaks an import."""
+LABEL = 12
+"""Columns of the labels in the header."""
 MOST_TASKS = 1_000
 """Sum of the tasks' weights: each user has a list with a task as often as its weight."""
 WEIGHT_ERROR = 0.005
@@ -56,8 +54,8 @@ class Coverage:
 class Locustfile:
     """A generated file.
 
-    text: its content. kinds: of its tasks. coverage: of the source. cautions: what it leaves out or can't undo, as
-    sentences.
+    text: its content. kinds: of its tasks. coverage: of the source. cautions: the transactions that are left
+    out, and the writes that nothing undoes, as sentences.
     """
 
     text: str
@@ -69,7 +67,7 @@ class Locustfile:
 def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_values: bool) -> Locustfile:
     """Return the locustfile of a workload. name: of its file.
 
-    writes: whether it has the kinds that write. keeps_values: whether the description has values of the log.
+    writes: whether the file has the kinds that write. keeps_values: whether the description has values of the log.
     Raises BadInput where no kind is left.
     """
     kinds = tuple(kind for kind in workload.kinds if writes or not kind.writes)
@@ -80,6 +78,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         {"name": kind.name, "says": _says(kind, workload), "weight": weight, "lines": code.of_kind(kind)}
         for kind, weight in zip(kinds, weights([kind.weight for kind in kinds]), strict=True)
     ]
+    columns = ", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items())
     cautions = tuple(filter(None, (_left_out(workload, kinds), _stays(kinds))))
     text = _template().render(
         title=_title(workload),
@@ -94,14 +93,14 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         columns=code.columns,
         class_name=_class_name(name),
         covers=_covers(share),
-        inserted=", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items()),
+        undoes=broken(f"delete_inserted(cursor, {{{columns}}})", WIDTH - INDENT) if inserted else [],
         kinds=tasks,
     )
     return Locustfile(text, kinds, share, cautions)
 
 
 def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Coverage:
-    """Return what some of a workload's kinds cover."""
+    """Return the coverage of some of a workload's kinds."""
 
     def share(other: float, amount: Any) -> float:
         total = sum(map(amount, workload.kinds))
@@ -145,7 +144,7 @@ def inserted_tables(kinds: Iterable[TransactionKind]) -> Mapping[str, str]:
 
 
 def _undone(inserted: Mapping[str, str]) -> str:
-    """Return what before_step undoes, as a sentence; "" for nothing."""
+    """Return which rows before_step deletes, as a sentence; "" for no rows."""
     if not inserted:
         return ""
     return (
@@ -156,7 +155,7 @@ def _undone(inserted: Mapping[str, str]) -> str:
 
 
 def _stays(kinds: Iterable[TransactionKind]) -> str:
-    """Return what nothing undoes, as a sentence; "" for nothing."""
+    """Return which writes nothing undoes, as a sentence; "" where there are no such writes."""
     changed: dict[str, None] = {}
     for statement in (statement for kind in kinds for statement in kind.statements if not statement.reads):
         match = _WRITE.match(statement.text)
@@ -184,10 +183,10 @@ def _template() -> jinja2.Template:
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:
     if code.uses_randint:
         yield "from random import randint"
-    yield from ("from typing import Any", "", "from locust import task", "")
+    yield from ("from typing import Any", "", "from locust import task")
     names = sorted({*code.draws, *(["delete_inserted"] if undoes else [])}, key=lambda name: (name.islower(), name))
     line = f"from poolsize.capture.draws import {', '.join(names)}"
-    if names and len(line) <= RUFF_WIDTH:
+    if names and len(line) <= WIDTH:
         yield line
     elif names:
         yield from ("from poolsize.capture.draws import (", *(f"    {name}," for name in names), ")")
@@ -223,7 +222,7 @@ def _says(kind: TransactionKind, workload: CapturedWorkload) -> str:
 
 
 def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> str:
-    """Return which transactions are left out because they write, as a sentence; "" for none."""
+    """Return which transactions are left out because they write, as a sentence; "" where no kind is left out."""
     without = [kind for kind in workload.kinds if kind not in kinds]
     if not without:
         return ""
@@ -235,7 +234,7 @@ def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> s
 
 
 def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Iterator[str]:
-    """Yield what was read, which part the file covers, and the traffic."""
+    """Yield the source, the part of the source that the file covers, and the traffic."""
     source = workload.source
     yield from textwrap.wrap(
         f"`poolsize capture` wrote this file from a {source.kind} of {count(source.statements, 'statement')}. You can "

@@ -1,4 +1,4 @@
-"""The entries of a server's log: plain or gzipped, of any length, with what cuts them or bloats them kept in bounds."""
+"""The entries of a server's log: plain or gzipped. Their length, and the memory that they take, are bounded."""
 
 import gzip
 import re
@@ -37,24 +37,24 @@ _STARTED = re.compile(
 
 
 class Entry(NamedTuple):
-    """An entry of a log, or its beginning where it is too long."""
+    """An entry of a log, or the beginning of an entry that is too long."""
 
     content: bytes
     is_whole: bool
 
 
 class LogState(Protocol):
-    """What entries of a log leave out because an entry before has it."""
+    """The values that an entry leaves out because they are those of an entry before."""
 
     def event_of(self, entry: Entry, tally: Tally) -> Event | None:
-        """Return the event of an entry; None where it has none."""
+        """Return the event of an entry; None for an entry without an event."""
 
 
 class Format(NamedTuple):
     """How a kind of log is written.
 
-    kind: as an error names it, such as "slow log". boundary: what stands between two entries, at most LONGEST_BOUNDARY
-    bytes with what follows. expected: what the first block has somewhere. state: makes that of a log's beginning.
+    kind: as an error names it, such as "slow log". boundary: the text between two entries, with the text that
+    follows at most LONGEST_BOUNDARY bytes. expected: a text that the first block has. state: makes a log's first state.
     """
 
     kind: str
@@ -110,7 +110,7 @@ def _old_moment(text: str) -> float:
 
 
 def log_entries(path: Path, format_: Format, tally: Tally) -> Iterator[Entry]:
-    """Yield the entries of a log, without what the server writes when it starts.
+    """Yield the entries of a log, without the lines that the server writes when it starts.
 
     Raises BadInput for a file that is no such log.
     """
@@ -134,7 +134,7 @@ def log_entries(path: Path, format_: Format, tally: Tally) -> Iterator[Entry]:
 
 
 def _without_start(entry: Entry, tally: Tally) -> Iterator[Entry]:
-    """Yield an entry, or those before and after each start of the server."""
+    """Yield an entry, or the entries before and after each start of the server."""
     parts = _STARTED.split(entry.content)
     tally.versions.update(version.decode("ascii", "replace") for version in parts[1::2])
     for content in filter(None, parts[::2]):
@@ -169,7 +169,7 @@ def _unpacked(file: BinaryIO, path: Path, tally: Tally) -> Iterator[bytes]:
 
 
 def _with_newlines(blocks: Iterator[bytes], path: Path, format_: Format) -> Iterator[bytes]:
-    """Yield blocks without carriage returns at the ends of lines, where the first line has one."""
+    """Yield blocks without carriage returns at the ends of lines, where the first line ends with a carriage return."""
     kind, expected = format_.kind, format_.expected
     first = next(blocks, b"")
     for beginning, name in OTHER_PACKERS.items():

@@ -40,7 +40,7 @@ _OLD_NUMBER = re.compile(r"\[\d+\] ")
 
 
 def slow_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
-    """Yield what slow logs hold, in the order of the logs' beginnings.
+    """Yield the events of slow logs, in the order of the logs' beginnings.
 
     Starts are known to the microsecond, or to the second where the server writes no fractions. Raises BadInput for
     another file.
@@ -49,7 +49,7 @@ def slow_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
 
 
 def general_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
-    """Yield what general logs hold, likewise. They have no run times and no numbers of rows.
+    """Yield the events of general logs, likewise. They have no run times and no numbers of rows.
 
     A prepared statement is an event each time it runs, with its values in its text.
     """
@@ -57,7 +57,7 @@ def general_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
 
 
 class _SlowLog:
-    """What entries of a slow log leave out because it is the same as in the entry before."""
+    """The values that an entry of a slow log leaves out because they are those of the entry before."""
 
     def __init__(self) -> None:
         self._logged = nan  # seconds since the epoch, by `# Time`
@@ -103,7 +103,7 @@ def _seconds(text: bytes) -> float:
 
 
 class _GeneralLog:
-    """The time of the last entry of a general log that has one."""
+    """The last time in a general log: not every entry has a time."""
 
     def __init__(self) -> None:
         self._logged = nan  # seconds since the epoch

@@ -1,4 +1,4 @@
-"""The literals that a parameter had -> how it is drawn: a constant, a range, skewed values, a text, a moment."""
+"""The literals that a parameter had -> its draw: a constant, a range, skewed values, a text, a moment."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -107,7 +107,7 @@ def _main_kind(seen: Seen) -> Kind:
 
 
 def _split(seen: Seen, kind: Kind) -> tuple[Collection[Kept], Tail]:
-    """Return the frequent literals, and the tail of the others. kind: that most of the literals have."""
+    """Return the frequent literals, and the tail of the others. kind: of most of the literals."""
     if kind == "keyword":
         return list(seen.values), Range((0, 1))
     main = seen.only(lambda literal: seen.values[literal].kind == kind)
@@ -125,7 +125,7 @@ def _split(seen: Seen, kind: Kind) -> tuple[Collection[Kept], Tail]:
 
 
 def _is_frequent(literal: Kept, seen: Seen) -> bool:
-    """Return whether a literal is frequent enough to be one of the frequent values."""
+    """Return whether a literal is frequent enough for the list of frequent values."""
     if seen.values[literal].kind == "keyword":
         return True
     is_frequent = seen.counts[literal] >= max(LEAST_COUNT, LEAST_SHARE * len(seen.literals))

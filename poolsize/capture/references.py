@@ -44,7 +44,7 @@ class Position:
 
     @classmethod
     def of(cls, statement: int, parameter: int, literals: Sequence[Sequence[Kept]]) -> "Position":
-        """Return a position. literals: in each transaction, those of all executions."""
+        """Return a position. literals: of all executions in each transaction."""
         values = [[value_of(literal) for literal in executions] for executions in literals]
         last = [executions[-1] for executions in values]
         codes = np.array([hash(value.text) for value in last], dtype=float)

@@ -1,4 +1,4 @@
-"""How unequally values are drawn: a Zipf distribution fitted to how many values were seen once, twice, and so on.
+"""The skew of values: a Zipf distribution fitted to the numbers of values that were seen once, twice, and so on.
 
 A value's rank among the seen values is not its true rank: of values that were seen once, the order is chance, and many
 were not seen at all. A likelihood of ranks therefore finds too small a range and a wrong exponent. The numbers of
@@ -53,7 +53,7 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
     """Return the distribution from which values were drawn independently.
 
     counts: how often each value was seen, all at least 1. most_values: how many values there can be at most, such as
-    the numbers in a range; None where this is not known. Where the counts fit it, it is the number of values.
+    the numbers in a range; None where this is not known. The values are so many where the counts fit.
     """
     draws, seen = int(counts.sum()), len(counts)
     if seen == 1 or draws < LEAST_DRAWS:
@@ -157,7 +157,7 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
 
 
 def _log_factorials(observed: Vector) -> float:
-    """Return what the misfit has in addition because the number of unseen values is not fixed (Stirling)."""
+    """Return the misfit's part that stems from the unknown number of unseen values (Stirling)."""
     unseen = observed[-1]
     return float(unseen * np.log(unseen) - unseen + 0.5 * np.log(2 * np.pi * unseen)) if unseen > 0 else 0.0
 

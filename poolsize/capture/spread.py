@@ -1,4 +1,4 @@
-"""Many values of a parameter, of which none is frequent by itself -> a range, a Zipf distribution, texts or moments."""
+"""Many values of a parameter, without its frequent values -> a range, a Zipf distribution, texts or moments."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,13 +15,13 @@ from poolsize.capture.skew import Skew, fitted_skew
 from poolsize.capture.workload import Range, Text, Tiers, Time, Zipf
 
 FEW = 20
-"""With fewer different values, an end of a range would be a literal: it is rounded to two digits."""
+"""With fewer different values, an end of a range would be a literal, and is rounded to two digits."""
 DENSE = 2
 """A range is dense when at least 1 of so many of its numbers occurs."""
 DIFFERENT, GROWS = 0.98, 0.95
 """The share of different numbers, and the rank correlation with time, of numbers that count up."""
 EVEN = 0.05
-"""The largest distance (Kolmogorov's) from what was seen at which a distribution is good enough."""
+"""The largest distance (Kolmogorov's) from the seen values at which a distribution is good enough."""
 EVEN_AGES = 0.1
 NEAR = 0.1
 """Width of a list's numbers, over the width of the numbers of all lists, for numbers that are near each other."""
@@ -114,7 +114,7 @@ def counts_up(values: Sequence[Value]) -> bool:
 
 
 def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
-    """Return a range, or a Zipf distribution if the numbers are whole and the distribution is like what was seen."""
+    """Return a range; of whole numbers that are skewed, a Zipf distribution or tiers that fit the seen numbers."""
     ends = numbers.ends
     values = np.array([float(number) for number, _ in numbers.seen])
     draws = np.array([float(count) for _, count in numbers.seen])
@@ -147,7 +147,7 @@ def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "hi
         return "low"
     if _distance(draws[::-1], _zipf_shares(span + 1 - ranks[::-1], span, exponent)) <= tolerance:
         return "high"
-    # A frequent number is anywhere if ranks are scattered, and moves the draws; that others are near it is a cluster.
+    # A single frequent number moves many draws, wherever its place is; only the numbers beside it show a cluster.
     usual = np.minimum(draws, np.quantile(draws, MOSTLY))
     tolerance = max(EVEN, 2 / sqrt(len(values)))
     return "scattered" if _distance(usual, ranks / span) <= tolerance else None
@@ -290,7 +290,7 @@ def spread_moments(seen: Seen) -> Time:
 
 
 def list_width(lists: Sequence[Sequence[Kept]], seen: Seen) -> int | None:
-    """Return the largest distance within a list, with two digits, where it is NEAR of the numbers' range; else None."""
+    """Return the largest distance within a list, with two digits; None where lists are wider than NEAR of the range."""
     values = [[seen.values[literal] for literal in literals if literal in seen.values] for literals in lists]
     if any(value.kind != "number" or value.decimals for value in seen.values.values()):
         return None

@@ -1,5 +1,6 @@
 """The Python lines that run captured statements: each parameter becomes a draw of poolsize.capture.draws."""
 
+import ast
 import re
 import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -12,8 +13,8 @@ from poolsize.capture import workload
 from poolsize.capture.draws import INSERTED_ROW, MOST_VALUES
 from poolsize.capture.workload import CapturedStatement, Constant, Drawn, Heavy, Parameter, Reference, Several, Text
 
-WIDTH = 100
-"""Columns of a statement's line; names and arguments may make a line longer."""
+WIDTH, INDENT = 88, 8
+"""Columns of a line, as ruff's formatter has them, and the indentation of a method's lines."""
 MARK = re.compile(r"%s|%%")
 COMPARES = re.compile(r"\b(?:WHERE|HAVING|JOIN)\b", re.IGNORECASE)
 SETS = re.compile(r"\s*(?:INSERT|REPLACE|UPDATE)\b", re.IGNORECASE)
@@ -24,7 +25,7 @@ Place = tuple[int, int]
 
 
 class Code:
-    """Collects what the tasks of a file need.
+    """Collects the names that the tasks of a file need.
 
     draws: names of poolsize.capture.draws. uses_randint: whether a line draws from a range.
     """
@@ -39,7 +40,7 @@ class Code:
     @property
     def columns(self) -> list[str]:
         """Lines that define the columns whose values come from the copy."""
-        return [f"{name} = {code}" for code, name in self._columns.items()]
+        return [line for code, name in self._columns.items() for line in broken(f"{name} = {code}", WIDTH)]
 
     def of_kind(self, kind: workload.TransactionKind) -> list[str]:
         """Return the lines of a task."""
@@ -61,7 +62,7 @@ class Code:
         return f"randint({_literal(low)}, {_literal(high)})"
 
     def number_of(self, ends: tuple[int, int], mean: float) -> str:
-        """Return the expression of a number of repetitions or rows; "" where it is always 1."""
+        """Return the expression of a number of repetitions or rows; "" where the number is always 1."""
         low, high = ends
         if low == high:
             return "" if low == 1 else str(low)
@@ -142,7 +143,7 @@ class _Task:
         return names
 
     def lines(self, place: int) -> Iterator[str]:
-        """Yield the lines of a statement, in a loop where it repeats."""
+        """Yield the lines of a statement, in a loop for a statement that repeats."""
         statement = self._kind.statements[place]
         indent = ""
         if loop := self._code.number_of(statement.repeats, statement.repeats_mean):
@@ -154,18 +155,17 @@ class _Task:
                 continue
             drawn = self._drawn(statement, index)
             if name := self._names.get((place, index)):
-                yield f"{indent}{name} = {drawn}"
+                yield from (indent + line for line in broken(f"{name} = {drawn}", WIDTH - INDENT - len(indent)))
                 drawn = name
             arguments.append(drawn)
         rows = self._code.number_of(statement.rows, statement.rows_mean)
         sql = self._sql(statement, has_arguments=bool(arguments or rows))
         if rows and INSERTED_ROW.search(sql):
             self._code.draws.add("insert")
-            row = f"[{_tuple(arguments)} for _ in range({rows})]"
-            lines = _call("insert", ["cursor"], sql, row, arguments, WIDTH - len(indent))
+            call = f"insert(cursor, {quoted_code(sql)}, [{_tuple(arguments)} for _ in range({rows})])"
         else:
-            lines = _call("cursor.execute", [], sql, _tuple(arguments), arguments, WIDTH - len(indent))
-        yield from (indent + line for line in lines)
+            call = f"cursor.execute({', '.join(filter(None, [quoted_code(sql), _tuple(arguments)]))})"
+        yield from (indent + line for line in broken(call, WIDTH - INDENT - len(indent)))
         if name := self._names.get((place, -1)):
             yield f"{indent}{name} = cursor.lastrowid"
 
@@ -224,7 +224,7 @@ class _Task:
         return target.value if isinstance(target, Constant) else None
 
     def _is_looked_up(self, statement: CapturedStatement, index: int, text: Text) -> bool:
-        """Return whether a text should be that of a row: a condition compares it, or the statements repeat it."""
+        """Return whether a text should be a row's: a condition compares the text, or the statements repeat it."""
         before = "".join(statement.text.replace("%%", "").split("%s")[: index + 1])
         if not SETS.match(statement.text) or COMPARES.search(before):
             return True
@@ -250,7 +250,7 @@ class _Code(str):
 
 
 def quoted_code(text: str) -> str:
-    """Return a text as a Python literal in double quotes, on one line and without characters that nobody sees."""
+    """Return a text as a Python literal in double quotes, on one line and without invisible characters."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{"".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in escaped)}"'
 
@@ -276,30 +276,52 @@ def _tuple(arguments: Sequence[str]) -> str:
     return f"({', '.join(arguments)}{',' if len(arguments) == 1 else ''})" if arguments else ""
 
 
-def _call(
-    function: str, first: list[str], sql: str, values: str, arguments: Sequence[str], width: int
-) -> Iterator[str]:
-    """Yield the lines of a call, at most a width where the words allow it.
+def broken(code: str, width: int) -> list[str]:
+    """Return the lines of a statement, or of a part of an expression, which is broken where it is wider than a width.
 
-    first: arguments before the statement. values: the argument behind it, or "". arguments: the parts of a tuple.
+    Each argument of a call, and each element of a tuple, has a line of its own, with a comma: ruff keeps that.
     """
-    line = f"{function}({', '.join([*first, quoted_code(sql), *filter(None, [values])])})"
-    if len(line) <= width:
-        yield line
-        return
-    yield f"{function}("
-    yield from (f"    {argument}," for argument in first)
+    if len(code) <= width:
+        return [code]
+    node = ast.parse(code).body[0]
+    value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
+    while isinstance(value, ast.Lambda):
+        value = value.body
+    spans: Sequence[tuple[ast.expr | ast.keyword, ast.expr | ast.keyword]]
+    match value:
+        case ast.Call():
+            spans = [*zip(value.args, value.args, strict=True), *zip(value.keywords, value.keywords, strict=True)]
+        case ast.Tuple() | ast.List():
+            spans = [(part, part) for part in value.elts]
+        case ast.Dict():
+            spans = [(key, part) for key, part in zip(value.keys, value.values, strict=True) if key]
+        case ast.ListComp():
+            spans = [(value.elt, value.elt)]
+        case _:
+            spans = []
+    if not spans:
+        return [code]
+    encoded = code.encode()  # ast counts bytes
+    lines = [encoded[: spans[0][0].col_offset].decode()]
+    tail = encoded[spans[-1][1].end_col_offset :].decode().lstrip(", ")
+    comma = "" if isinstance(value, ast.ListComp) else ","
+    for first, last in spans:
+        text = encoded[first.col_offset : last.end_col_offset].decode()
+        is_text = isinstance(value, ast.Call) and isinstance(first, ast.Constant) and isinstance(first.value, str)
+        inner = _broken_text(ast.literal_eval(text), width - 4) if is_text else broken(text, width - 4 - len(comma))
+        lines += [f"    {line}" for line in inner[:-1]] + [f"    {inner[-1]}{comma}"]
+    return [*lines, f"    {tail[:-1]}", "]"] if isinstance(value, ast.ListComp) else [*lines, tail]
+
+
+def _broken_text(text: str, width: int) -> list[str]:
+    """Return the literals of a text's parts, each of the width at most where the words allow it."""
+    if len(quoted_code(text)) < width:
+        return [quoted_code(text)]
     parts = textwrap.wrap(
-        sql, width - 8, drop_whitespace=False, replace_whitespace=False, expand_tabs=False, break_long_words=False,
+        text, width - 2, drop_whitespace=False, replace_whitespace=False, expand_tabs=False, break_long_words=False,
         break_on_hyphens=False,
     )  # fmt: skip
-    yield from (f"    {quoted_code(part)}" for part in parts[:-1])
-    yield f"    {quoted_code(parts[-1])},"
-    if len(values) + 5 <= width or values.startswith("["):
-        yield from [f"    {values},"] if values else []
-    else:
-        yield from ("    (", *(f"        {argument}," for argument in arguments), "    ),")
-    yield ")"
+    return [quoted_code(part) for part in parts]
 
 
 def _python(sql: str) -> str:

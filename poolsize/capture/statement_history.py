@@ -66,11 +66,11 @@ class _Row(NamedTuple):
 
 
 class StatementHistory(ReadingSession):
-    """A session that reads, with about one query a second, what a server in production runs.
+    """A session that reads, with about one query a second, the statements that a server in production runs.
 
     reads: "all", the last statements of all connections together; "each", the last few of each connection; None where
-    there is no history. notes: what can't be read, and the way to it; more of them after `events`. digests: what the
-    server counted of each kind of statement in the period, which has so many seconds; empty where it does not count.
+    there is no history. notes: what can't be read, and the way to it; more of them after `events`. digests: the
+    server's counts of each kind of statement in the period of so many seconds; empty where the server counts nothing.
     is_complete: whether the server was there until the end. read, cut, unseen: statements that the history showed;
     those whose text lacks its end; those without a text.
     """
@@ -84,7 +84,7 @@ class StatementHistory(ReadingSession):
         self._unseen_seconds = 0.0
         self._threads: set[int] = set()
         self._last: dict[int, int] = {}
-        """Thread -> the last event that was read of it."""
+        """Thread -> its last event that was read."""
         self._longest = LONGEST
         super().__init__(url, HISTORY)
 
@@ -121,7 +121,7 @@ class StatementHistory(ReadingSession):
         return kept > 0 and all(map(self._consumers.get, needed)) and self._may_read(name)
 
     def _ways(self) -> Iterator[str]:
-        """Yield what can't be read, and what it takes to read it."""
+        """Yield the sources that can't be read, with the settings that make them readable."""
         if not self._consumers or not self._since or not self._may_read("events_statements_summary_by_digest"):
             yield (
                 "This account may not read the statements in performance_schema. To read them: "
@@ -155,7 +155,7 @@ class StatementHistory(ReadingSession):
         self.close()
 
     def end(self) -> None:
-        """Let `events` end soon, with what was read; for a signal's handler."""
+        """Let `events` end soon, with the statements that were read; for a signal's handler."""
         self._is_ending = True
         self.end_within(LAST_SECONDS)
 
@@ -205,7 +205,7 @@ class StatementHistory(ReadingSession):
         return {(schema, digest): counts for schema, digest, *counts in self._rows(query("digest_counts", QUERIES), 4)}
 
     def _digests_since(self, before: Counters) -> tuple[Digest, ...]:
-        """Return what ran since a reading of the counters, which this session made."""
+        """Return the statements that ran since a reading of the counters, which this session made."""
         digests = []
         rows = self._rows(query("digests", QUERIES), 6, values={"started": self._began})
         for schema, digest, *now, text, is_new in rows:

@@ -23,7 +23,7 @@ LONGEST_STATEMENT = 70
 def captured_text(
     workload: CapturedWorkload, written: Locustfile, output: Path, changes: Sequence[Change] | None
 ) -> str:
-    """Return what the file covers, its kinds, and the next commands. changes: since another capture; None for none."""
+    """Return what the file covers, its kinds, and the next commands. changes: since another capture, or None."""
     share = written.coverage
     rate = "" if workload.arrival_rate is None else f"{number(workload.arrival_rate)} transactions per second"
     think = "" if workload.think_ms is None else f"{milliseconds(workload.think_ms)} between two of a session"
@@ -106,7 +106,7 @@ def captured_values(
 
 
 def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
-    """Return the statements that failed, and why, and those that could not be tried."""
+    """Return the statements that failed, with the errors, and the statements that could not be tried."""
     tried, failed, left = len(rehearsed.statements), len(rehearsed.failed), len(rehearsed.left)
     which = f"{failed} of " if failed else f"{tried - left} of " if left else "All "
     verb = "fail" if failed else "run"

@@ -15,7 +15,7 @@ MOST_STATEMENTS = 5000
 MOST_UNSURE = 50
 """After a gap, so many statements without COMMIT or ROLLBACK are in no transaction."""
 MOST_BYTES_OPEN = 2**27
-"""The memory that the statements of all open transactions take, about: beyond it, the oldest of them ends."""
+"""The memory that the statements of all open transactions take, about: beyond this, the oldest transaction ends."""
 BYTES_PER_STATEMENT, BYTES_PER_CHARACTER = 500, 10
 MOST_SESSIONS = 100_000
 
@@ -25,7 +25,7 @@ Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definit
 
 
 class Executed(NamedTuple):
-    """A statement that ran, whose fingerprint has literals of the source. The others are those of its event."""
+    """A statement that ran. Its fingerprint has literals of the source; the other fields are those of its event."""
 
     fingerprint: Fingerprint
     started: float
@@ -112,7 +112,7 @@ def _role(text: str) -> Role:
 
 
 class _Session:
-    """One session's state, and its open transaction.
+    """A session's state, and its open transaction.
 
     autocommits: None where not known yet. is_guess: whether autocommit is off by a COMMIT without BEGIN only.
     is_unsure: after a gap, whether a transaction may be open. has_transactions: whether it ever ended one.
@@ -161,7 +161,7 @@ class _Session:
 
 
 def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]:
-    """Yield transactions, each when it ends. Statements that are part of none are counted in left_out.
+    """Yield transactions, each when it ends. Statements that are part of no transaction are counted in left_out.
 
     A session whose first COMMIT has no BEGIN is taken to have autocommit off until its first BEGIN: the source may
     begin after the session has set it, or within a transaction. After a gap, statements wait for a COMMIT: then they
@@ -272,7 +272,7 @@ class _Sessions:
         return self._each_alone(session) if is_outside else ()
 
     def _begun(self, session: _Session, event: StatementEvent) -> Sequence[Transaction]:
-        """Begin a transaction. Returns the one that is open, which this commits."""
+        """Begin a transaction. Returns the open transaction, which this commits."""
         if session.thread == UNKNOWN_THREAD:
             self._left_out.add("empty", event.seconds)
             return ()
@@ -310,13 +310,13 @@ class _Sessions:
         return (*ended, *self._closed(session, "commit")) if commits else ended
 
     def _left(self, session: _Session, *, is_whole: bool = True) -> Sequence[Transaction]:
-        """Return what is open where a session ends. After a gap, it is no transaction if the session never had any."""
+        """Return the open transaction of a session that ends; after a gap, perhaps statements without a transaction."""
         if session.is_unsure and not session.has_transactions and session.autocommits is not False:
             return self._each_alone(session)
         return self._closed(session, "rollback", is_whole=is_whole)
 
     def _closed(self, session: _Session, ends: Ends, *, is_whole: bool = True) -> Sequence[Transaction]:
-        """Return a session's open transaction, where it has one with a statement. After a gap, it is not whole."""
+        """Return a session's open transaction if it has a statement. After a gap, the transaction is not whole."""
         was_unsure, session.is_unsure = session.is_unsure, False
         if session.thread not in self._open:
             return ()

@@ -2,7 +2,7 @@
 
 None of these records holds a literal of the log, unless the user asked to keep values: the ends of ranges are rounded,
 and a frequent value has its share only. A hash would not hide the value: of a list of candidates, such as words or
-phone numbers, it shows the right one.
+phone numbers, a hash shows the right value.
 """
 
 from dataclasses import dataclass

@@ -160,3 +160,14 @@ def test_no_text_fails(text: str) -> None:
     fingerprint = fingerprinted(text)
     assert fingerprint is None or fingerprint.text.count("%s") == len(fingerprint.values)
     split_statements(text)
+
+
+@pytest.mark.parametrize(
+    ("escape", "text"),
+    [("'!'", "'!'"), (r"'\\'", r"'\\'"), ("''", "''"), ("'%'", "'%%'"), ("'?'", "%s"), ("'ab'", "%s")],
+)
+def test_the_character_of_escape_is_kept(escape: str, text: str) -> None:
+    """It belongs to the statement: a drawn character would be an error. A column of this name has values."""
+    made = fingerprinted(f"SELECT a FROM t WHERE b LIKE '5!%' ESCAPE {escape} AND `escape` = '!'")
+    assert made is not None
+    assert made.text == f"SELECT a FROM t WHERE b LIKE %s ESCAPE {text} AND `escape` = %s"

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from poolsize.capture import kinds
+from poolsize.capture.captured import captured_workload
 from poolsize.capture.changes import changes
+from poolsize.capture.events import StatementEvent, Tally
 from poolsize.capture.kinds import KindCounter
 from poolsize.capture.transactions import LeftOut, rebuilt
 from poolsize.capture.workload import (
@@ -47,6 +49,14 @@ def test_kinds_have_weights_times_and_names() -> None:
     assert workload.other_share_of_time == workload.other_share_of_statements == 0
     assert workload.arrival_rate == pytest.approx(100 / (99 * 0.0625 + 0.22), rel=0.01)
     assert workload.think_ms == pytest.approx(500, rel=0.05)
+
+
+def test_a_connection_is_held_while_its_statements_run() -> None:
+    """Also where the log rounds the starts to whole seconds."""
+    events = [StatementEvent(1, 1_780_000_000.0, 0.2, text, 1) for text in explicit(READ, WRITE) * 5]
+    (kind,) = captured_workload(events, "slow log", Tally(), lambda: (), keeps_values=False).kinds
+    assert kind.mean_ms == pytest.approx(800)
+    assert kind.held_ms == kind.mean_ms
 
 
 def test_a_loop_is_one_kind() -> None:

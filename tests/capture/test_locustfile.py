@@ -20,6 +20,7 @@ from poolsize.capture.workload import (
     Reference,
     Several,
     Text,
+    Tiers,
     load_workload,
     workload_json,
 )
@@ -95,12 +96,30 @@ def test_a_sweep_loads_the_file_and_its_tasks_run_the_captured_statements(tmp_pa
     assert ran["search"] == [part.text for part in SEARCH.statements]
 
 
-def test_the_file_keeps_ruff_s_default_rules(tmp_path: Path) -> None:
+WIDE = kind(
+    "wide", 100,
+    statement(
+        "INSERT INTO a_table_with_a_long_name (id, a, b, c) VALUES (%s, %s, %s, %s)",
+        Tiers(1, 10**9, (0.5, 0.2, 0.2, 0.05, 0.05), (10_000, 200_000, 3_000_000, 40_000_000, 500_000_000)),
+        Range(tuple(range(0, 2_000_000, 50_000)), shares=tuple([0.025] * 39)),
+        Heavy(tuple([HeavyValue(0.01)] * 40), Range((1, 10**12)), table="a_table_with_a_long_name", column="b"),
+        Several(Range(tuple(range(0, 900_000, 20_000))), 1, 20, 4.5, within=30),
+        rows=(1, 9), rows_mean=2.0,
+    ),
+    statement("DELETE FROM another_table WHERE note = %s AND " + "note <> 'x' AND " * 20 + "id > 0", Constant("'é'")),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["check", "format --check"])
+def test_the_file_is_as_ruff_has_it_by_default(tmp_path: Path, command: str) -> None:
+    """Also where statements, draws and names are long. poolsize is installed, and not in the folder of the file."""
     path = tmp_path / "shop.py"
-    path.write_text(locustfile(SHOP, path.name, writes=True, keeps_values=False).text)
+    workload = replace(SHOP, kinds=(*SHOP.kinds, WIDE))
+    path.write_text(locustfile(workload, path.name, writes=True, keeps_values=False).text)
     done = subprocess.run(
-        [sys.executable, "-m", "ruff", "check", "--isolated", str(path)], capture_output=True, text=True, check=False
-    )
+        [sys.executable, "-m", "ruff", *command.split(), "--isolated", path.name],
+        capture_output=True, text=True, check=False, cwd=tmp_path,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout
 
 
@@ -121,7 +140,7 @@ def test_a_statement_with_constants_only_has_no_arguments_and_single_percent_sig
     assert "cursor.execute(\"SELECT id FROM t WHERE a % 7 = '5%'\")" in text
     mixed = replace(only, parameters=(Constant("'5%'"), Range((1, 3))))
     text = locustfile(replace(SHOP, kinds=(kind("one", 1, mixed),)), "a.py", writes=False, keeps_values=True).text
-    assert "a %% '5%%' = %s\", (randint(1, 3),))" in text
+    assert "a %% '5%%' = %s\", (randint(1, 3),)" in " ".join(text.split())
 
 
 def test_kept_values_are_those_of_the_log() -> None:
@@ -133,7 +152,7 @@ def test_kept_values_are_those_of_the_log() -> None:
     )
     one = statement("SELECT id FROM t WHERE a = %s", Heavy(shares, Range((1, 3)), table="t", column="a"))
     text = locustfile(replace(SHOP, kinds=(kind("one", 1, one),)), "a.py", writes=False, keeps_values=True).text
-    assert """known={True: 0.4, b'AB': 0.3, "it's \\\\": 0.2, -5: 0.1})""" in text
+    assert """{True: 0.4, b'AB': 0.3, "it's \\\\": 0.2, -5: 0.1}""" in text
 
 
 def test_a_list_may_hold_the_same_value_always() -> None:
