@@ -1,14 +1,16 @@
 """What a transaction costs the client: a pooled, timed and recorded point select against a bare PyMySQL loop.
 
-Both run under gevent in a process of their own, against the same private server; the figure is processor time per query
-of the thread that runs them. The load generator's speed probe has a thread of its own: 1 % of a core at any load. With
-two cores or more, the server and the clients are pinned to cores of their own. Both processes run side by side, and
-take turns of a third of a second: each is stopped while the other works. So the speed of the machine, which wanders
-from second to second, is the same for both turns of a pair. Both processes are started several times, because the cost
-of the same code differs by a few percent from process to process. Prints the median and the spread of the ratios.
+Beside both: a plain locustfile with PyMySQL and an event for each request, and sysbench where it is installed. All run
+against the same private server; the figure is processor time per query of the threads that run them. The load
+generator's speed probe has a thread of its own: 1 % of a core at any load. With two cores or more, the server and the
+clients are pinned to cores of their own. The clients run side by side, and take turns of a third of a second: each is
+stopped while the others work. So the speed of the machine, which wanders from second to second, is the same for the
+turns of a round. The clients are started several times, because the cost of the same code differs by a few percent from
+process to process. Prints the medians, and the spread of the ratios.
 """
 
 import os
+import shutil
 import signal
 import statistics
 import subprocess
@@ -20,13 +22,16 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import URL
+
 from poolsize.server.connection import connect, database_url
 from tests.servers import administered_server
 
 ROOT = Path(__file__).parents[2]
 BAR = 1.25
-STARTS, PAIRS = 5, 20
-"""How often both processes are started, and how many pairs of turns they take each time."""
+BARE, POOLED = "bare PyMySQL", "poolsize"
+STARTS, ROUNDS = 5, 12
+"""How often the clients are started, and how many rounds of turns they take each time."""
 TURN_SECONDS = 0.3
 BEGIN_SECONDS = 60
 """The longest time until a client sends queries, and how many a second count as its load."""
@@ -47,26 +52,51 @@ gevent.joinall([gevent.spawn(loop, cursor) for cursor in cursors])
 """
 
 
+PLAIN_LOCUSTFILE = """
+import os, random, time, pymysql
+from locust import User, constant, task
+from poolsize.server.connection import database_url
+url = database_url(os.environ["POOLSIZE_URL"])
+class PlainUser(User):
+    wait_time = constant(0)
+    def on_start(self):
+        account = {"host": url.host, "port": url.port, "user": url.username, "password": url.password}
+        self.cursor = pymysql.connect(**account, database="bench", autocommit=True).cursor()
+    @task
+    def point_select(self):
+        begun = time.perf_counter()
+        self.cursor.execute(f"SELECT c FROM sbtest1 WHERE id={random.randint(1, 10000)}")
+        self.cursor.fetchall()
+        self.environment.events.request.fire(
+            request_type="SQL", name="point_select", response_time=1000 * (time.perf_counter() - begun),
+            response_length=0, exception=None,
+        )
+"""
+
+
 def main() -> float:
-    """Measure both in pairs of turns, print the ratios, and return their median."""
+    """Measure the clients in rounds of turns, print their costs and ratios, and return the median ratio of the pool."""
     with administered_server(None, {}, 50) as server, tempfile.TemporaryDirectory() as folder:
         os.environ["POOLSIZE_URL"] = server.url
         cursor = connect(database_url(server.url)).cursor()
         _prepare(cursor)
         pinned = _pin_apart(server.pid)
-        costs = [
-            pair
+        rounds = [
+            costs
             for start in range(STARTS)
-            for pair in _pairs(cursor, _bare(), _pooled(Path(folder) / f"{start}.jsonl"))
+            for costs in _rounds(cursor, _clients(database_url(server.url), Path(folder), start))
         ]
-    low, ratio, high = statistics.quantiles((of_pool / of_bare for of_bare, of_pool in costs), n=4)
-    of_bare, of_pool = (statistics.median(turns) for turns in zip(*costs, strict=True))
-    print(
-        f"client CPU per point select: bare PyMySQL {of_bare * 1e6:.1f} us, pooled and recorded "
-        f"{of_pool * 1e6:.1f} us, ratio {ratio:.2f} (quartiles of {len(costs)} pairs {low:.2f} to {high:.2f}, "
-        f"{'pinned apart' if pinned else 'not pinned'}; bar {BAR})"
-    )
-    return ratio
+    ratios = {}
+    print(f"client CPU per point select, {len(rounds)} rounds, {'pinned apart' if pinned else 'not pinned'}:")
+    for client in rounds[0]:
+        low, ratios[client], high = statistics.quantiles((costs[client] / costs[BARE] for costs in rounds), n=4)
+        cost_us = 1e6 * statistics.median(costs[client] for costs in rounds)
+        print(
+            f"  {client}: {cost_us:.1f} us, {ratios[client]:.2f} times bare PyMySQL (quartiles {low:.2f} to "
+            f"{high:.2f}); one core generates {1e6 / cost_us:,.0f}/s"
+        )
+    print(f"bar of poolsize: {BAR}")
+    return ratios[POOLED]
 
 
 def _pin_apart(server: int) -> bool:
@@ -87,16 +117,26 @@ def _prepare(cursor: Any) -> None:
     cursor.execute(f"INSERT INTO bench.sbtest1 VALUES {values}")
 
 
-def _bare() -> list[str]:
-    return [sys.executable, "-c", BARE_LOOP, str(CONNECTIONS)]
-
-
-def _pooled(run: Path) -> list[str]:
-    return [
-        sys.executable, "-m", "locust", "-f", str(ROOT / "locustfiles/oltp_point_select.py"), "--headless",
-        "--only-summary", f"--pool-sizes={CONNECTIONS}", f"--users={4 * CONNECTIONS}", "--warm-up=1s",
-        "--step-time=10m", f"--output={run}",
-    ]  # fmt: skip
+def _clients(url: URL, folder: Path, start: int) -> dict[str, list[str]]:
+    """Return name of a client -> the command that starts it."""
+    plain = folder / "plain.py"
+    plain.write_text(PLAIN_LOCUSTFILE)
+    locust = [sys.executable, "-m", "locust", "--headless", "--only-summary"]
+    clients = {
+        BARE: [sys.executable, "-c", BARE_LOOP, str(CONNECTIONS)],
+        POOLED: [
+            *locust, "-f", str(ROOT / "locustfiles/oltp_point_select.py"), f"--pool-sizes={CONNECTIONS}",
+            f"--users={4 * CONNECTIONS}", "--warm-up=1s", "--step-time=10m", f"--output={folder / f'{start}.jsonl'}",
+        ],
+        "plain Locust": [*locust, "-f", str(plain), f"--users={CONNECTIONS}", f"--spawn-rate={CONNECTIONS}"],
+    }  # fmt: skip
+    if sysbench := shutil.which("sysbench"):
+        clients["sysbench"] = [
+            sysbench, "oltp_point_select", f"--mysql-host={url.host}", f"--mysql-port={url.port}",
+            f"--mysql-user={url.username}", f"--mysql-password={url.password}", "--mysql-db=bench",
+            "--table-size=10000", f"--threads={CONNECTIONS}", "--time=0", "--db-ps-mode=disable", "run",
+        ]  # fmt: skip
+    return clients
 
 
 @contextmanager
@@ -118,15 +158,15 @@ def _client(cursor: Any, command: list[str]) -> Iterator[subprocess.Popen[bytes]
             client.wait()
 
 
-def _pairs(cursor: Any, *commands: list[str]) -> list[tuple[float, ...]]:
+def _rounds(cursor: Any, commands: dict[str, list[str]]) -> list[dict[str, float]]:
     """Start the clients, and return the processor time per query of each, in seconds, for each round of turns."""
     rounds = []
     with ExitStack() as running:
-        clients = [running.enter_context(_client(cursor, command)) for command in commands]
-        for number in range(PAIRS):
-            order = clients if number % 2 else clients[::-1]
-            turns = {client: _turn(cursor, client) for client in order}
-            rounds.append(tuple(turns[client] for client in clients))
+        clients = {name: running.enter_context(_client(cursor, command)) for name, command in commands.items()}
+        for number in range(ROUNDS):
+            order = list(clients) if number % 2 else list(clients)[::-1]
+            turns = {name: _turn(cursor, clients[name]) for name in order}
+            rounds.append({name: turns[name] for name in clients})
     return rounds
 
 
@@ -139,8 +179,10 @@ def _turn(cursor: Any, client: "subprocess.Popen[bytes]") -> float:
 
 
 def _cpu_seconds(pid: int) -> float:
-    """Return the processor time of a process's main thread so far."""
-    return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[0]) / 1e9
+    """Return the processor time so far of a process's main thread, or of its others where these run the queries."""
+    threads = {int(path.name): path / "schedstat" for path in Path(f"/proc/{pid}/task").iterdir()}
+    nanoseconds = {thread: int(path.read_text().split()[0]) for thread, path in threads.items()}
+    return max(nanoseconds.pop(pid), sum(nanoseconds.values())) / 1e9
 
 
 def _queries(cursor: Any, seconds: float) -> int:
