@@ -3,14 +3,14 @@
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry
-from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.libraries.other_languages import ROCKET, ROCKET_SYNC
-from poolsize.pool_config.pool import FilePool, FileSetting
+from poolsize.pool_config.pool import FilePool
 
 
 def toml_pools(text: str) -> list[FilePool]:
@@ -42,11 +42,6 @@ def _of_rocket(entries: Sequence[Entry]) -> Iterator[FilePool]:
     for prefix, group in groups.items():
         texts = {entry.path[-1]: entry.text for entry in group}
         if prefix[-2:-1] == ("databases",) and texts.get("url", "").startswith(("mysql://", "mariadb://")):
-            library = ROCKET_SYNC if "pool_size" in texts else ROCKET
-            settings = {
-                each.path[-1]: FileSetting(each.path[-1], each.text, value_of(each.text), each.line)
-                for each in group
-                if each.path[-1] in library.defaults
-            }
+            pool = pool_of(ROCKET_SYNC if "pool_size" in texts else ROCKET, group)
             profile = f"profile {prefix[0]}" if len(prefix) > 2 else ""
-            yield FilePool(library, ".".join(prefix[-2:]), settings, alternative=profile)
+            yield replace(pool, place=".".join(prefix[-2:]), alternative=profile)
