@@ -1,12 +1,14 @@
 """`poolsize calculator`: a web page with the formula and the traffic model."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.calculator.page import calculator_html
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import require_writable, save_page
+from poolsize.command_line.options import FILE, require_writable, save_page
+
+if TYPE_CHECKING:  # pathlib stays out of --help
+    from pathlib import Path
 
 
 @click.command(
@@ -14,15 +16,17 @@ from poolsize.command_line.options import require_writable, save_page
 )
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     required=True,
     metavar="FILE",
     help="A .html page. An existing file is overwritten.",
 )
-def calculator(output: Path) -> None:
+def calculator(output: "Path") -> None:
     """Write a web page that computes the formula and the pool size for your traffic.
 
     The page needs no network and no poolsize. Its answers are those of `poolsize recommend --rate`.
     """
+    from poolsize.calculator.page import calculator_html  # --help starts without the model
+
     require_writable("--output", output, (".html",), "a file that ends in .html")
     save_page(calculator_html(), output)
