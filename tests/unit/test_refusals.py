@@ -59,7 +59,7 @@ def stored(path: Path, users: int = 64) -> Path:
         # typos
         (["swep"], "swep is not a command; did you mean sweep?"),
         (["Recomend"], "did you mean recommend?"),
-        (["frobnicate"], "the commands are recommend, explain, sweep, observe, capture, application"),
+        (["frobnicate"], "the commands are recommend, demo, calculator, explain, sweep, observe, capture, application"),
         (["sweep", "--workload", "oltp_read_wirte"], "did you mean oltp_read_write?"),
         (["sweep", "--replay", "cisko"], "did you mean cisco?"),
         # a Java URL
