@@ -28,7 +28,7 @@ NEAR = 0.1
 MOSTLY = 0.8
 """Share of the values that are not the most frequent of a parameter."""
 QUANTILES = 20
-MOST_PIECES, LEAST_OF_PIECE, LEAST_GAIN_OF_PIECE = 10, 5, 3.0
+MOST_PIECES, LEAST_OF_PIECE, LEAST_GAIN_OF_PIECE = 8, 5, 3.0
 """Pieces of a range, different numbers of each, and the log-likelihood that a division must gain, over that of the
 number of draws."""
 MOST_REPEATED = 1.1
