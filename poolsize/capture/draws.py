@@ -39,14 +39,18 @@ INSERTED_ROW = re.compile(r"\bVALUES? ?(\((?:[^()]|\([^()]*\))*\))", re.IGNORECA
 Draw = Callable[[], Any]
 
 
-def between(*ends: int, shares: tuple[float, ...] = (), distinct: int | None = None) -> int:
-    """Return a number between two neighbours among `ends`.
+def between(*ends: int, distinct: int | None = None) -> int:
+    """Return a number between two neighbours among `ends`: all pairs of neighbours are equally likely.
 
-    shares: of the draws, for each pair of neighbours; () where all pairs are equally likely. distinct: the number of
-    different values; None where all numbers occur.
+    distinct: the number of different values; None where all numbers occur.
     """
+    return pieces(ends, (1.0,) * (len(ends) - 1), distinct=distinct)
+
+
+def pieces(ends: tuple[int, ...], shares: tuple[float, ...], *, distinct: int | None = None) -> int:
+    """Return a number between two neighbours among `ends`. shares: of the draws, for each pair of neighbours."""
     place = random.random() if distinct is None else (random.randrange(distinct) + 0.5) / distinct
-    sums = _sums(shares or (1.0,) * (len(ends) - 1))
+    sums = _sums(shares)
     pair = min(bisect(sums, place), len(sums) - 1) - 1
     low, high = ends[pair : pair + 2]
     part = (place - sums[pair]) / (sums[pair + 1] - sums[pair])

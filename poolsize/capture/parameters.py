@@ -11,6 +11,7 @@ from poolsize.capture.spread import (
     DENSE,
     Seen,
     counts_up,
+    even_pieces,
     list_width,
     spread_moments,
     spread_numbers,
@@ -116,6 +117,8 @@ def _split(seen: Seen, kind: Kind) -> tuple[Collection[Kept], Tail]:
         return others, spread_moments(main)
     if kind == "number" and (age := unix_times(main)):
         return others, age
+    if kind == "number" and len(main.values) > MOST_HEAVY and (pieces := even_pieces(main.numbers)):
+        return others, pieces
     skew = main.skew(kind)
     frequent = _standing_out(main, kind, skew)
     if 0 < len(frequent) < len(main.values):

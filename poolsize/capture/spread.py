@@ -28,7 +28,7 @@ NEAR = 0.1
 MOSTLY = 0.8
 """Share of the values that are not the most frequent of a parameter."""
 QUANTILES = 20
-MOST_PIECES, LEAST_OF_PIECE, LEAST_GAIN_OF_PIECE = 40, 5, 3.0
+MOST_PIECES, LEAST_OF_PIECE, LEAST_GAIN_OF_PIECE = 8, 5, 3.0
 """Pieces of a range, different numbers of each, and the log-likelihood that a division must gain, over that of the
 number of draws."""
 MOST_REPEATED = 1.1
@@ -180,6 +180,17 @@ def _tolerance(draws: Vector) -> float:
     return max(EVEN, 2 / sqrt(float(draws.sum())))
 
 
+def even_pieces(numbers: Numbers) -> Range | None:
+    """Return a range whose pieces explain how often each number was seen; None where numbers stand out."""
+    values = np.array([float(number) for number, _ in numbers.seen])
+    draws = np.array([float(count) for _, count in numbers.seen])
+    starts = _piece_starts(values, draws)
+    if len(starts) == 2 or not _are_pieces(values, draws, starts):
+        return None
+    ends, shares = _rounded_pieces(values, draws, starts, numbers.ends)
+    return Range(ends, numbers.decimals, None, numbers.is_quoted, shares)
+
+
 def _piece_starts(values: Vector, draws: Vector) -> Vector:
     """Return the lowest numbers of pieces of a range, and the number above the last, where each piece is even inside.
 
@@ -235,7 +246,7 @@ def _rounded_pieces(
         narrow = max(float(min(widths[place - 1], widths[place])), 1.0)
         unit = 10 ** max(_least_power(*ends), floor(log10(narrow)) - 1)
         rounded.append(min(max(round(float(start) / unit) * unit, rounded[-1]), ends[1]))
-    return (*rounded, ends[1]), tuple(float(f"{share:.3g}") for share in inside / inside.sum())
+    return (*rounded, ends[1]), tuple(float(f"{share:.2g}") for share in inside / inside.sum())
 
 
 def rounded_ends(low: int, high: int, different: int) -> tuple[int, int]:

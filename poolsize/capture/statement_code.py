@@ -20,6 +20,8 @@ COMPARES = re.compile(r"\b(?:WHERE|HAVING|JOIN)\b", re.IGNORECASE)
 SETS = re.compile(r"\s*(?:INSERT|REPLACE|UPDATE)\b", re.IGNORECASE)
 REPEATED = 0.5
 """Texts that a statement sets come from the copy where a text has more than two draws on average, as a state has."""
+LONGEST_ARGUMENT = 60
+"""A longer draw has a line of its own, before its statement."""
 Place = tuple[int, int]
 """The index of a statement in its transaction, and of a parameter in its statement; -1 for an inserted id."""
 
@@ -88,8 +90,11 @@ class Code:
         match parameter:
             case workload.Range(ends=ends, shares=shares, decimals=decimals, distinct=distinct):
                 is_plain = len(ends) == 2 and distinct is None
-                options = {"shares": shares, "distinct": distinct}
-                drawn = self.integer(*ends) if is_plain else self.draw("between", *ends, **options)
+                drawn = (
+                    self.integer(*ends) if is_plain
+                    else self.draw("pieces", ends, shares, distinct=distinct) if shares
+                    else self.draw("between", *ends, distinct=distinct)
+                )  # fmt: skip
                 drawn = f"{drawn} / {_literal(10**decimals)}" if decimals else drawn
                 return f"str({drawn})" if parameter.is_quoted else drawn
             case workload.Zipf(low=low, high=high, exponent=exponent, first=first, distinct=distinct):
@@ -129,6 +134,7 @@ class _Task:
     def __init__(self, code: Code, kind: workload.TransactionKind) -> None:
         self._code, self._kind = code, kind
         self._names = self._variables()
+        self._taken = list(self._names.values())
 
     def _variables(self) -> Mapping[Place, str]:
         """Return the names of the values that later parameters refer to."""
@@ -149,16 +155,20 @@ class _Task:
         if loop := self._code.number_of(statement.repeats, statement.repeats_mean):
             yield f"for _ in range({loop}):"
             indent = "    "
-        arguments = []
+        arguments: list[str] = []
+        rows = self._code.number_of(statement.rows, statement.rows_mean)
         for index, parameter in enumerate(statement.parameters):
             if self._constant(parameter) is not None:
                 continue
             drawn = self._drawn(statement, index)
-            if name := self._names.get((place, index)):
+            name = self._names.get((place, index), "")
+            if not name and not rows and len(drawn) > LONGEST_ARGUMENT:
+                name = _free(f"{_identifier(statement.parameters[index].column) or 'value'}_{place + 1}", self._taken)
+                self._taken.append(name)
+            if name:
                 yield from (indent + line for line in broken(f"{name} = {drawn}", WIDTH - INDENT - len(indent)))
                 drawn = name
             arguments.append(drawn)
-        rows = self._code.number_of(statement.rows, statement.rows_mean)
         sql = self._sql(statement, has_arguments=bool(arguments or rows))
         if rows and INSERTED_ROW.search(sql):
             self._code.draws.add("insert")
@@ -166,7 +176,7 @@ class _Task:
         else:
             call = f"cursor.execute({', '.join(filter(None, [quoted_code(sql), _tuple(arguments)]))})"
         yield from (indent + line for line in broken(call, WIDTH - INDENT - len(indent)))
-        if name := self._names.get((place, -1)):
+        if name := self._names.get((place, -1), ""):
             yield f"{indent}{name} = cursor.lastrowid"
 
     def _drawn(self, statement: CapturedStatement, index: int) -> str:
@@ -279,7 +289,8 @@ def _tuple(arguments: Sequence[str]) -> str:
 def broken(code: str, width: int) -> list[str]:
     """Return the lines of a statement, or of a part of an expression, which is broken where it is wider than a width.
 
-    Each argument of a call, and each element of a tuple, has a line of its own, with a comma: ruff keeps that.
+    Each argument of a call, and each element of a tuple, has a line of its own, with a comma: ruff keeps that. Numbers
+    have a line together.
     """
     if len(code) <= width:
         return [code]
@@ -287,30 +298,38 @@ def broken(code: str, width: int) -> list[str]:
     value = node.value if isinstance(node, ast.Assign | ast.Expr) else None
     while isinstance(value, ast.Lambda):
         value = value.body
-    spans: Sequence[tuple[ast.expr | ast.keyword, ast.expr | ast.keyword]]
-    match value:
-        case ast.Call():
-            spans = [*zip(value.args, value.args, strict=True), *zip(value.keywords, value.keywords, strict=True)]
-        case ast.Tuple() | ast.List():
-            spans = [(part, part) for part in value.elts]
-        case ast.Dict():
-            spans = [(key, part) for key, part in zip(value.keys, value.values, strict=True) if key]
-        case ast.ListComp():
-            spans = [(value.elt, value.elt)]
-        case _:
-            spans = []
+    spans = _parts(value)
     if not spans:
         return [code]
     encoded = code.encode()  # ast counts bytes
-    lines = [encoded[: spans[0][0].col_offset].decode()]
+    head = encoded[: spans[0][0].col_offset].decode()
     tail = encoded[spans[-1][1].end_col_offset :].decode().lstrip(", ")
     comma = "" if isinstance(value, ast.ListComp) else ","
+    lines = [head]
+    if all(isinstance(first, ast.Constant) and not isinstance(first.value, str) for first, _ in spans):
+        numbers = f"    {code[len(head) : len(code) - len(tail)]}"
+        if len(numbers) <= width:
+            return [head, numbers, tail]
     for first, last in spans:
         text = encoded[first.col_offset : last.end_col_offset].decode()
         is_text = isinstance(value, ast.Call) and isinstance(first, ast.Constant) and isinstance(first.value, str)
         inner = _broken_text(ast.literal_eval(text), width - 4) if is_text else broken(text, width - 4 - len(comma))
         lines += [f"    {line}" for line in inner[:-1]] + [f"    {inner[-1]}{comma}"]
     return [*lines, f"    {tail[:-1]}", "]"] if isinstance(value, ast.ListComp) else [*lines, tail]
+
+
+def _parts(value: ast.expr | None) -> Sequence[tuple[ast.expr | ast.keyword, ast.expr | ast.keyword]]:
+    """Return the arguments of a call, or the elements of a tuple, by their first and last nodes."""
+    match value:
+        case ast.Call():
+            return [*zip(value.args, value.args, strict=True), *zip(value.keywords, value.keywords, strict=True)]
+        case ast.Tuple() | ast.List():
+            return [(part, part) for part in value.elts]
+        case ast.Dict():
+            return [(key, part) for key, part in zip(value.keys, value.values, strict=True) if key]
+        case ast.ListComp():
+            return [(value.elt, value.elt)]
+    return []
 
 
 def _broken_text(text: str, width: int) -> list[str]:

@@ -115,8 +115,10 @@ def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
 
 
 def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
-    for statement in rehearsed.failed:
+    for statement in rehearsed.failed[:MOST_ROWS]:
         yield paragraph(f"{_place(statement, locustfile)}: {statement.failure}", "  - ")
+    if (more := len(rehearsed.failed) - MOST_ROWS) > 0:
+        yield paragraph(f"and {more} more, which --json lists", "  - ")
     if rehearsed.left:
         yield paragraph("Not run, because a transaction could not undo them:")
     for statement in rehearsed.left:
