@@ -75,6 +75,7 @@ _AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize conf
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),
+    Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST), (_MEASURE, _PROCESSES)),
     Use.FULL: Advice((_SLOW, _ACROSS, _RATE), (_PROCESSES, _MEASURE)),
     Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
@@ -139,8 +140,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
 METRICS = {
-    "HikariCP": "hikaricp_connections_usage_seconds_max and hikaricp_connections_pending; leakDetectionThreshold=10000 "
-    "logs the code that holds a connection",
+    "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
+    "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
     "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
     "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; logAbandoned logs the code that holds a connection",
     "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",

@@ -32,7 +32,7 @@ LONGEST_LINE = 2**16
 @duration_option(
     "--usage-time",
     "usage_time_ms",
-    help="Mean usage time of a connection, from the pool's metrics, e.g. 50ms.",
+    help="Mean usage time of a connection (not the maximum), from the pool's metrics, e.g. 50ms.",
 )
 @json_option
 def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) -> None:

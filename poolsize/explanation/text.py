@@ -46,6 +46,9 @@ _BY_USE = {
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
     Use.HELD: "The pool is not too small for transactions of milliseconds: connections are held across something "
     "slow, or leaked.",
+    Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
+    "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
+    "are held.",
     Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",
 }
 
@@ -197,14 +200,30 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
     if waits := numbers.get("waits"):
         yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
-    if load.full_above_per_second:
-        usage_ms, rate = in_use / load.full_above_per_second * 1000, _about(load.full_above_per_second)
-        yield f"At a mean usage time of {_time(usage_ms)}, all {connections} are in use only at a rate above {rate}/s."
-        if waiting and load.held_ms and load.use is Use.HELD:
-            yield (
-                f"At that rate, {requests} would wait for {_time(waiting * usage_ms / in_use)}, not for {wait}. A mean "
-                "from the pool's metrics leaves out connections that were not returned."
-            )
+    if load.full_above_per_second and load.usage_ms:
+        yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
+
+
+def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[str]:
+    """Yield what the mean usage time says of a pool's numbers."""
+    load, rate, usage = event.load, _about(full_above), _time(usage_ms)
+    in_use = full_above * usage_ms / 1000
+    connections = count(round(in_use), "connection")
+    if load.is_confirmed:
+        yield (
+            f"The metrics confirm that connections are held for long: at a mean usage time of {usage}, {connections} "
+            f"can serve {rate}/s. If {usage} is the maximum, give the mean."
+        )
+        return
+    leaked = " If your rate is lower, connections are held or leaked." if load.use is Use.FULL else ""
+    yield f"At a mean usage time of {usage}, all {connections} are in use only at a rate above {rate}/s.{leaked}"
+    if load.held_ms and load.use is Use.HELD:
+        waiting = event.numbers["waiting"]
+        yield (
+            f"At that rate, {count(int(waiting), 'request')} would wait for {_time(waiting * usage_ms / in_use)}, not "
+            f"for {_time(event.numbers['wait_ms'])}. A mean from the pool's metrics leaves out connections that were "
+            "not returned."
+        )
 
 
 def _remedy(event: Event) -> str | None:
@@ -212,7 +231,9 @@ def _remedy(event: Event) -> str | None:
     load = event.load
     if load.use is not Use.HELD:
         return None
-    held = f"about {_time(_rounded(load.held_ms))}" if load.held_ms else f"more than {_time(event.numbers['wait_ms'])}"
+    longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
+    is_known = load.held_ms or load.is_confirmed
+    held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
     return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 

@@ -68,7 +68,7 @@ def test_every_known_text_has_an_example_and_every_kind_three_causes_and_words()
 def test_on_call_each_connection_is_held_for_8_s() -> None:
     """The worked case: 37 / 30 s = 1.2 a second, and 10 / 1.2 = 8 s."""
     event = one_event(ON_CALL, usage_ms=50)
-    assert event.load == PoolLoad(pytest.approx(1.233, abs=0.001), pytest.approx(8108, abs=1), 200, Use.HELD)  # type: ignore[arg-type]
+    assert event.load == PoolLoad(pytest.approx(1.233, abs=0.001), pytest.approx(8108, abs=1), 200, Use.HELD, 50)  # type: ignore[arg-type]
     text = " ".join(events_text([event]).split())
     assert "37 requests waited, the longest for 30 s: about 1.2 arrive a second" in text
     assert "each is held for about 8.1 s" in text
@@ -94,6 +94,27 @@ def test_the_remedy_of_connections_that_are_held_for_long_is_no_larger_pool(numb
         sentence = f"A larger pool does not help while each connection is held for {held}. First find what holds it."
         assert values["remedy"] == sentence
         assert sentence in text
+
+
+@pytest.mark.parametrize("usage_ms", [4100, 8100, 60_000])
+def test_a_mean_usage_time_of_seconds_confirms_that_connections_are_held(usage_ms: float) -> None:
+    event = one_event(ON_CALL, usage_ms)
+    text = " ".join(events_text([event]).split())
+    assert "The metrics confirm that connections are held for long" in text
+    assert "quickly" not in text
+    assert events_values([event])["events"][0]["remedy"] in text  # type: ignore[operator]
+    assert "A larger pool does not help" in text
+    assert "give the mean" in text
+
+
+def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() -> None:
+    """In both cases, 300 and 310 waiting, each is held for about a second: the answers must not contradict."""
+    held, unclear = (" ".join(events_text([one_event(ON_CALL.replace("=37", f"={n}"))]).split()) for n in (300, 310))
+    assert "A larger pool does not help" in held
+    assert "about 970 ms" in unclear
+    assert "It can be either" in unclear
+    assert "The mean usage time without load decides" in unclear
+    assert "quickly" not in unclear
 
 
 def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> list[int]:
@@ -127,7 +148,13 @@ def test_the_rate_and_the_bound_of_the_usage_time_are_those_of_a_simulated_pool(
     [
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, None, Use.BUSY),
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 10, "wait_ms": 1000}, None, Use.HELD),
-        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8000, Use.BUSY),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, None, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 200, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 50, Use.HELD),
+        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8100, Use.HELD),
+        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 60_000, Use.HELD),
+        ({"in_use": 10, "waiting": 150, "wait_ms": 1000}, 8000, Use.HELD),
+        ({"in_use": 10, "size": 10, "wait_ms": 30_000}, 8000, Use.HELD),
         ({"in_use": 10, "waiting": 150, "wait_ms": 1000}, 10, Use.HELD),
         ({"in_use": 10, "waiting": 0, "wait_ms": 30_000}, None, Use.HELD),
         ({"in_use": 10, "waiting": 0, "wait_ms": 250}, None, Use.FULL),
