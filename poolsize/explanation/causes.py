@@ -70,6 +70,8 @@ _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a r
 
 _PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
+_HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
+_HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
 _BELOW = "the cause below the error in the log"
 _AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
@@ -105,8 +107,10 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The size is 0 or negative.", "The setting, or its environment variable, is empty."),
         Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
     ), ("poolsize config --for mysql-connector-python --size SIZE",)),
-    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS, _PROCESSES)),
-    Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (_HOLDERS, "SHOW CREATE USER: its limits")),
+    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS_INSIDE, _PROCESSES)),
+    Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
+        _HOLDERS_ELSE, "SHOW CREATE USER: its limits",
+    )),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),

@@ -41,6 +41,12 @@ ERRNO = {
     104: "connection reset by peer",
 }
 """Of Linux, macOS and Windows."""
+FREE_CONNECTIONS = (
+    "To get in now: the server keeps one connection for an account with CONNECTION_ADMIN or SUPER (MariaDB also has "
+    "extra_port, if it is set). With it, end sleeping sessions of old instances (KILL), or raise the limit until the "
+    "cause is found: SET GLOBAL max_connections = NUMBER."
+)
+"""Source: the manuals of MySQL and MariaDB, "Too many connections", and extra_port of MariaDB's variables."""
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
@@ -59,8 +65,9 @@ class EventValues(TypedDict):
     text: the line that shows it best. count: of such lines; minutes: by minute, of lines with a time. numbers: in that
     line, by names with units. per_second: requests that arrive. held_ms: usage time. full_above_per_second: the rate
     that the connections in use serve at the mean usage time. use: how the pool's connections are used. These are null
-    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do,
-    where connections are held for long. causes: the most probable first. next: what to look at.
+    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do
+    first, where connections are held for long, and at error 1040. causes: the most probable first. next: what to look
+    at.
     """
 
     text: str
@@ -227,8 +234,10 @@ def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[
 
 
 def _remedy(event: Event) -> str | None:
-    """Return what to do, and what does not help, where connections are held for long; else None."""
+    """Return what to do now at error 1040; where connections are held for long, also what does not help; else None."""
     load = event.load
+    if event.kind is Kind.SERVER_FULL:
+        return FREE_CONNECTIONS
     if load.use is not Use.HELD:
         return None
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)

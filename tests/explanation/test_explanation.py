@@ -117,6 +117,16 @@ def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() 
     assert "quickly" not in unclear
 
 
+def test_at_error_1040_the_way_in_comes_before_the_causes() -> None:
+    (values,) = events_values(events := [one_event("ERROR 1040 (HY000): Too many connections")])["events"]
+    text = " ".join(events_text(events).split())
+    assert values["remedy"] is not None
+    assert text.index(values["remedy"]) < text.index("Most probable causes")
+    for part in ("CONNECTION_ADMIN or SUPER", "extra_port", "SET GLOBAL max_connections", "KILL"):
+        assert part in values["remedy"]
+    assert "URL with the account above" in values["next"][0]
+
+
 def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> list[int]:
     """Simulate a pool with a wait limit, first in first out: at each timeout, the number of requests that wait."""
     chance = random.Random(7)
