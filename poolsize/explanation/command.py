@@ -40,7 +40,7 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
 
     TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read: a
     log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what the numbers in the text
-    say, the three most probable causes, and what to look at next.
+    say, the most probable causes, and what to look at next.
     """
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values

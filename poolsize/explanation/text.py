@@ -41,6 +41,8 @@ ERRNO = {
     104: "connection reset by peer",
 }
 """Of Linux, macOS and Windows."""
+RARELY_WAITING = 100
+"""Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FREE_CONNECTIONS = (
     "To get in now: the server keeps one connection for an account with CONNECTION_ADMIN or SUPER (MariaDB also has "
     "extra_port, if it is set). With it, end sleeping sessions of old instances (KILL), or raise the limit until the "
@@ -197,7 +199,7 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use is Use.FULL and wait_ms:
-        yield f"All connections, {in_use:,}, are in use. {_unless_few_waited(in_use, wait_ms)}"
+        yield f"All connections, {in_use:,}, are in use. {_unless_many_waited(in_use, wait_ms)}"
     elif load.use:
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
@@ -246,13 +248,21 @@ def _remedy(event: Event) -> str | None:
     return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 
-def _unless_few_waited(in_use: float, wait_ms: float) -> str:
-    few = in_use * wait_ms / LONG_USAGE_MS
+def _unless_many_waited(in_use: float, wait_ms: float) -> str:
+    """Return how many requests must have waited, by Little's law, if no connection is held for LONG_USAGE_MS."""
     unknown = "The text does not have the number of waiting requests."
+    many = in_use * wait_ms / LONG_USAGE_MS
+    if many < 2:
+        return unknown
+    least = (
+        f"{unknown} If each connection came back within 1 s, at least {count(int(in_use), 'connection')} x "
+        f"{_time(wait_ms)} / 1 s = {many:,.0f} requests waited."
+    )
+    if many < RARELY_WAITING:
+        return f"{least} If fewer waited, connections are held for longer."
     return (
-        f"{unknown} If fewer than {few:,.0f} waited, each connection is held for more than 1 s."
-        if few >= 2
-        else unknown
+        f"{least} A process rarely has so many: connections are most likely held or leaked, and the pool is probably "
+        "not too small."
     )
 
 
