@@ -27,6 +27,12 @@ _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ 
 _TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d):[0-5]\d")
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
+_EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
+"""The beginning of a stack trace; the first without a time belongs to the line with a time above it."""
+_ECHO = "SqlExceptionHelper"
+"""Hibernate's logger, which writes the text of an exception that it throws: the text is in the log again."""
+_MOST_TEXTS = 1000
+"""The most texts of a minute whose lines are compared."""
 
 
 class Use(StrEnum):
@@ -130,25 +136,49 @@ class _Occurrences:
             self.best = rank, text, numbers
 
 
+class _Repeats:
+    """Recognises a failure that a log has twice, with the same text: as a stack trace, and as a logger's line."""
+
+    def __init__(self) -> None:
+        self.minute = ""
+        self.lines: dict[str, Counter[object]] = {}
+
+    def is_new(self, text: str, minute: str, source: object) -> bool:
+        """Return whether a line is a further failure: its source has written the text more often than any other."""
+        if (self.minute and minute != self.minute) or len(self.lines) > _MOST_TEXTS:
+            self.lines = {}
+        self.minute = minute
+        sources = self.lines.setdefault(text, Counter())
+        sources[source] += 1
+        return sources[source] > max((lines for other, lines in sources.items() if other != source), default=0)
+
+
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
     """Return the events in lines of text, the most frequent first. usage_ms: mean usage time, if known.
 
-    An error that a stack trace repeats counts once. A line without a time has that of the line above.
+    An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
+    above.
     """
     occurrences: dict[tuple[str, Kind], _Occurrences] = {}
     of_error: set[tuple[str, Kind]] = set()
-    minute = ""
+    repeats = _Repeats()
+    minute, trace_follows = "", False
     for line in lines:
-        minute = _minute(line[:_HEAD]) or minute
+        own_minute = _minute(line[:_HEAD])
+        minute = own_minute or minute
         if not _CONTINUES.match(line):
-            of_error.clear()
+            if own_minute or not (trace_follows and _EXCEPTION.match(line)):
+                of_error.clear()
+            trace_follows = bool(own_minute)
         for known, text, numbers in matches(line):
             key = known.library, known.kind
             entry = occurrences.setdefault(key, _Occurrences())
             entry.keep_best(text, numbers)
             if key not in of_error:
                 of_error.add(key)
-                entry.add(_minute(line) or minute)
+                at = _minute(line) or minute
+                if repeats.is_new(text, at, _ECHO if _ECHO in line else bool(own_minute)):
+                    entry.add(at)
     events = [
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),

@@ -278,6 +278,35 @@ sqlalchemy.exc.TimeoutError: {OF_SQLALCHEMY}
     assert next(iter(events)) == "HikariCP"  # the most frequent
 
 
+HELPER = "2026-11-26T10:15:03.126Z ERROR 1 --- [exec-3] o.h.engine.jdbc.spi.SqlExceptionHelper : "
+SERVLET = (
+    "2026-11-26T10:15:03.123Z ERROR 1 --- [exec-3] o.a.c.c.C.[.[.[/].[dispatcherServlet] : Servlet.service() threw"
+)
+TRACE = (
+    "java.sql.SQLTransientConnectionException: {}\n\tat com.zaxxer.hikari.pool.HikariPool.create(HikariPool.java:7)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        HELPER + "{}\n" + SERVLET + " [failed] with root cause\n\n" + TRACE,
+        SERVLET + " [nested exception is {}]\n\n" + TRACE + HELPER + "{}\n",
+        TRACE + HELPER + "{}\n",
+        SERVLET + " {}\n" + HELPER + "{}\n",
+        HELPER + "{}\n",
+        TRACE,
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_failure_that_a_spring_boot_log_has_twice_counts_once(failure: str, times: int) -> None:
+    for text in (ON_CALL, "Communications link failure"):
+        (event,) = find_events((failure.replace("{}", text) * times).splitlines())
+        assert event.count == times
+    one_by_one = [failure.replace("{}", ON_CALL.replace("37", str(waiting))) for waiting in range(times)]
+    assert [event.count for event in find_events("".join(one_by_one).splitlines())] == [times]
+
+
 def test_minutes_are_bounded_and_the_busiest_are_shown() -> None:
     lines = (
         f"2026-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:00 {ON_CALL}"
