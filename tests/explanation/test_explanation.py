@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,13 +24,14 @@ from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, 
 from poolsize.explanation.text import HAPPENED, events_text, events_values
 from poolsize.explanation.texts import KNOWN, Kind
 from tests.conftest import Command
-from tests.explanation.known_texts import EXAMPLES, OTHERS, Example
+from tests.explanation.known_texts import EXAMPLES, OTHERS, TYPED, Example
 
 ON_CALL = (
     "HikariPool-1 - Connection is not available, request timed out after 30000ms "
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
+TROUBLESHOOTING = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
 
@@ -50,6 +52,27 @@ def test_a_known_text_is_recognised_with_its_numbers(example: Example) -> None:
 @pytest.mark.parametrize("line", OTHERS)
 def test_a_line_of_something_else_is_not(line: str) -> None:
     assert find_events([line]) == []
+
+
+@pytest.mark.parametrize(("typed", "meaning"), TYPED.items())
+def test_an_error_in_short_is_recognised_as_an_argument(typed: str, meaning: tuple[str, Kind]) -> None:
+    for texts in ((typed,), tuple(typed.split())):
+        (event,) = command._of_arguments(texts, None)
+        assert (event.library, event.kind) == meaning
+
+
+@pytest.mark.parametrize("line", [*OTHERS, "2006-01-02 15:04:05 started", "1040 rows", "10400", "nothing", "", " "])
+def test_an_argument_of_something_else_is_not(line: str) -> None:
+    assert command._of_arguments((line,), None) == []
+
+
+def test_the_table_of_errors_names_texts_that_are_known() -> None:
+    table = TROUBLESHOOTING.read_text("utf-8").split("|---|---|")[1].split("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.strip().splitlines()]
+    texts = [text for row in rows for text in re.findall("`([^`]+)`", row)]
+    assert len(texts) > 15
+    for text in texts:
+        assert text == "99" or command._of_arguments((text,), None), text
 
 
 def test_every_known_text_has_an_example_and_every_kind_causes_and_words() -> None:
