@@ -70,16 +70,19 @@ _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a r
 
 _PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
+_HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
+_HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
 _BELOW = "the cause below the error in the log"
 _AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),
+    Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST), (_MEASURE, _PROCESSES)),
-    Use.FULL: Advice((_SLOW, _ACROSS, _RATE), (_PROCESSES, _MEASURE)),
+    Use.FULL: Advice((_ACROSS, _LEAK, _SLOW, _RATE), (_PROCESSES, _MEASURE)),
     Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
     Use.NONE_OPEN: Advice((_REFUSED, _NETWORK, _SLOW_OPENING), (_BELOW, _HOLDERS)),
-    Kind.WAIT_TIMEOUT: Advice((_SLOW, _ACROSS, _RATE), (_PROCESSES, _MEASURE)),
+    Kind.WAIT_TIMEOUT: Advice((_ACROSS, _LEAK, _SLOW, _RATE), (_PROCESSES, _MEASURE)),
     Kind.EXHAUSTED: Advice((_MORE_THREADS, _ACROSS, _LEAK), (_PROCESSES,)),
     Kind.QUEUE_FULL: Advice((_SLOWER, _BURST, _ACROSS), (_PROCESSES, _MEASURE)),
     Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), ("the stack trace below: it names the code", _PROCESSES)),
@@ -104,8 +107,10 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The size is 0 or negative.", "The setting, or its environment variable, is empty."),
         Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
     ), ("poolsize config --for mysql-connector-python --size SIZE",)),
-    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS, _PROCESSES)),
-    Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (_HOLDERS, "SHOW CREATE USER: its limits")),
+    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS_INSIDE, _PROCESSES)),
+    Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
+        _HOLDERS_ELSE, "SHOW CREATE USER: its limits",
+    )),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
@@ -139,8 +144,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
 METRICS = {
-    "HikariCP": "hikaricp_connections_usage_seconds_max and hikaricp_connections_pending; leakDetectionThreshold=10000 "
-    "logs the code that holds a connection",
+    "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
+    "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
     "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
     "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; logAbandoned logs the code that holds a connection",
     "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",

@@ -1,7 +1,7 @@
 """`poolsize explain`: what an error of a pool or of the server means, for the person on call."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -32,7 +32,7 @@ LONGEST_LINE = 2**16
 @duration_option(
     "--usage-time",
     "usage_time_ms",
-    help="Mean usage time of a connection, from the pool's metrics, e.g. 50ms.",
+    help="Mean usage time of a connection (not the maximum), from the pool's metrics, e.g. 50ms.",
 )
 @json_option
 def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) -> None:
@@ -40,7 +40,7 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
 
     TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read: a
     log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what the numbers in the text
-    say, the three most probable causes, and what to look at next.
+    say, the most probable causes, and what to look at next.
     """
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values
@@ -52,15 +52,17 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
 
 
 def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event]":
-    """Return the events in the arguments: each is a text, or together they are one without its quotes."""
+    """Return the events in the arguments: each is a text, or together they are one without its quotes.
+
+    A text that is not known as it is may be a known text in short.
+    """
     from poolsize.explanation.events import find_events
+    from poolsize.explanation.texts import completed
 
-    lines = [line for text in texts for line in text.splitlines()]
-    return find_events(_shortened(lines), usage_ms) or find_events(_shortened([" ".join(lines)]), usage_ms)
-
-
-def _shortened(lines: Iterable[str]) -> Iterator[str]:
-    return (line[:LONGEST_LINE] for line in lines)
+    lines = [line[:LONGEST_LINE] for text in texts for line in text.splitlines()]
+    together = [" ".join(lines)[:LONGEST_LINE]]
+    found = (find_events(each, usage_ms) for each in (lines, together, map(completed, lines), map(completed, together)))
+    return next(filter(None, found), [])
 
 
 def _unknown(texts: tuple[str, ...]) -> str:

@@ -14,8 +14,10 @@ OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
 """Kinds that report how a pool's connections are used."""
 LONG_USAGE_MS = 1000
 """A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
+UNCLEAR_USAGE_MS = 200
+"""From here to LONG_USAGE_MS a usage time may be that of slow transactions, or of held connections."""
 FAR_ABOVE_MEAN = 2
-"""The same as a multiple of the mean usage time, where that is known."""
+"""The multiple of a known mean usage time from which on a connection counts as held or leaked."""
 MOST_MINUTES = 10_000
 """The most minutes of an event that are counted apart: a week."""
 LONGEST_SHOWN = 300
@@ -25,6 +27,12 @@ _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ 
 _TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d):[0-5]\d")
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
+_EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
+"""The beginning of a stack trace; the first without a time belongs to the line with a time above it."""
+_ECHO = "SqlExceptionHelper"
+"""Hibernate's logger, which writes the text of an exception that it throws: the text is in the log again."""
+_MOST_TEXTS = 1000
+"""The most texts of a minute whose lines are compared."""
 
 
 class Use(StrEnum):
@@ -33,6 +41,7 @@ class Use(StrEnum):
     NONE_OPEN = "none_open"
     NOT_FULL = "not_full"
     HELD = "held"
+    UNCLEAR = "unclear"
     BUSY = "busy"
     FULL = "full"
 
@@ -43,13 +52,21 @@ class PoolLoad:
 
     per_second: requests that arrive, if those that wait came within the wait. held_ms: usage time if the connections in
     use serve them all, else the usage time is longer. full_above_per_second: the rate that the connections in use
-    serve at the mean usage time. Each is None where a number for it is unknown. use: None without any number.
+    serve at the mean usage time. usage_ms: mean usage time, as given. Each is None where a number for it is unknown.
+    use: None without any number.
     """
 
     per_second: float | None = None
     held_ms: float | None = None
     full_above_per_second: float | None = None
     use: Use | None = None
+    usage_ms: float | None = None
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the mean usage time, too, says that connections are held for long."""
+        long_ms = max(self.held_ms or 0, LONG_USAGE_MS)
+        return self.use is Use.HELD and (self.usage_ms or 0) * FAR_ABOVE_MEAN >= long_ms
 
 
 @dataclass(frozen=True)
@@ -83,15 +100,22 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
         return PoolLoad(use=Use.NONE_OPEN)
     has_room = in_use < (size or 0) or numbers.get("idle")
     if has_room or (not wait_ms and in_use > (in_use if size is None else size)):  # no limit, or an unknown overflow
-        return PoolLoad(full_above_per_second=full_above, use=Use.NOT_FULL if has_room else None)
-    if waiting is None or not wait_ms:
-        return PoolLoad(full_above_per_second=full_above, use=Use.FULL)
-    long_ms = FAR_ABOVE_MEAN * usage_ms if usage_ms else LONG_USAGE_MS
-    if not waiting:
-        return PoolLoad(full_above_per_second=full_above, use=Use.HELD if wait_ms >= long_ms else Use.FULL)
+        return PoolLoad(None, None, full_above, Use.NOT_FULL if has_room else None, usage_ms)
+    if not waiting or not wait_ms:
+        least_ms = wait_ms if waiting == 0 else None
+        is_held = _use_of(least_ms or 0, usage_ms or 0) is Use.HELD
+        return PoolLoad(None, None, full_above, Use.HELD if is_held else Use.FULL, usage_ms)
     per_second = waiting / wait_ms * 1000
     held_ms = in_use / per_second * 1000
-    return PoolLoad(per_second, held_ms, full_above, Use.HELD if held_ms >= long_ms else Use.BUSY)
+    return PoolLoad(per_second, held_ms, full_above, _use_of(held_ms, usage_ms or 0), usage_ms)
+
+
+def _use_of(held_ms: float, usage_ms: float) -> Use:
+    """Return how connections are used that are held for held_ms, or longer. usage_ms: mean usage time, 0 if unknown."""
+    longest_ms = max(held_ms, usage_ms)
+    if longest_ms >= LONG_USAGE_MS or 0 < FAR_ABOVE_MEAN * usage_ms <= held_ms:
+        return Use.HELD
+    return Use.UNCLEAR if longest_ms >= UNCLEAR_USAGE_MS else Use.BUSY
 
 
 class _Occurrences:
@@ -112,25 +136,49 @@ class _Occurrences:
             self.best = rank, text, numbers
 
 
+class _Repeats:
+    """Recognises a failure that a log has twice, with the same text: as a stack trace, and as a logger's line."""
+
+    def __init__(self) -> None:
+        self.minute = ""
+        self.lines: dict[str, Counter[object]] = {}
+
+    def is_new(self, text: str, minute: str, source: object) -> bool:
+        """Return whether a line is a further failure: its source has written the text more often than any other."""
+        if (self.minute and minute != self.minute) or len(self.lines) > _MOST_TEXTS:
+            self.lines = {}
+        self.minute = minute
+        sources = self.lines.setdefault(text, Counter())
+        sources[source] += 1
+        return sources[source] > max((lines for other, lines in sources.items() if other != source), default=0)
+
+
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
     """Return the events in lines of text, the most frequent first. usage_ms: mean usage time, if known.
 
-    An error that a stack trace repeats counts once. A line without a time has that of the line above.
+    An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
+    above.
     """
     occurrences: dict[tuple[str, Kind], _Occurrences] = {}
     of_error: set[tuple[str, Kind]] = set()
-    minute = ""
+    repeats = _Repeats()
+    minute, trace_follows = "", False
     for line in lines:
-        minute = _minute(line[:_HEAD]) or minute
+        own_minute = _minute(line[:_HEAD])
+        minute = own_minute or minute
         if not _CONTINUES.match(line):
-            of_error.clear()
+            if own_minute or not (trace_follows and _EXCEPTION.match(line)):
+                of_error.clear()
+            trace_follows = bool(own_minute)
         for known, text, numbers in matches(line):
             key = known.library, known.kind
             entry = occurrences.setdefault(key, _Occurrences())
             entry.keep_best(text, numbers)
             if key not in of_error:
                 of_error.add(key)
-                entry.add(_minute(line) or minute)
+                at = _minute(line) or minute
+                if repeats.is_new(text, at, _ECHO if _ECHO in line else bool(own_minute)):
+                    entry.add(at)
     events = [
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),

@@ -41,11 +41,22 @@ ERRNO = {
     104: "connection reset by peer",
 }
 """Of Linux, macOS and Windows."""
+RARELY_WAITING = 100
+"""Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
+FREE_CONNECTIONS = (
+    "To get in now: the server keeps one connection for an account with CONNECTION_ADMIN or SUPER (MariaDB also has "
+    "extra_port, if it is set). With it, end sleeping sessions of old instances (KILL), or raise the limit until the "
+    "cause is found: SET GLOBAL max_connections = NUMBER."
+)
+"""Source: the manuals of MySQL and MariaDB, "Too many connections", and extra_port of MariaDB's variables."""
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
     Use.HELD: "The pool is not too small for transactions of milliseconds: connections are held across something "
     "slow, or leaked.",
+    Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
+    "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
+    "are held.",
     Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",
 }
 
@@ -56,8 +67,9 @@ class EventValues(TypedDict):
     text: the line that shows it best. count: of such lines; minutes: by minute, of lines with a time. numbers: in that
     line, by names with units. per_second: requests that arrive. held_ms: usage time. full_above_per_second: the rate
     that the connections in use serve at the mean usage time. use: how the pool's connections are used. These are null
-    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do,
-    where connections are held for long. causes: the most probable first. next: what to look at.
+    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do
+    first, where connections are held for long, and at error 1040. causes: the most probable first. next: what to look
+    at.
     """
 
     text: str
@@ -187,7 +199,7 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use is Use.FULL and wait_ms:
-        yield f"All connections, {in_use:,}, are in use. {_unless_few_waited(in_use, wait_ms)}"
+        yield f"All connections, {in_use:,}, are in use. {_unless_many_waited(in_use, wait_ms)}"
     elif load.use:
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
@@ -197,32 +209,60 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
     if waits := numbers.get("waits"):
         yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
-    if load.full_above_per_second:
-        usage_ms, rate = in_use / load.full_above_per_second * 1000, _about(load.full_above_per_second)
-        yield f"At a mean usage time of {_time(usage_ms)}, all {connections} are in use only at a rate above {rate}/s."
-        if waiting and load.held_ms and load.use is Use.HELD:
-            yield (
-                f"At that rate, {requests} would wait for {_time(waiting * usage_ms / in_use)}, not for {wait}. A mean "
-                "from the pool's metrics leaves out connections that were not returned."
-            )
+    if load.full_above_per_second and load.usage_ms:
+        yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
+
+
+def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[str]:
+    """Yield what the mean usage time says of a pool's numbers."""
+    load, rate, usage = event.load, _about(full_above), _time(usage_ms)
+    in_use = full_above * usage_ms / 1000
+    connections = count(round(in_use), "connection")
+    if load.is_confirmed:
+        yield (
+            f"The metrics confirm that connections are held for long: at a mean usage time of {usage}, {connections} "
+            f"can serve {rate}/s. If {usage} is the maximum, give the mean."
+        )
+        return
+    leaked = " If your rate is lower, connections are held or leaked." if load.use is Use.FULL else ""
+    yield f"At a mean usage time of {usage}, all {connections} are in use only at a rate above {rate}/s.{leaked}"
+    if load.held_ms and load.use is Use.HELD:
+        waiting = event.numbers["waiting"]
+        yield (
+            f"At that rate, {count(int(waiting), 'request')} would wait for {_time(waiting * usage_ms / in_use)}, not "
+            f"for {_time(event.numbers['wait_ms'])}. A mean from the pool's metrics leaves out connections that were "
+            "not returned."
+        )
 
 
 def _remedy(event: Event) -> str | None:
-    """Return what to do, and what does not help, where connections are held for long; else None."""
+    """Return what to do now at error 1040; where connections are held for long, also what does not help; else None."""
     load = event.load
+    if event.kind is Kind.SERVER_FULL:
+        return FREE_CONNECTIONS
     if load.use is not Use.HELD:
         return None
-    held = f"about {_time(_rounded(load.held_ms))}" if load.held_ms else f"more than {_time(event.numbers['wait_ms'])}"
+    longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
+    is_known = load.held_ms or load.is_confirmed
+    held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
     return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 
-def _unless_few_waited(in_use: float, wait_ms: float) -> str:
-    few = in_use * wait_ms / LONG_USAGE_MS
+def _unless_many_waited(in_use: float, wait_ms: float) -> str:
+    """Return how many requests must have waited, by Little's law, if no connection is held for LONG_USAGE_MS."""
     unknown = "The text does not have the number of waiting requests."
+    many = in_use * wait_ms / LONG_USAGE_MS
+    if many < 2:
+        return unknown
+    least = (
+        f"{unknown} If each connection came back within 1 s, at least {count(int(in_use), 'connection')} x "
+        f"{_time(wait_ms)} / 1 s = {many:,.0f} requests waited."
+    )
+    if many < RARELY_WAITING:
+        return f"{least} If fewer waited, connections are held for longer."
     return (
-        f"{unknown} If fewer than {few:,.0f} waited, each connection is held for more than 1 s."
-        if few >= 2
-        else unknown
+        f"{least} A process rarely has so many: connections are most likely held or leaked, and the pool is probably "
+        "not too small."
     )
 
 

@@ -60,7 +60,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STATISTICS, r"stats \(total=<open>/<size>, idle=<idle>/\d{1,12}, active=<in_use>, waiting=<waiting>\)"),
         (Kind.STATISTICS, r"stats \(total=<open>, active=<in_use>, idle=<idle>, waiting=<waiting>\)"),
         (Kind.STALE, r"Failed to validate connection …Possibly consider using a shorter maxLifetime value"),
-        (Kind.HELD_LONG, r"Connection leak detection triggered for …stack trace follows"),
+        (Kind.HELD_LONG, r"Connection leak detection triggered( for …stack trace follows)?"),
         (Kind.RETURNED_LATE, r"Previously reported leaked connection …was returned to the pool \(unleaked\)"),
         (Kind.STALLED, r"Thread starvation or clock leap detected \(housekeeper delta=<<late>>\)"),
     ),
@@ -84,6 +84,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "Tomcat JDBC": (
         (Kind.WAIT_TIMEOUT, (r"Timeout: Pool empty\. Unable to fetch a connection in <wait_s> seconds, none"
             r" available\[size:<size>; busy:<in_use>; idle:<idle>; lastwait:<last_wait_ms>\]")),
+        (Kind.WAIT_TIMEOUT, r"Timeout: Pool empty\."),
         (Kind.EXHAUSTED, r"NoWait: Pool empty\. Unable to fetch a connection, none available\[<in_use> in use\]"),
         (Kind.HELD_LONG, r"Connection has been (abandoned|marked suspect, possibly abandoned) "),
     ),
@@ -95,8 +96,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.HELD_LONG, r"A checked-out resource is overdue, and will be destroyed"),
     ),
     "SQLAlchemy": (
-        (Kind.WAIT_TIMEOUT, (r"QueuePool limit of size <size> overflow <overflow> reached, connection timed out,"
-            r" timeout <wait_s>")),
+        (Kind.WAIT_TIMEOUT, (r"QueuePool limit of size <size> overflow <overflow> reached(, connection timed"
+            r" out, timeout <wait_s>)?")),
         (Kind.STATISTICS, (r"Pool size: <size>  Connections in pool: <idle> Current Overflow: -?\d{1,12} Current"
             r" Checked out connections: <in_use>")),
         (Kind.HELD_LONG, r"The garbage collector is trying to clean up non-checked-in connection"),
@@ -113,7 +114,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.CLOSED, r"Pool is closed\."),
     ),
     "Sequelize": ((Kind.WAIT_TIMEOUT, r"SequelizeConnectionAcquireTimeoutError\]?: Operation timeout"),),
-    "Knex": ((Kind.WAIT_TIMEOUT, r"Knex: Timeout acquiring a connection\. The pool is probably full\."),),
+    "Knex": ((Kind.WAIT_TIMEOUT, r"Knex: Timeout acquiring a connection\b"),),
     "Prisma": (
         (Kind.WAIT_TIMEOUT, (r"Timed out fetching a new connection from the connection pool(…connection pool timeout:"
             r" <wait_s>, connection limit: <size>)?")),
@@ -196,8 +197,47 @@ def _known(library: str, kind: Kind, text: str, *unless: str) -> KnownText:
     return KnownText(library, kind, fixed[0].replace("\\", ""), re.compile(pattern.replace("…", ".{0,300}?")), unless)
 
 
+_TYPED = {
+    "timeout waiting for idle object": "Cannot get a connection, pool error Timeout waiting for idle object",
+    "pool empty": "Timeout: Pool empty.",
+    "pool exhausted": "Failed getting connection; pool exhausted",
+    "timeout acquiring a connection": "Knex: Timeout acquiring a connection",
+    "too many connections": "Too many connections",
+    "max_user_connections": "already has more than 'max_user_connections' active connections",
+    "lock wait timeout exceeded": "Lock wait timeout exceeded; try restarting transaction",
+    "deadlock found": "Deadlock found when trying to get lock",
+    "server has gone away": "MySQL server has gone away",
+    "host is blocked": "is blocked because of many connection errors",
+    "lost connection": "Lost connection to MySQL server during query",
+    "inactivity": "The client was disconnected by the server because of inactivity",
+}
+"""The beginning of an error as people type it -> the text of the library or the server."""
+_CODES = {
+    "1040": "too many connections",
+    "1129": "host is blocked",
+    "1203": "max_user_connections",
+    "1205": "lock wait timeout exceeded",
+    "1213": "deadlock found",
+    "1226": "max_user_connections",
+    "2006": "server has gone away",
+    "2013": "lost connection",
+    "4031": "inactivity",
+}
+_TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
+
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
 _MARKED = [(known.mark, known) for known in KNOWN]
+
+
+def completed(typed: str) -> str:
+    """Return the text of an error that a person typed in short, such as `1040`; other texts as they are.
+
+    Not for a log's lines: there, a number or a few words may report something else.
+    """
+    parts = _TYPED_ERROR.fullmatch(typed.strip())
+    assert parts is not None  # every part may be empty
+    words = parts[2].lower() or _CODES.get(parts[1] or "", "")
+    return next((text for beginning, text in _TYPED.items() if words.startswith(beginning)), typed)
 
 
 def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:

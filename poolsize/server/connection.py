@@ -203,6 +203,8 @@ def _refused(url: URL, error: pymysql.MySQLError) -> BadInput:
         message = f"`url`: no server answers at {account} ({text}): check host and port, and that it runs"
         return NoAnswer(message, str(text))
     message = f"`url`: connecting as {account} failed: {text or error}"
+    if number == ER.CON_COUNT_ERROR:
+        message += "; the server keeps one connection for an account with CONNECTION_ADMIN or SUPER: use it"
     return NoAnswer(message, str(text)) if kind == ERROR_KINDS[ER.CON_COUNT_ERROR] else BadInput(message)
 
 

@@ -24,6 +24,32 @@ class Example:
 
 
 HIKARI, DRUID, DBCP2, TOMCAT, C3P0 = "HikariCP", "Druid", "DBCP2", "Tomcat JDBC", "c3p0"
+TYPED = {
+    "QueuePool limit of size 5 overflow 10 reached": ("SQLAlchemy", Kind.WAIT_TIMEOUT),
+    "Timeout waiting for idle object": (DBCP2, Kind.WAIT_TIMEOUT),
+    "Pool empty": (TOMCAT, Kind.WAIT_TIMEOUT),
+    "pool exhausted": ("MySQL Connector/Python", Kind.EXHAUSTED),
+    "Knex: Timeout acquiring a connection": ("Knex", Kind.WAIT_TIMEOUT),
+    "Timeout acquiring a connection": ("Knex", Kind.WAIT_TIMEOUT),
+    "Connection leak detection triggered": (HIKARI, Kind.HELD_LONG),
+    "Lock wait timeout exceeded": (SERVER, Kind.LOCK_WAIT),
+    "1205 Lock wait timeout exceeded": (SERVER, Kind.LOCK_WAIT),
+    "Deadlock found": (SERVER, Kind.DEADLOCK),
+    "1213 Deadlock found": (SERVER, Kind.DEADLOCK),
+    "2006 server has gone away": (CLIENT, Kind.STALE),
+    "server has gone away": (CLIENT, Kind.STALE),
+    "1226 max_user_connections": (SERVER, Kind.ACCOUNT_LIMIT),
+    "max_user_connections": (SERVER, Kind.ACCOUNT_LIMIT),
+    "too many connections": (SERVER, Kind.SERVER_FULL),
+    "1040": (SERVER, Kind.SERVER_FULL),
+    "Error 1040": (SERVER, Kind.SERVER_FULL),
+    "ERROR 1040 (HY000):": (SERVER, Kind.SERVER_FULL),
+    "1203": (SERVER, Kind.ACCOUNT_LIMIT),
+    "1129": (SERVER, Kind.HOST_BLOCKED),
+    "2013": (CLIENT, Kind.LOST),
+    "4031": (SERVER, Kind.STALE),
+}
+"""Errors as people type them, and what they mean."""
 EXAMPLES = [
     Example(
         HIKARI, "7.1.0", f"{JAR}; HikariPool.createTimeoutException; 5.1.0 has it, 4.0.3 not",
@@ -153,6 +179,7 @@ EXAMPLES = [
         "available[size:100; busy:100; idle:0; lastwait:30000].",
         Kind.WAIT_TIMEOUT, {"wait_ms": 30_000, "size": 100, "in_use": 100, "idle": 0, "last_wait_ms": 30_000},
     ),
+    Example(TOMCAT, "11.0.25", "the beginning of the text above", "Timeout: Pool empty.", Kind.WAIT_TIMEOUT, {}),
     Example(
         TOMCAT, "11.0.25", f"{JAR}; ConnectionPool.borrowConnection",
         "[main] NoWait: Pool empty. Unable to fetch a connection, none available[100 in use].",

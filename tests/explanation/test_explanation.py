@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -23,13 +24,14 @@ from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, 
 from poolsize.explanation.text import HAPPENED, events_text, events_values
 from poolsize.explanation.texts import KNOWN, Kind
 from tests.conftest import Command
-from tests.explanation.known_texts import EXAMPLES, OTHERS, Example
+from tests.explanation.known_texts import EXAMPLES, OTHERS, TYPED, Example
 
 ON_CALL = (
     "HikariPool-1 - Connection is not available, request timed out after 30000ms "
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
+TROUBLESHOOTING = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
 
@@ -52,7 +54,28 @@ def test_a_line_of_something_else_is_not(line: str) -> None:
     assert find_events([line]) == []
 
 
-def test_every_known_text_has_an_example_and_every_kind_three_causes_and_words() -> None:
+@pytest.mark.parametrize(("typed", "meaning"), TYPED.items())
+def test_an_error_in_short_is_recognised_as_an_argument(typed: str, meaning: tuple[str, Kind]) -> None:
+    for texts in ((typed,), tuple(typed.split())):
+        (event,) = command._of_arguments(texts, None)
+        assert (event.library, event.kind) == meaning
+
+
+@pytest.mark.parametrize("line", [*OTHERS, "2006-01-02 15:04:05 started", "1040 rows", "10400", "nothing", "", " "])
+def test_an_argument_of_something_else_is_not(line: str) -> None:
+    assert command._of_arguments((line,), None) == []
+
+
+def test_the_table_of_errors_names_texts_that_are_known() -> None:
+    table = TROUBLESHOOTING.read_text("utf-8").split("|---|---|")[1].split("\n\n")[0]
+    rows = [row.split("|")[1] for row in table.strip().splitlines()]
+    texts = [text for row in rows for text in re.findall("`([^`]+)`", row)]
+    assert len(texts) > 15
+    for text in texts:
+        assert text == "99" or command._of_arguments((text,), None), text
+
+
+def test_every_known_text_has_an_example_and_every_kind_causes_and_words() -> None:
     assert len(EXAMPLES) >= 40
     assert len(OTHERS) >= 20
     for known in KNOWN:
@@ -61,14 +84,14 @@ def test_every_known_text_has_an_example_and_every_kind_three_causes_and_words()
     assert {known.kind for known in KNOWN} == set(Kind) == set(HAPPENED)
     assert set(ADVICE) >= (set(Kind) - {Kind.STATISTICS}) | set(Use)
     for each in ADVICE.values():
-        assert len(each.causes) == 3
+        assert len(each.causes) in (3, 4)
         assert each.next
 
 
 def test_on_call_each_connection_is_held_for_8_s() -> None:
     """The worked case: 37 / 30 s = 1.2 a second, and 10 / 1.2 = 8 s."""
     event = one_event(ON_CALL, usage_ms=50)
-    assert event.load == PoolLoad(pytest.approx(1.233, abs=0.001), pytest.approx(8108, abs=1), 200, Use.HELD)  # type: ignore[arg-type]
+    assert event.load == PoolLoad(pytest.approx(1.233, abs=0.001), pytest.approx(8108, abs=1), 200, Use.HELD, 50)  # type: ignore[arg-type]
     text = " ".join(events_text([event]).split())
     assert "37 requests waited, the longest for 30 s: about 1.2 arrive a second" in text
     assert "each is held for about 8.1 s" in text
@@ -94,6 +117,44 @@ def test_the_remedy_of_connections_that_are_held_for_long_is_no_larger_pool(numb
         sentence = f"A larger pool does not help while each connection is held for {held}. First find what holds it."
         assert values["remedy"] == sentence
         assert sentence in text
+
+
+@pytest.mark.parametrize("usage_ms", [4100, 8100, 60_000])
+def test_a_mean_usage_time_of_seconds_confirms_that_connections_are_held(usage_ms: float) -> None:
+    event = one_event(ON_CALL, usage_ms)
+    text = " ".join(events_text([event]).split())
+    assert "The metrics confirm that connections are held for long" in text
+    assert "quickly" not in text
+    assert events_values([event])["events"][0]["remedy"] in text  # type: ignore[operator]
+    assert "A larger pool does not help" in text
+    assert "give the mean" in text
+
+
+def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() -> None:
+    """In both cases, 300 and 310 waiting, each is held for about a second: the answers must not contradict."""
+    held, unclear = (" ".join(events_text([one_event(ON_CALL.replace("=37", f"={n}"))]).split()) for n in (300, 310))
+    assert "A larger pool does not help" in held
+    assert "about 970 ms" in unclear
+    assert "It can be either" in unclear
+    assert "The mean usage time without load decides" in unclear
+    assert "quickly" not in unclear
+
+
+def test_at_error_1040_the_way_in_comes_before_the_causes() -> None:
+    (values,) = events_values(events := [one_event("ERROR 1040 (HY000): Too many connections")])["events"]
+    text = " ".join(events_text(events).split())
+    assert values["remedy"] is not None
+    assert text.index(values["remedy"]) < text.index("Most probable causes")
+    for part in ("CONNECTION_ADMIN or SUPER", "extra_port", "SET GLOBAL max_connections", "KILL"):
+        assert part in values["remedy"]
+    assert "URL with the account above" in values["next"][0]
+
+
+def test_a_timeout_without_the_number_of_waiting_requests_may_be_a_leak() -> None:
+    event = one_event(OF_SQLALCHEMY, usage_ms=20)
+    assert any("leak" in each.cause for each in advice(event).causes)
+    text = " ".join(events_text([event]).split())
+    assert "only at a rate above 750/s. If your rate is lower, connections are held or leaked." in text
 
 
 def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> list[int]:
@@ -127,7 +188,13 @@ def test_the_rate_and_the_bound_of_the_usage_time_are_those_of_a_simulated_pool(
     [
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, None, Use.BUSY),
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 10, "wait_ms": 1000}, None, Use.HELD),
-        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8000, Use.BUSY),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, None, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 200, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 50, Use.HELD),
+        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8100, Use.HELD),
+        ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 60_000, Use.HELD),
+        ({"in_use": 10, "waiting": 150, "wait_ms": 1000}, 8000, Use.HELD),
+        ({"in_use": 10, "size": 10, "wait_ms": 30_000}, 8000, Use.HELD),
         ({"in_use": 10, "waiting": 150, "wait_ms": 1000}, 10, Use.HELD),
         ({"in_use": 10, "waiting": 0, "wait_ms": 30_000}, None, Use.HELD),
         ({"in_use": 10, "waiting": 0, "wait_ms": 250}, None, Use.FULL),
@@ -154,7 +221,11 @@ def test_the_numbers_say_how_the_connections_are_used(
     [
         (
             "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00",
-            "If fewer than 450 waited",
+            "15 connections x 30 s / 1 s = 450 requests waited. A process rarely has so many: connections are most",
+        ),
+        (
+            "wait millis 10000, active 3, maxActive 3",
+            "3 connections x 10 s / 1 s = 30 requests waited. If fewer waited, connections are held for longer.",
         ),
         ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "a larger pool does not help"),
         ("wait millis 5001, active 3, maxActive 20, creating 1, createErrorCount 7", "open a connection: 7 errors"),
@@ -228,6 +299,35 @@ sqlalchemy.exc.TimeoutError: {OF_SQLALCHEMY}
     assert events["MySQL Connector/J"].numbers == {"idle_ms": 10_004}
     assert events["SQLAlchemy"].minutes == {"2026-11-26 10:16": 1}
     assert next(iter(events)) == "HikariCP"  # the most frequent
+
+
+HELPER = "2026-11-26T10:15:03.126Z ERROR 1 --- [exec-3] o.h.engine.jdbc.spi.SqlExceptionHelper : "
+SERVLET = (
+    "2026-11-26T10:15:03.123Z ERROR 1 --- [exec-3] o.a.c.c.C.[.[.[/].[dispatcherServlet] : Servlet.service() threw"
+)
+TRACE = (
+    "java.sql.SQLTransientConnectionException: {}\n\tat com.zaxxer.hikari.pool.HikariPool.create(HikariPool.java:7)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        HELPER + "{}\n" + SERVLET + " [failed] with root cause\n\n" + TRACE,
+        SERVLET + " [nested exception is {}]\n\n" + TRACE + HELPER + "{}\n",
+        TRACE + HELPER + "{}\n",
+        SERVLET + " {}\n" + HELPER + "{}\n",
+        HELPER + "{}\n",
+        TRACE,
+    ],
+)
+@pytest.mark.parametrize("times", [1, 2, 5])
+def test_a_failure_that_a_spring_boot_log_has_twice_counts_once(failure: str, times: int) -> None:
+    for text in (ON_CALL, "Communications link failure"):
+        (event,) = find_events((failure.replace("{}", text) * times).splitlines())
+        assert event.count == times
+    one_by_one = [failure.replace("{}", ON_CALL.replace("37", str(waiting))) for waiting in range(times)]
+    assert [event.count for event in find_events("".join(one_by_one).splitlines())] == [times]
 
 
 def test_minutes_are_bounded_and_the_busiest_are_shown() -> None:

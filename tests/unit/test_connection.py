@@ -39,6 +39,15 @@ def test_an_error_is_named_as_the_server_names_it(error: Exception, kind: str) -
     assert error_kind(error) == kind
 
 
+def test_a_full_server_s_refusal_names_the_connection_that_it_keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise pymysql.err.OperationalError(1040, "Too many connections")
+
+    monkeypatch.setattr(BoundedConnection, "__init__", refuse)
+    with pytest.raises(NoAnswer, match=r"Too many connections; .*CONNECTION_ADMIN or SUPER"):
+        connect(database_url("mysql://shop@db/"))
+
+
 def test_a_server_that_dies_in_the_handshake_of_tls_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not as a server without a common encryption, whose error is another ssl.SSLError."""
 
