@@ -246,6 +246,7 @@ OF_OTHER_PROGRAMS = {
     "--no-defaults", "--initialize-insecure", "--datadir=", "--force", "--skip-test-db", "--version",
     "--auth-root-authentication-method=socket", "--user=root", "--report-interval=1", "--percentile=95", "--upgrade",
     "--quiet", "--batch-mode", "--file", "--release", "--csv", "--number-of-queries", "--vus",
+    "--summary-export",
 }  # fmt: skip
 """Flags of mysqld, mariadb-install-db, sysbench, mysqlslap, k6, pip, Maven and javac."""
 
