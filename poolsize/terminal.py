@@ -85,7 +85,12 @@ class Output(TextIOBase):
         return True
 
     def write(self, text: str | bytes) -> int:
-        """Write a text, or its bytes, as click does for a shell that completes."""
+        """Write a text, or its bytes, as click does for a shell that completes.
+
+        Raises TypeError without a byte: so click asks whether a stream takes bytes alone, and would guard it as such.
+        """
+        if text == b"":
+            raise TypeError("the stream is of text")
         shown = self._show(text if isinstance(text, str) else text.decode(errors="replace"))
         self._try(lambda stream: stream.write(shown))
         return len(text)
