@@ -152,6 +152,8 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
         reason = f"{reason} {_why_other(settings)}"
     if settings.size == 1 and not stack.worker:
         reason += " With 1 connection, a thread that needs a second connection at the same time never gets it."
+        if not settings.traffic:
+            reason += " Each process serves one transaction at a time: give --rate to see what your traffic needs."
     if stack.worker and (settings.service.threads or settings.size) != settings.size:
         reason += (
             f" --app-threads is not used: each {stack.worker} keeps a connection, so their number is the pool size."
@@ -167,8 +169,19 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
         after = ""  # there is no number for all processes together
     if settings.fleet_known:
         each, after = count(settings.service.pools, "process", "processes"), ""
-        before = f"{size} in each of {each}: together {settings.plan.connections:,}. "
+        before = f"{size} in each of {each}: together {settings.plan.connections:,}. {_within_limit(settings)}"
     return f"{stack.words(before)}{reason if settings.of_run else stack.words(reason)}{stack.words(after)}"
+
+
+def _within_limit(settings: PoolSettings) -> str:
+    """Return what the pools open in a deploy, and that a known limit of the server allows it; else nothing."""
+    limit = settings.plan.limit
+    if limit.max_connections is None or settings.needed_connections > limit.max_connections:
+        return ""
+    return (
+        f"In a rolling deploy up to {settings.plan.connections_in_deploy:,}: max_connections, "
+        f"{limit.max_connections:,}, allows them and {limit.reserve:,} in reserve. "
+    )
 
 
 def _why_other(settings: PoolSettings) -> str:

@@ -31,7 +31,7 @@ ON_CALL = (
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
-TROUBLESHOOTING = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
+DOCS = Path(__file__).parents[2] / "docs"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
 
@@ -67,12 +67,19 @@ def test_an_argument_of_something_else_is_not(line: str) -> None:
 
 
 def test_the_table_of_errors_names_texts_that_are_known() -> None:
-    table = TROUBLESHOOTING.read_text("utf-8").split("|---|---|")[1].split("\n\n")[0]
+    table = (DOCS / "troubleshooting.md").read_text("utf-8").split("|---|---|")[1].split("\n\n")[0]
     rows = [row.split("|")[1] for row in table.strip().splitlines()]
     texts = [text for row in rows for text in re.findall("`([^`]+)`", row)]
     assert len(texts) > 15
     for text in texts:
         assert text == "99" or command._of_arguments((text,), None), text
+
+
+def test_the_questions_say_the_same_of_the_waiting_requests_as_the_answer() -> None:
+    event = one_event(ON_CALL.replace("30000", "180000").replace("=37", "=88"))
+    answer, questions = events_text([event]), (DOCS / "questions.md").read_text("utf-8")
+    assert "the longest for 180 s: about 0.49 arrive a second" in " ".join(answer.split())
+    assert "about 88 / 180 s = 0.49 requests arrive a second" in " ".join(questions.split())
 
 
 def test_every_known_text_has_an_example_and_every_kind_causes_and_words() -> None:

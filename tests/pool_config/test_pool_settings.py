@@ -207,6 +207,16 @@ def test_every_template_belongs_to_a_stack() -> None:
     assert {path.name for path in folder.iterdir()} == {f"{name}.j2" for name in STACKS}
 
 
+def test_a_limit_that_allows_a_deploy_is_named_and_so_is_a_pool_of_1(poolsize_here: Command) -> None:
+    words = ("config", "--for", "hikaricp", "--size", "5", "--instances", "4")
+    checked, unknown = (
+        re.sub(r"\s*\n# ", " ", poolsize_here(*words, *limit).stdout) for limit in (("--max-connections", "151"), ())
+    )
+    assert "In a rolling deploy up to 5: max_connections, 151, allows them and 10 in reserve." in checked
+    assert "In a rolling deploy" not in unknown
+    assert "Each process serves one transaction at a time: give --rate to see what your traffic needs." in unknown
+
+
 def test_a_limit_or_a_floor_that_changes_the_size_is_named(poolsize_here: Command) -> None:
     limited = poolsize_here("config", "--for", "hikaricp", "--size", "33", "--max-connections", "40")
     assert "maximumPoolSize=30" in limited.stdout
