@@ -266,7 +266,7 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
 
     if plan.rate is not None and everywhere(Check.ARRIVALS):
         return Verdict.NOISY, RateNotServed(plan.rate)
-    if everywhere(Check.GENERATOR):
+    if everywhere(Check.GENERATOR) and not everywhere(Check.QUIET):  # other programs delay workers, too
         return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis.sizes[-1]))
     if everywhere(Check.USERS_LIMITED) and not everywhere(Check.ERRORS):
         smaller = analysis.sizes[0].pool_size > 1 or recorded

@@ -256,7 +256,7 @@ def _new_files(output: "Path | None") -> "tuple[Path, Path]":
         raise BadInput(f"--output {output}: there is no folder {output.parent}; make it, or name a file elsewhere")
     for path in (description := output.with_suffix(".json"), output):
         if path.exists():
-            raise BadInput(f"--output: {path} already exists: name another file")
+            raise BadInput(f"--output {output}: {path} already exists: delete it, or name another file")
     return output, description
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.findings.of_pools import (
+    BelowNeed,
+    BelowTraffic,
     DatabaseUnknown,
     Defaults,
     Elsewhere,
@@ -118,6 +120,7 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
     limit = server.max_connections or DEFAULT_MAX_CONNECTIONS
     if most is not None and most >= limit:
         yield AboveServer(most, limit, server.max_connections is None)
+    yield from _below_need(pool, most, settings)
     if pool.library is SERVER and settings and pool.number("max_connections") < settings.needed_connections:
         yield ServerTooSmall(int(pool.number("max_connections")), settings.needed_connections)
     if pool.library.sizes and not any(
@@ -134,6 +137,18 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
         default = pool.library.defaults[setting]
         if isinstance(in_file.value, str) and isinstance(default, int | float) and not isinstance(default, bool):
             yield NotANumber(in_file.name, in_file.text)
+
+
+def _below_need(pool: FilePool, most: int | None, settings: PoolSettings | None) -> Iterator[Worded]:
+    """Yield what a process's pool of at most this many connections lacks for the traffic; nothing without traffic."""
+    answer, stack = settings.traffic if settings else None, STACKS.get(pool.library.stack)
+    if answer is None or most is None or most >= answer.pool_size or (stack and stack.shared_by_all):
+        return
+    in_use = answer.traffic.loaded(answer.load).of_process().load
+    if most <= in_use:
+        yield BelowTraffic(most, in_use, answer.pool_size)
+    else:
+        yield BelowNeed(most, answer.pool_size)
 
 
 def _not_covered(pool: FilePool) -> Iterator[Worded]:

@@ -71,7 +71,7 @@ def test_a_capture_writes_a_locustfile_and_its_description(poolsize_here: Comman
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     again = poolsize_here("capture", "--slow-log", "a.log", "--output", "shop.py")
     assert again.returncode == 2
-    assert "shop.json already exists: name another file" in again.stderr
+    assert "shop.json already exists: delete it, or name another file" in again.stderr
 
 
 @pytest.mark.parametrize("output", ["shop.txt", "there/shop.py"])

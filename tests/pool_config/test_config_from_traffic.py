@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,23 @@ def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str)
     assert (pool["findings"], pool["differences"]) == ([], [])
     more = poolsize_here("config", "--check", file, *TRAFFIC, "--rate=9000/s", "--json")
     assert stack == "django" or json.loads(more.stdout)["files"][0]["pools"][0]["differences"]
+
+
+@pytest.mark.parametrize(("size", "code", "exit_code"), [(4, "pool_below_traffic", 3), (5, "pool_below_need", 0)])
+def test_a_pool_that_the_traffic_outgrows_is_named(
+    poolsize_here: Command, tmp_path: Path, size: int, code: str, exit_code: int
+) -> None:
+    """600/s x 60 ms: 36 connections in use, 4.5 in each of 8 processes."""
+    traffic = ("--rate=600/s", "--usage-time=60ms", "--instances=4", "--processes=2", "--max-connections=1000")
+    (tmp_path / "hikari.properties").write_text(
+        f"jdbcUrl=jdbc:mysql://db/shop\nmaximumPoolSize={size}\nmaxLifetime=1800000\n"
+    )
+    done = poolsize_here("config", "--check", "hikari.properties", *traffic, "--json")
+    assert done.returncode == exit_code
+    (pool,) = json.loads(done.stdout)["files"][0]["pools"]
+    assert code in [finding["code"] for finding in pool["findings"]]
+    annotated = poolsize_here("config", "--check", "hikari.properties", *traffic, "--format=github")
+    assert "line=2" in annotated.stdout
 
 
 def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> None:

@@ -146,6 +146,30 @@ class Defaults(Worded, Reason, code="pool_defaults"):
     size = property(lambda self: count(self.connections, "connection"))
 
 
+class BelowTraffic(Worded, Caution, code="pool_below_traffic"):
+    """The traffic keeps as many connections of a process in use as its pool has, or more.
+
+    connections: of the pool. in_use: on average, in a process. needed: the recommended pool size.
+    """
+
+    gravity = 1
+    connections: int
+    in_use: float
+    needed: int
+    words = (
+        "The traffic keeps {0.in_use:.1f} connections of a process in use on average, and this pool has "
+        "{0.connections:,}: more and more requests wait. Use {0.needed:,}."
+    )
+
+
+class BelowNeed(Worded, Reason, code="pool_below_need"):
+    """A pool is smaller than the traffic needs. connections: of the pool. needed: the recommended pool size."""
+
+    connections: int
+    needed: int
+    words = "This pool has {0.connections:,}. For this traffic, {0.needed:,} in each process are recommended."
+
+
 class NotANumber(OfSetting, Caution, code="pool_no_number"):
     """A setting that takes a number has another text."""
 
