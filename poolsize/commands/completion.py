@@ -1,4 +1,4 @@
-"""`poolsize completion`: what a shell runs to complete poolsize's commands, options and names."""
+"""`poolsize completion`: the script that a shell runs to complete poolsize's commands, options and names."""
 
 import click
 
@@ -15,7 +15,7 @@ from poolsize.command_line.grouped_command import GroupedCommand
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what completes commands, options, workloads, stacks, scenarios and files of runs in this SHELL."""
+    """Print the script that completes commands, options, workloads, stacks, scenarios and run files in your shell."""
     from click.shell_completion import get_completion_class
 
     from poolsize.commands import cli

@@ -148,10 +148,13 @@ def use(sql):
         return None
     lease.close()
     return result
-user = gevent.spawn(use, "SELECT SLEEP(0.5), 'late'")
+holder = connect(url)
+answer(holder, "SELECT GET_LOCK('late', 0)")
+user = gevent.spawn(use, "SELECT GET_LOCK('late', 60), 'late'")
 gevent.sleep(0.1)
 user.kill()
 del user
+answer(holder, "SELECT RELEASE_LOCK('late')")
 assert [use("SELECT 1"), use("SELECT 1")] == [None, ((1,),)]
 pools.close()
 """,

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pkgutil import iter_modules
@@ -23,6 +24,11 @@ def test_every_public_name_can_be_called() -> None:
     fresh = "from poolsize import *; import poolsize; print(all(callable(globals()[n]) for n in poolsize.__all__))"
     done = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_the_page_of_the_api_has_every_public_name() -> None:
+    page = (ROOT / "docs/reference/python-api.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^::: poolsize\.(\w+)$", page, re.MULTILINE)) == sorted(poolsize.__all__)
 
 
 @pytest.mark.parametrize("name", NOTEBOOKS)
