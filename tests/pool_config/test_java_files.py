@@ -183,6 +183,9 @@ CASES = {
         '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n'
         '  val d = HikariConfig().also { d -> d.jdbcUrl = url; d.maximumPoolSize = 4 }\n}\n',
         [("HikariCP", 16), ("HikariCP", 7), ("HikariCP", 4)]),
+    "Kotlin's lines around a long comment": Case(
+        "Db.kt", f'fun a() {{\n  val config = HikariConfig()\n  config.jdbcUrl = "{MYSQL}"\n'
+        "  // This size\n  // was\n  // measured.\n  config.maximumPoolSize = 12\n}\n", [("HikariCP", 12)]),
     "Vert.x": Case(
         "A.java", "class A { void f() { MySQLBuilder.pool().with(new PoolOptions()"
         ".setMaxSize(config.getInteger(\"a\", 16)).setIdleTimeout(5)"
