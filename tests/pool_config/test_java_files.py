@@ -205,8 +205,9 @@ CASES = {
         "A.java", 'class A { void f() { var a = ConnectionFactoryOptions.builder().option(DRIVER, "pool")'
         '.option(PROTOCOL, "mysql").option(MAX_SIZE, 40).build();'
         'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build();'
-        'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30"); } }',
-        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30)]),
+        'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30");'
+        'ConnectionFactories.get("r2dbc:pool:mariadb://db/shop?maxSize=20"); ConnectionFactories.get(); } }',
+        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
         ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"
