@@ -198,14 +198,14 @@ def _piece_starts(values: Vector, draws: Vector) -> Vector:
     """
     starts, sums = [values[0], values[-1] + 1], np.append(0.0, np.cumsum(draws))
     least = LEAST_GAIN_OF_PIECE * log(max(sums[-1], 2))
-    found = {0: _division(values, sums, starts[0], starts[1])}
-    while len(starts) <= MOST_PIECES and (best := max(found.values())) > (least, 0.0):
-        start = next(place for place, division in found.items() if division == best)
+    divisions = {0: _division(values, sums, starts[0], starts[1])}
+    while len(starts) <= MOST_PIECES and (best := max(divisions.values())) > (least, 0.0):
+        start = next(place for place, division in divisions.items() if division == best)
         low, middle, high = starts[start], best[1], starts[start + 1]
-        found = {place + (place > start): division for place, division in found.items()}
+        divisions = {place + (place > start): division for place, division in divisions.items()}
         starts.insert(start + 1, middle)
-        found[start] = _division(values, sums, low, middle)
-        found[start + 1] = _division(values, sums, middle, high)
+        divisions[start] = _division(values, sums, low, middle)
+        divisions[start + 1] = _division(values, sums, middle, high)
     return np.array(starts)
 
 
