@@ -222,7 +222,7 @@ class ComparedRunValues(TypedDict):
     value: str
     pool_size: int | None
     range: tuple[int, int] | None
-    verdict: "Verdict | None"
+    verdict: Verdict | None
 
 
 class DifferenceValues(TypedDict):
@@ -266,7 +266,10 @@ class RunDifferencesValues(DifferencesValues):
 
 
 class ComparisonValues(TypedDict):
-    """A comparison. field: in which the runs differ; null for none. differences: of each further run from the first."""
+    """A comparison. differences: of each further run from the first.
+
+    field: in which the runs differ; null where they do not differ.
+    """
 
     field: str | None
     runs: list[ComparedRunValues]
