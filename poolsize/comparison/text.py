@@ -226,7 +226,10 @@ class ComparedRunValues(TypedDict):
 
 
 class DifferenceValues(TypedDict):
-    """A difference from the first run as shares, with its 95 % interval. real: whether the interval excludes 0."""
+    """A difference from the first run as shares, with its 95 % interval.
+
+    high: null where the interval has no upper end. real: whether the interval excludes 0.
+    """
 
     mean: float
     low: float
