@@ -116,7 +116,7 @@ COMMANDS_INTRODUCTION = """
 # Commands
 
 `poolsize COMMAND --help` or `poolsize help COMMAND` prints the same in a terminal; of a command with groups of options,
-`--help-all` does. `poolsize completion bash` prints what completes commands, options and names in that shell; in a
+`--help-all` does. `poolsize completion bash` prints the completion script of that shell; in a
 checkout, `scripts/man` writes manual pages.
 
 Results go to standard output; progress, warnings and errors go to standard error. The exit code is 0 after success. It

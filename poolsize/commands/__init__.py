@@ -44,7 +44,7 @@ GROUPS = {
         "scenario": "Repeat a published experiment on this machine.",
         "import": "Convert the files of other load tools to a recording or a run.",
         "notebook": "Open a notebook on a run, on several runs, or on an observation.",
-        "completion": "Print what completes commands, options and names in your shell.",
+        "completion": "Print the script that completes commands, options and names in your shell.",
     },
 }
 """Heading -> its commands and what they do. The documentation's pages have the same headings."""

@@ -1,4 +1,4 @@
-"""`poolsize completion`: what a shell runs to complete poolsize's commands, options and names."""
+"""`poolsize completion`: the script with which a shell completes commands, options and names."""
 
 import click
 
@@ -15,11 +15,11 @@ from poolsize.command_line.grouped_command import GroupedCommand
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what completes commands, options, workloads, stacks, scenarios and files of runs in this SHELL."""
+    """Print the script with which this SHELL completes commands, options, names and files of runs."""
     from click.shell_completion import get_completion_class
 
     from poolsize.commands import cli
 
-    made_by = get_completion_class(shell)
-    assert made_by is not None
-    click.echo(made_by(cli, {}, "poolsize", "_POOLSIZE_COMPLETE").source())
+    shell_completion = get_completion_class(shell)
+    assert shell_completion is not None
+    click.echo(shell_completion(cli, {}, "poolsize", "_POOLSIZE_COMPLETE").source())
