@@ -4,7 +4,7 @@ import gc
 
 
 def main() -> None:
-    """Run a command. The collector of garbage skips what every command imports, which takes a part of the start."""
+    """Run a command. The garbage collector skips the objects that imports make: searching them slows the start."""
     gc.disable()
     from poolsize.commands import main as run
 

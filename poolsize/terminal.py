@@ -85,9 +85,9 @@ class Output(TextIOBase):
         return True
 
     def write(self, text: str | bytes) -> int:
-        """Write a text, or its bytes, as click does for a shell that completes.
+        """Write a text, or the bytes of a text, which click writes for a shell's completion.
 
-        Raises TypeError without a byte: so click asks whether a stream takes bytes alone, and would guard it as such.
+        Raises TypeError for b"", by which click asks whether a stream is of bytes.
         """
         if text == b"":
             raise TypeError("the stream is of text")
@@ -101,7 +101,7 @@ class Output(TextIOBase):
             self._try(lambda stream: stream.flush())
 
     def close(self) -> None:
-        """Leave the stream open. Python closes an object that it frees, and that would write once more."""
+        """Leave the stream open: Python closes an Output that it frees, which would flush the stream again."""
 
     def _try(self, do: Callable[[TextIO], Any]) -> None:
         try:

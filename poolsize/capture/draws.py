@@ -206,9 +206,9 @@ def insert(cursor: Any, statement: str, rows: Sequence[tuple[Any, ...]]) -> None
 @cache
 def _parts_of_insert(statement: str) -> tuple[str, str, str]:
     """Return an INSERT's text up to VALUES, the row in its parentheses, and the text behind the row."""
-    found = INSERTED_ROW.search(statement)
-    assert found is not None, statement
-    return statement[: found.start(1)], found[1], statement[found.end(1) :]
+    row = INSERTED_ROW.search(statement)
+    assert row is not None, statement
+    return statement[: row.start(1)], row[1], statement[row.end(1) :]
 
 
 class _OfCopy:

@@ -5,6 +5,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from keyword import iskeyword
 from math import gcd
 from pathlib import Path
 from typing import Any
@@ -271,7 +272,7 @@ def _commands(name: str) -> Iterator[str]:
 def _class_name(name: str) -> str:
     """Return the name of the user class: CheckoutLoad of checkout_load.py."""
     words = "".join(word.capitalize() for word in re.findall(r"[a-zA-Z0-9]+", name.removesuffix(".py")))
-    return words if words[:1].isalpha() and words not in {"Any", "PoolUser", "None"} else f"Captured{words}"
+    return f"Captured{words}" if iskeyword(words) or words in {"", "Any", "PoolUser"} or words[0].isdigit() else words
 
 
 def _rounded(value: float) -> float:

@@ -90,8 +90,8 @@ def _likeliest_tiers(classes: "_Classes", draws: int, values: int) -> tuple[tupl
     misfit = float((expected - observed * np.log(expected)).sum()) + _log_factorials(np.roll(observed, -1))
     shares = sizes * rates / draws
     groups = np.split(np.arange(len(rates)), np.flatnonzero(shares < LEAST_TIER))
-    found = [(float(shares[group].sum()), round(float(sizes[group].sum()))) for group in groups if len(group)]
-    tiers = [(round(share, 4), size) for share, size in reversed(found) if share >= LEAST_TIER and size]
+    groups_of = [(float(shares[group].sum()), round(float(sizes[group].sum()))) for group in groups if len(group)]
+    tiers = [(round(share, 4), size) for share, size in reversed(groups_of) if share >= LEAST_TIER and size]
     return tuple(tiers), misfit
 
 

@@ -104,10 +104,21 @@ class Numbers:
         """The lowest and the highest number, rounded outward."""
         return rounded_ends(self.seen[0][0], self.seen[-1][0], len(self.seen))
 
+    @property
+    def above_lowest(self) -> Vector:
+        """How far each number is above the lowest: as floats, large numbers themselves would not differ."""
+        return np.array([float(number - self.seen[0][0]) for number, _ in self.seen])
+
+    @property
+    def draws(self) -> Vector:
+        """How often each number was seen."""
+        return np.array([float(count) for _, count in self.seen])
+
 
 def counts_up(values: Sequence[Value]) -> bool:
     """Return whether values are different whole numbers in the order of time, as ids that someone counts."""
-    numbers = np.array([float(value.number) for value in values])
+    lowest = min(value.number for value in values)
+    numbers = np.array([float(value.number - lowest) for value in values])
     if any(value.kind != "number" for value in values) or len(np.unique(numbers)) < DIFFERENT * len(numbers):
         return False
     return bool(np.corrcoef(np.arange(len(numbers)), numbers.argsort().argsort())[0, 1] > GROWS)
@@ -116,12 +127,11 @@ def counts_up(values: Sequence[Value]) -> bool:
 def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
     """Return a range; of whole numbers that are skewed, a Zipf distribution or tiers that fit the seen numbers."""
     ends = numbers.ends
-    values = np.array([float(number) for number, _ in numbers.seen])
-    draws = np.array([float(count) for _, count in numbers.seen])
+    values, draws = numbers.above_lowest, numbers.draws
     distinct = two_digits(skew.values) if skew.values * DENSE < numbers.span else None
     is_skewed = skew.exponent and not numbers.decimals
     first = _first(values, draws, skew.exponent) if is_skewed else None
-    if first in ("low", "high") and first is not None:
+    if first is not None and first != "scattered":
         return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
     starts = _piece_starts(values, draws)
     if first is not None and not _are_pieces(values, draws, starts):
@@ -130,7 +140,7 @@ def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
             return Tiers(*ends, shares, sizes, numbers.is_quoted)
         return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
     if _distance(draws, (values - values[0] + 1) / (values[-1] - values[0] + 1)) > _tolerance(draws):
-        inner, shares = _rounded_pieces(values, draws, starts, ends)
+        inner, shares = _rounded_pieces(numbers, starts)
         return Range(inner, numbers.decimals, None if skew.exponent else distinct, numbers.is_quoted, shares)
     return Range(ends, numbers.decimals, distinct, numbers.is_quoted)
 
@@ -182,30 +192,29 @@ def _tolerance(draws: Vector) -> float:
 
 def even_pieces(numbers: Numbers) -> Range | None:
     """Return a range whose pieces explain how often each number was seen; None where numbers stand out."""
-    values = np.array([float(number) for number, _ in numbers.seen])
-    draws = np.array([float(count) for _, count in numbers.seen])
+    values, draws = numbers.above_lowest, numbers.draws
     starts = _piece_starts(values, draws)
     if len(starts) == 2 or not _are_pieces(values, draws, starts):
         return None
-    ends, shares = _rounded_pieces(values, draws, starts, numbers.ends)
+    ends, shares = _rounded_pieces(numbers, starts)
     return Range(ends, numbers.decimals, None, numbers.is_quoted, shares)
 
 
 def _piece_starts(values: Vector, draws: Vector) -> Vector:
     """Return the lowest numbers of pieces of a range, and the number above the last, where each piece is even inside.
 
-    The piece that gains most likelihood is divided, again and again.
+    values: above the lowest. The piece that gains most likelihood is divided, again and again.
     """
     starts, sums = [values[0], values[-1] + 1], np.append(0.0, np.cumsum(draws))
     least = LEAST_GAIN_OF_PIECE * log(max(sums[-1], 2))
-    found = {0: _division(values, sums, starts[0], starts[1])}
-    while len(starts) <= MOST_PIECES and (best := max(found.values())) > (least, 0.0):
-        start = next(place for place, division in found.items() if division == best)
+    divisions = {0: _division(values, sums, starts[0], starts[1])}
+    while len(starts) <= MOST_PIECES and (best := max(divisions.values())) > (least, 0.0):
+        start = next(place for place, division in divisions.items() if division == best)
         low, middle, high = starts[start], best[1], starts[start + 1]
-        found = {place + (place > start): division for place, division in found.items()}
+        divisions = {place + (place > start): division for place, division in divisions.items()}
         starts.insert(start + 1, middle)
-        found[start] = _division(values, sums, low, middle)
-        found[start + 1] = _division(values, sums, middle, high)
+        divisions[start] = _division(values, sums, low, middle)
+        divisions[start + 1] = _division(values, sums, middle, high)
     return np.array(starts)
 
 
@@ -232,20 +241,19 @@ def _are_pieces(values: Vector, draws: Vector, starts: Vector) -> bool:
     return float((draws * (draws - 1)).sum()) <= MOST_REPEATED * expected + 6 * sqrt(expected)
 
 
-def _rounded_pieces(
-    values: Vector, draws: Vector, starts: Vector, ends: tuple[int, int]
-) -> tuple[tuple[int, ...], tuple[float, ...]]:
+def _rounded_pieces(numbers: Numbers, starts: Vector) -> tuple[tuple[int, ...], tuple[float, ...]]:
     """Return ends of pieces, rounded to two digits of the narrower piece beside them, and the shares of the draws.
 
-    Of a number that is not harmless, the last digit is never kept.
+    starts: above the lowest number. Of a number that is not harmless, the last digit is never kept.
     """
-    inside = np.add.reduceat(draws, np.searchsorted(values, starts[:-1]))
+    inside = np.add.reduceat(numbers.draws, np.searchsorted(numbers.above_lowest, starts[:-1]))
+    ends, lowest = numbers.ends, numbers.seen[0][0]
     widths = np.diff(starts)
     rounded = [ends[0]]
     for place, start in enumerate(starts[1:-1], start=1):
         narrow = max(float(min(widths[place - 1], widths[place])), 1.0)
         unit = 10 ** max(_least_power(*ends), floor(log10(narrow)) - 1)
-        rounded.append(min(max(round(float(start) / unit) * unit, rounded[-1]), ends[1]))
+        rounded.append(min(max((lowest + int(start) + unit // 2) // unit * unit, rounded[-1]), ends[1]))
     return (*rounded, ends[1]), tuple(float(f"{share:.2g}") for share in inside / inside.sum())
 
 

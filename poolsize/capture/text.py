@@ -125,8 +125,8 @@ def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
         yield paragraph(f"{_place(statement, locustfile)}: {statement.left}", "  - ")
     reads = [tried for tried in rehearsed.statements if tried.text.upper().startswith("SELECT")]
     if empty := [f"line {tried.line}" for tried in reads if tried.rows == 0]:
-        found = f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn"
-        yield paragraph(f"{found}: {', '.join(empty[:MOST_ROWS])}.")
+        without_row = f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn"
+        yield paragraph(f"{without_row}: {', '.join(empty[:MOST_ROWS])}.")
 
 
 def _place(tried: TriedStatement, locustfile: Path) -> str:

@@ -1,4 +1,4 @@
-"""What a shell completes after an option or an argument: names, files of runs, and other files."""
+"""The completions of options and arguments in a shell: names, files of runs, and other files."""
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -29,12 +29,12 @@ def completed_by(
 
 
 def _runs(word: str) -> list[str]:
-    """Return the files of runs that begin with the word; without a word and such a file here, those of sweeps."""
+    """Return the files of runs that begin with the word; without a word and a file here, those in RUN_FOLDER."""
     from glob import escape, glob
     from pathlib import Path
 
-    found = sorted(glob(f"{escape(word)}*.jsonl"))  # noqa: PTH207 (pathlib would change what was typed: ./a)
-    return found or ([] if word else [str(path) for path in sorted(Path(RUN_FOLDER).glob("*.jsonl"))])
+    files = sorted(glob(f"{escape(word)}*.jsonl"))  # noqa: PTH207 (pathlib would change what was typed: ./a)
+    return files or ([] if word else [str(path) for path in sorted(Path(RUN_FOLDER).glob("*.jsonl"))])
 
 
 def _workloads(_: str) -> Iterable[str]:
@@ -56,4 +56,4 @@ OF_SWEEP = {
     "replay": completed_by(_recordings, else_files=True),
     "resume": complete_runs,
 }
-"""Parameter of a sweep's option -> what completes it; those of other options are completed as files, or not at all."""
+"""Parameter of a sweep's option -> its completion. Other options complete files, if they name a path, or nothing."""

@@ -125,8 +125,8 @@ def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: in
 
     require_processes(options)
     not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
-    given = [name for name, value in not_for_two.items() if value is not None]
-    first, other = measure_in_turn(_locustfile(options, resumed), options, given)
+    unsupported = [name for name, value in not_for_two.items() if value is not None]
+    first, other = measure_in_turn(_locustfile(options, resumed), options, unsupported)
     comparison = compare_files([str(first), str(other)])
     if as_json:
         click.echo(json_text(comparison_values(comparison)))

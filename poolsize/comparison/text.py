@@ -222,11 +222,14 @@ class ComparedRunValues(TypedDict):
     value: str
     pool_size: int | None
     range: tuple[int, int] | None
-    verdict: "Verdict | None"
+    verdict: Verdict | None
 
 
 class DifferenceValues(TypedDict):
-    """A difference from the first run as shares, with its 95 % interval. real: whether the interval excludes 0."""
+    """A difference from the first run as shares, with its 95 % interval.
+
+    high: null where the interval has no upper end. real: whether the interval excludes 0.
+    """
 
     mean: float
     low: float
@@ -266,7 +269,10 @@ class RunDifferencesValues(DifferencesValues):
 
 
 class ComparisonValues(TypedDict):
-    """A comparison. field: in which the runs differ; null for none. differences: of each further run from the first."""
+    """A comparison. differences: of each further run from the first.
+
+    field: in which the runs differ; null where they do not differ.
+    """
 
     field: str | None
     runs: list[ComparedRunValues]

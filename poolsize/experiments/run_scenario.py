@@ -203,7 +203,7 @@ def _resumed_by(command: str, run: Path | None) -> Iterator[None]:
 
 
 def _measure(known: Scenario, typed: SweepOptions) -> tuple[Path, ...]:
-    """Sweep as the scenario says, and return the run's path; two of two servers. typed: command-line options."""
+    """Run the scenario's sweep, and return the path of its run, or of both runs of two servers. typed: options."""
     from poolsize.command_line.in_turn import measure_in_turn
     from poolsize.command_line.locust_sweep import require_processes
 

@@ -52,7 +52,7 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
 
 
 def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event]":
-    """Return the events in the arguments: each is a text, or together they are one without its quotes.
+    """Return the events in the arguments: each argument is a text, or all are the words of a text without quotes.
 
     A text that is not known as it is may be a known text in short.
     """
@@ -61,8 +61,8 @@ def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event
 
     lines = [line[:LONGEST_LINE] for text in texts for line in text.splitlines()]
     together = [" ".join(lines)[:LONGEST_LINE]]
-    found = (find_events(each, usage_ms) for each in (lines, together, map(completed, lines), map(completed, together)))
-    return next(filter(None, found), [])
+    readings = (lines, together, map(completed, lines), map(completed, together))
+    return next(filter(None, (find_events(reading, usage_ms) for reading in readings)), [])
 
 
 def _unknown(texts: tuple[str, ...]) -> str:

@@ -1,4 +1,4 @@
-"""Lines of text -> events: known texts counted by minute, and what Little's law says of their numbers."""
+"""Lines of text -> events: known texts counted by minute, and the figures of their pools by Little's law."""
 
 import re
 from collections import Counter
@@ -48,7 +48,7 @@ class Use(StrEnum):
 
 @dataclass(frozen=True)
 class PoolLoad:
-    """What Little's law says of a pool's numbers.
+    """The figures that follow from a pool's numbers by Little's law.
 
     per_second: requests that arrive, if those that wait came within the wait. held_ms: usage time if the connections in
     use serve them all, else the usage time is longer. full_above_per_second: the rate that the connections in use
@@ -64,7 +64,7 @@ class PoolLoad:
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether the mean usage time, too, says that connections are held for long."""
+        """Whether the mean usage time, too, shows that connections are held for long."""
         long_ms = max(self.held_ms or 0, LONG_USAGE_MS)
         return self.use is Use.HELD and (self.usage_ms or 0) * FAR_ABOVE_MEAN >= long_ms
 
@@ -87,7 +87,7 @@ class Event:
 
 
 def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
-    """Return what Little's law, requests = rate x time, says of a pool's numbers. usage_ms: mean usage time, if known.
+    """Return the figures of a pool by Little's law, requests = rate x time. usage_ms: mean usage time, if known.
 
     Waiting requests = rate x wait time gives the rate, and connections in use = rate x usage time the usage time.
     """
@@ -99,7 +99,8 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     if numbers.get("open") == 0 or (in_use == 0 and not numbers.get("idle")):
         return PoolLoad(use=Use.NONE_OPEN)
     has_room = in_use < (size or 0) or numbers.get("idle")
-    if has_room or (not wait_ms and in_use > (in_use if size is None else size)):  # no limit, or an unknown overflow
+    may_grow = not wait_ms and size is not None and in_use > size  # no limit, or an unknown overflow
+    if has_room or may_grow:
         return PoolLoad(None, None, full_above, Use.NOT_FULL if has_room else None, usage_ms)
     if not waiting or not wait_ms:
         least_ms = wait_ms if waiting == 0 else None

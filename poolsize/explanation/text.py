@@ -184,7 +184,7 @@ def _says(event: Event) -> Iterator[str]:
 
 
 def _says_of_pool(event: Event) -> Iterator[str]:
-    """Yield what Little's law says of a pool's numbers."""
+    """Yield the conclusions from a pool's numbers by Little's law."""
     numbers, load = event.numbers, event.load
     waiting, wait_ms, size = (numbers.get(name) for name in ("waiting", "wait_ms", "size"))
     in_use = numbers.get("in_use", size or 0)
@@ -214,7 +214,7 @@ def _says_of_pool(event: Event) -> Iterator[str]:
 
 
 def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[str]:
-    """Yield what the mean usage time says of a pool's numbers."""
+    """Yield the conclusions from the mean usage time."""
     load, rate, usage = event.load, _about(full_above), _time(usage_ms)
     in_use = full_above * usage_ms / 1000
     connections = count(round(in_use), "connection")

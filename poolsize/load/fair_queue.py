@@ -112,7 +112,7 @@ class FairQueue(QueueCommon[Any]):
 
 
 class Lease:
-    """A connection of a pool while one user has it: until it is closed, or until nothing refers to the lease.
+    """A user's connection of a pool, until the lease is closed or nothing refers to it.
 
     It replaces SQLAlchemy's proxy, which serves the pool's events, logs and resets, and costs more than the queue.
     """
@@ -120,7 +120,7 @@ class Lease:
     __slots__ = ("_connection", "_record")
 
     def __init__(self, record: Any) -> None:
-        """record: of the pool. Connects anew if its connection was invalidated; raises what connecting raises."""
+        """record: the pool's, of a connection. Connects again if it was invalidated, and raises connecting's errors."""
         self._record = record
         try:
             self._connection = record.get_connection()

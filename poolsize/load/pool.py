@@ -45,7 +45,7 @@ class Pools:
 
 
 def _checkout(pool: Pool) -> Checkout:
-    """Return the function that takes a connection: the cheap one, unless a locustfile listens to what it leaves out."""
+    """Return the function that takes a connection: a Lease, unless a locustfile hears an event that it lacks."""
     if isinstance(pool, FairQueuePool) and not (pool.dispatch.checkout or pool.dispatch.reset):
         return pool.lease
     return pool.connect

@@ -108,7 +108,7 @@ class WorkerConnection(GuardedConnection):
             super().close()
 
     def received(self) -> bytes:
-        """Return the bytes that are read from the socket and not used yet; read some where there are none."""
+        """Return the bytes that are read from the socket and not used yet; reads some if no such bytes are left."""
         try:
             return bytes(self._rfile.peek())
         except OSError:

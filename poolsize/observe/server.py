@@ -124,7 +124,7 @@ class ServerPeriod:
     @property
     def pools(self) -> set[Pool]:
         """Accounts and hosts that had a connection in a sample, or ran statements between the samples."""
-        counted = {pool for pool, it in self._times().items() if pool[1] and it.in_statements > ROUNDING_SECONDS}
+        counted = {pool for pool, times in self._times().items() if pool[1] and times.in_statements > ROUNDING_SECONDS}
         return counted.union(*self._samples)
 
     def pool_spans(self, pools: Iterable[Pool]) -> list[PoolSpan]:

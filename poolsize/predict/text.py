@@ -116,7 +116,8 @@ class PredictionValues(TypedDict):
     network: with the differences. users: of all instances. think_time_ms: mean pause of a user between transactions.
     sizes: the prediction for each pool size. error: root mean square error, a share, of the fitted network's throughput
     at the measured sizes. latency_errors: latency -> quantile -> the same of the predicted times; empty where the run
-    does not know them. what_if: the differences from the run; null for no difference. notes: the findings as sentences.
+    does not know them. what_if: the differences from the run, each null where the run's value stays. notes: the
+    findings as sentences.
     """
 
     network: NetworkValues

@@ -76,6 +76,13 @@ def test_the_file_reads_well() -> None:
     assert_golden("capture-shop.txt", locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text)
 
 
+@pytest.mark.parametrize("name", ["true.py", "none.py", "any.py", "2024.py", "-.py"])
+def test_a_file_whose_name_is_no_name_of_a_class_is_python(name: str) -> None:
+    text = locustfile(SHOP, name, writes=True, keeps_values=False).text
+    compile(text, name, "exec")
+    assert "class Captured" in text
+
+
 def test_a_description_gives_the_same_file_after_it_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "shop.json"
     path.write_bytes(workload_json(SHOP))

@@ -69,6 +69,22 @@ def test_a_few_texts_are_frequent_values() -> None:
     assert [item.share for item in drawn.values] == pytest.approx(list(shares.values()), abs=0.07)
 
 
+def test_large_numbers_are_spread_as_small_numbers_are() -> None:
+    """Such as those of UUID_SHORT(), of which 16 in turn are the same as floats."""
+    spread = []
+    for lowest in (1_000_000, 92_395_783_831_150_000):
+        drawn = parameter_of(
+            lambda chance, _, lowest=lowest: (
+                "SELECT a FROM t WHERE id = "  # type: ignore[misc]
+                f"{lowest + chance.randrange(chance.choice([100, 100, 100, 2_000]))}"
+            )
+        )
+        assert isinstance(drawn, Range)
+        spread.append(([end - lowest for end in drawn.ends], drawn.shares))
+    assert spread[0] == spread[1]
+    assert len(spread[0][1]) > 1
+
+
 def test_one_frequent_value_stands_out_of_a_range() -> None:
     """A guest account beside all others."""
 

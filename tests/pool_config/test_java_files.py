@@ -183,6 +183,9 @@ CASES = {
         '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n'
         '  val d = HikariConfig().also { d -> d.jdbcUrl = url; d.maximumPoolSize = 4 }\n}\n',
         [("HikariCP", 16), ("HikariCP", 7), ("HikariCP", 4)]),
+    "Kotlin's lines around a long comment": Case(
+        "Db.kt", f'fun a() {{\n  val config = HikariConfig()\n  config.jdbcUrl = "{MYSQL}"\n'
+        "  // This size\n  // was\n  // measured.\n  config.maximumPoolSize = 12\n}\n", [("HikariCP", 12)]),
     "Vert.x": Case(
         "A.java", "class A { void f() { MySQLBuilder.pool().with(new PoolOptions()"
         ".setMaxSize(config.getInteger(\"a\", 16)).setIdleTimeout(5)"
@@ -202,8 +205,9 @@ CASES = {
         "A.java", 'class A { void f() { var a = ConnectionFactoryOptions.builder().option(DRIVER, "pool")'
         '.option(PROTOCOL, "mysql").option(MAX_SIZE, 40).build();'
         'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build();'
-        'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30"); } }',
-        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30)]),
+        'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30");'
+        'ConnectionFactories.get("r2dbc:pool:mariadb://db/shop?maxSize=20"); ConnectionFactories.get(); } }',
+        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
         ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"

@@ -22,14 +22,14 @@ function identity(size) {
   return matrix(size, size, (row, column) => Number(row === column));
 }
 
-function scaled(ones, factor) {
-  return matrix(ones.length, ones[0].length, (row, column) => ones[row][column] * factor);
+function scaled(rows, factor) {
+  return matrix(rows.length, rows[0].length, (row, column) => rows[row][column] * factor);
 }
 
-function plus(ones, others, factor = 1) {
-  return ones.map((row, place) => {
+function plus(left, right, factor = 1) {
+  return left.map((row, place) => {
     const result = row.slice();
-    subtract(result, others[place], -factor, 0);
+    subtract(result, right[place], -factor, 0);
     return result;
   });
 }
@@ -38,32 +38,32 @@ function times(first, ...factors) {
   return factors.reduce(product, first);
 }
 
-function product(ones, others) {
-  const columns = others[0].length;
-  return ones.map((row) => {
+function product(left, right) {
+  const columns = right[0].length;
+  return left.map((row) => {
     const result = new Float64Array(columns);
     for (let place = 0; place < row.length; place++) {
-      const factor = row[place], other = others[place];
+      const factor = row[place], other = right[place];
       if (factor !== 0) for (let column = 0; column < columns; column++) result[column] += factor * other[column];
     }
     return result;
   });
 }
 
-function rowTimes(row, ones) {
-  return product([row], ones)[0];
+function rowTimes(row, rows) {
+  return product([row], rows)[0];
 }
 
-function transposed(ones) {
-  return matrix(ones[0].length, ones.length, (row, column) => ones[column][row]);
+function transposed(rows) {
+  return matrix(rows[0].length, rows.length, (row, column) => rows[column][row]);
 }
 
 function sum(values) {
   return values.reduce((total, value) => total + value, 0);
 }
 
-function dot(ones, others) {
-  return ones.reduce((total, value, place) => total + value * others[place], 0);
+function dot(left, right) {
+  return left.reduce((total, value, place) => total + value * right[place], 0);
 }
 
 // The matrix X with coefficients X = sides, by elimination with the largest pivot.
@@ -97,18 +97,18 @@ function solvedForRow(coefficients, values) {
   return solved(coefficients, Array.from(values, (value) => [value])).map(([value]) => value);
 }
 
-function inverse(ones) {
-  return solved(ones, identity(ones.length));
+function inverse(rows) {
+  return solved(rows, identity(rows.length));
 }
 
-function halvings(ones, norm) {
-  return Math.max(0, Math.ceil(Math.log2(Math.max(...ones.map((row) => sum(row.map(Math.abs)))) / norm)));
+function halvings(rows, norm) {
+  return Math.max(0, Math.ceil(Math.log2(Math.max(...rows.map((row) => sum(row.map(Math.abs)))) / norm)));
 }
 
-function exponential(ones) {
-  const number = halvings(ones, constants.SMALL_NORM), small = scaled(ones, 2 ** -number), one = identity(ones.length);
-  let result = one;
-  for (let term = constants.TERMS; term > 0; term--) result = plus(one, times(small, result), 1 / term);
+function exponential(rows) {
+  const number = halvings(rows, constants.SMALL_NORM), small = scaled(rows, 2 ** -number), unit = identity(rows.length);
+  let result = unit;
+  for (let term = constants.TERMS; term > 0; term--) result = plus(unit, times(small, result), 1 / term);
   for (let doubling = 0; doubling < number; doubling++) result = times(result, result);
   return result;
 }
@@ -255,12 +255,12 @@ function limited(queue, limit) {
   const firstStep = limit / 2 / steps / (2 ** octaves - 1);
   const half = Array.from({ length: octaves * steps }, (_, step) => Math.floor(step / steps));
   const places = [...half, ...half.slice().reverse()], lengths = places.map((place) => firstStep * 2 ** place);
-  const crossings = [crossed(queue, firstStep)], one = identity(arriving.length), older = [];
+  const crossings = [crossed(queue, firstStep)], unit = identity(arriving.length), older = [];
   while (crossings.length < octaves) crossings.push(twice(crossings[crossings.length - 1]));
-  let returning = one;
+  let returning = unit;
   for (const place of places) {
     const { through, turned, home, again } = crossings[place];
-    older.push(times(through, inverse(plus(one, times(returning, again), -1))));
+    older.push(times(through, inverse(plus(unit, times(returning, again), -1))));
     returning = plus(turned, times(older[older.length - 1], returning, home));
   }
   const [free, full] = levels(queue, returning), states = [full.map((weight) => weight * rate)];
@@ -287,9 +287,9 @@ function crossed({ stayingFull, arriving, handingOver }, step) {
 }
 
 function twice({ through, turned, home, again }) {
-  const one = identity(through.length);
-  const rising = times(through, inverse(plus(one, times(turned, again), -1)));
-  const falling = times(home, inverse(plus(one, times(again, turned), -1)));
+  const unit = identity(through.length);
+  const rising = times(through, inverse(plus(unit, times(turned, again), -1)));
+  const falling = times(home, inverse(plus(unit, times(again, turned), -1)));
   return {
     through: times(rising, through),
     turned: plus(turned, times(rising, turned, home)),
@@ -305,10 +305,10 @@ function integrals(values, steps) {
 }
 
 function firstPassages(up, local, down) {
-  const one = identity(local.length), negative = scaled(local, -1);
+  const unit = identity(local.length), negative = scaled(local, -1);
   let above = solved(negative, up), below = solved(negative, down), passages = below, climb = above;
   for (let iteration = 0; iteration < constants.MOST_ITERATIONS; iteration++) {
-    const both = plus(plus(one, times(above, below), -1), times(below, above), -1);
+    const both = plus(plus(unit, times(above, below), -1), times(below, above), -1);
     [above, below] = [solved(both, times(above, above)), solved(both, times(below, below))];
     const more = times(climb, below);
     [passages, climb] = [plus(passages, more), times(climb, above)];
@@ -381,7 +381,7 @@ function useOf(poolSize, [utilisation, shareWaiting, waitMs, waitP99Ms, waitP999
   return { poolSize, utilisation, shareWaiting, waitMs, waitP99Ms, waitP999Ms, shareTimedOut };
 }
 
-// The figures further on along the lines through those of one and of a nearer one, at least 0.
+// The figures of a third place, on the lines through those of a far and of a near place; at least 0.
 function beyondLine(far, near, further) {
   return near.map((value, place) => Math.max(0, value + further * (value - far[place])));
 }

@@ -17,7 +17,7 @@ TOKEN = re.compile(
     r'|(?P<sign>\+?=|[{}()\[\]:;,\n])|(?P<word>\$\{[^{}\n]{0,200}\}|[^\s{}()\[\]=:;,"#]+)'
 )
 REFERENCE = re.compile(r"\$\{(?P<optional>\??)(?P<name>[^{}]{1,200})\}")
-"""Of HOCON: a value of the file or of the environment; an optional one without a value leaves the value before."""
+"""Of HOCON: a value of the file or of the environment; an optional reference without a value keeps the value before."""
 
 DEEPEST = 100
 """Braces in each other; configurations have fewer."""
@@ -25,19 +25,22 @@ INCLUDE = re.compile(r"^\s{0,40}include\s[^\n]{0,100}", re.MULTILINE)
 OF_FPM = re.compile(r"^\s{0,40}(?:pm\.|\[)", re.MULTILINE)
 """Of PHP-FPM's files, which have the same ending."""
 PROTOTYPE = "play.db.prototype.hikaricp"
-"""The settings of all of Play's pools."""
+"""The key of the settings that all of Play's pools share."""
 
 
 class _Reader:
-    """Reads tokens. prefix: the keys of the braces that are open, around: those before. words: without a key so far."""
+    """Makes values of tokens. prefix: the keys of the open braces."""
 
     def __init__(self) -> None:
         self.entries: list[Entry] = []
         self.prefix: tuple[str, ...] = ()
         self._around: list[tuple[str, ...]] = []
+        """The prefixes before each open brace."""
         self._items: dict[tuple[str, ...], int] = {}
+        """Key of a list -> the place of its last item."""
         self._key: tuple[str, ...] = ()
         self._words: list[tuple[str, str, int]] = []
+        """Text, text in the file, and line of the words since the last key or value."""
 
     def word(self, text: str, written: str, line: int) -> None:
         self._words.append((text, written, line))
@@ -108,12 +111,12 @@ def brace_entries(text: str) -> list[Entry]:
 
 
 def is_hocon(text: str, _: str) -> bool:
-    """Return whether a .conf is not one with sections, as PHP-FPM's."""
+    """Return whether a .conf file is HOCON: PHP-FPM's files have the same ending, and sections."""
     return not OF_FPM.search(text)
 
 
 def hocon_pools(text: str) -> list[FilePool]:
-    """Return the pools of an application.conf: of Play, Slick, and of all that other files may have."""
+    """Return the pools of an application.conf: of Play, of Slick, and of the libraries that other files have."""
     entries = brace_entries(text)
     includes = tuple(
         FileSetting("include", match[0].partition("include")[2].strip(), None, text.count("\n", 0, match.end()) + 1)
@@ -126,7 +129,7 @@ def hocon_pools(text: str) -> list[FilePool]:
 
 
 def _of_play(pools: Sequence[FilePool], entries: Sequence[Entry]) -> Iterator[FilePool]:
-    """Yield the pools with Play's: each data source below db has one, with the settings of the prototype."""
+    """Yield the pools. In Play each data source below db has a pool, with the settings of the prototype."""
     shared = next((pool.settings for pool in pools if pool.place == PROTOTYPE), {})
     own = [replace(pool, settings={**shared, **pool.settings}) if pool.library is PLAY else pool for pool in pools]
     yield from (pool for pool in own if pool.place != PROTOTYPE)

@@ -1,4 +1,4 @@
-"""Java and Kotlin source -> pools: data sources, their configurations and builders, and what the file sets of each."""
+"""Java and Kotlin source -> pools: data sources, configurations and builders, with their settings in the file."""
 
 import re
 from collections.abc import Iterator
@@ -33,10 +33,11 @@ CLASSES = {
     "ConnectionPoolConfiguration": R2DBC, "ConnectionFactoryOptions": R2DBC, "ConnectionFactories": R2DBC,
     "PoolOptions": VERTX, "poolOptionsOf": VERTX,
 }  # fmt: skip
-INNER = {"method_invocation": "object", "cast_expression": "value", "parenthesized_expression": ""}
-"""Type of a node -> its field with what it is called on, or with the object that it is."""
-LONGEST_CHAIN = 100
 """Class -> the library whose settings its setters, its builder or its constructor set."""
+INNER = {"method_invocation": "object", "cast_expression": "value", "parenthesized_expression": ""}
+"""Type of a node -> its field with the object that it calls or is; "" for its first child."""
+LONGEST_CHAIN = 100
+"""Calls of a chain that are followed to the first."""
 BUILDS = {"builder", "create"}
 """Methods of a class that create an object, or its builder."""
 OF_PROPERTIES = "initializeDataSourceBuilder"
@@ -45,16 +46,18 @@ BUILDS_LATER = "@ConfigurationProperties"
 """Spring's annotation of a method to whose result it adds the settings of a properties file."""
 FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
 """Of R2DBC: they make a pool only with the driver `pool`."""
+POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
+"""Beginnings of URLs of a pool of R2DBC."""
 REACTIVE = (R2DBC, VERTX)
-"""Libraries whose objects have no URL: what else the file names shows the database."""
+"""Libraries whose objects have no URL: other names in the file show the database."""
 DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
 OF_LAMBDA = {"apply", "also", "run", "let"}
-"""Kotlin's methods with a lambda that sets what they are called on."""
+"""Kotlin's methods with a lambda that sets properties of their object."""
 VALUE = re.compile(r"@Value\(\s*(?:value\s*=\s*)?\"([^\"]{1,300})\"\s*\)")
 CONVERSIONS = {"parseInt", "parseLong", "parseBoolean", "valueOf", "orElse"}
-"""Methods with the value of their last argument; those of a key and a default are named get... besides."""
+"""Methods that return their last argument, as do methods named get... of a key and a default."""
 OF_TARGET = {"toMillis", "toInt", "toLong", "toIntOrNull", "toLongOrNull", "toBoolean"}
-"""Methods without arguments that have the value of what they are called on."""
+"""Methods without arguments that return the value of their object."""
 UNITS = {
     "MILLISECONDS": 1, "SECONDS": 1000, "MINUTES": 60_000, "HOURS": 3_600_000, "DAYS": 86_400_000, "ofMillis": 1,
     "ofSeconds": 1000, "ofMinutes": 60_000, "ofHours": 3_600_000, "ofDays": 86_400_000, "milliseconds": 1,
@@ -67,7 +70,7 @@ UNITS = {
 class _Object:
     """An object of a pool, or its builder. node: that creates or declares it. complete: whether the file has all of it.
 
-    values: what is set of it: name, value, and the node on the line of the name.
+    values: its settings: name, value, and the node on the line of the name.
     """
 
     library: Library
@@ -124,7 +127,7 @@ class JavaTree(SourceTree):
         return value * unit if unit and isinstance(value, int) else None
 
     def root(self, call: Node) -> Node:
-        """Return what the first of a chain of calls is called on: of new A().b().c(), new A(); the call if on none."""
+        """Return the object that begins a chain of calls: new A() of new A().b().c(); the call if it has no object."""
         for _ in range(LONGEST_CHAIN):
             field = INNER.get(call.type)
             inner = call.child_by_field_name(field) if field else next(iter(children(call)), None)
@@ -135,7 +138,7 @@ class JavaTree(SourceTree):
         return call
 
     def root_of(self, target: Node | None, at: Node) -> Node | None:
-        """Return the root of what a setter is called on; without any, or of this or it, what Kotlin's lambda is of."""
+        """Return the root of a setter's object. Without an object, or for this and it: of Kotlin's lambda."""
         function = self.outer(at, "lambda_expression")
         own = {"this", self.text_at(function, "parameters")} if function else {"this"}
         if target is not None and self.text(target) not in own:
@@ -152,7 +155,7 @@ class JavaTree(SourceTree):
         return around
 
     def variable(self, created: Node) -> str:
-        """Return the name of the variable that an object, or what is built with it, is for; "" without any."""
+        """Return the name of the variable that is assigned an object, or the result of its methods; "" without any."""
         around = created.parent
         while around and around.type in {"method_invocation", "cast_expression", "parenthesized_expression"}:
             around = around.parent
@@ -166,14 +169,14 @@ def kotlin_pools(text: str) -> list[FilePool]:
 
 
 def java_pools(text: str) -> list[FilePool]:
-    """Return the pools of Java source: the objects of known classes, and what the same file sets of each."""
+    """Return the pools of Java source: the objects of known classes, with their settings in the same file."""
     tree = JavaTree(text)
     pools = (_pool(tree, each) for each in _objects(tree, text))
     return [pool for pool in pools if pool]
 
 
 def _objects(tree: JavaTree, text: str) -> list[_Object]:
-    """Return the objects of pools, with what is set of each, in the order of the file."""
+    """Return the objects of pools with their settings, in the order of the file."""
     by_node: dict[int, _Object] = {}
     by_name: dict[tuple[int, str], _Object] = {}
     for node in tree.nodes("method_invocation") + tree.nodes("object_creation_expression"):
@@ -187,11 +190,11 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
         library = CLASSES.get(tree.text_at(node, "type"))
         if library and (tree.function(node), name) not in by_name:  # created elsewhere
             by_name[tree.function(node), name] = by_node[node.id] = _Object(library, node, name, complete=False)
-    for name, root, value, at in _set(tree):
+    for name, root, value, at in _settings(tree):
         named = (by_name.get((place, tree.text(root).removeprefix("this."))) for place in tree.around(root))
-        if found := by_node.get(root.id) or next(filter(None, named), None):
-            found.library = _library(tree.text(value).removesuffix(".class")) or found.library
-            found.values.append((name, value, at))
+        if target := by_node.get(root.id) or next(filter(None, named), None):
+            target.library = _library(tree.text(value).removesuffix(".class")) or target.library
+            target.values.append((name, value, at))
     return sorted(by_node.values(), key=lambda each: each.node.start_byte)
 
 
@@ -218,8 +221,8 @@ def _is_complete(tree: JavaTree, created: Node) -> bool:
     return not of_elsewhere and (not is_copy or tree.text_at(created, "name") in BUILDS)
 
 
-def _set(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
-    """Yield what is set: its name, the object or its name, the value, and the node on the line of the name."""
+def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
+    """Yield settings: name, the object or the object's name, value, and the node on the line of the setting's name."""
     for at in tree.nodes("method_invocation"):
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
         if name == "option" and len(arguments) == 2:
@@ -256,9 +259,9 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     pool = FilePool(created.library, place, settings, complete=created.complete)
     kind = tree.text(created.node).partition(".")[0]
     if kind == FACTORIES:
-        url = tree.string(tree.arguments(created.node)[0]) or ""
+        url = tree.string(next(iter(tree.arguments(created.node)), None)) or ""
         pool = replace(pool, settings=url_settings(url, R2DBC, line(created.node), durations=True), complete=True)
-        return pool if url.startswith("r2dbc:pool:mysql") else None
+        return pool if url.startswith(POOLED) else None
     driver = next((each.text for each in others if each.path[-1] == "DRIVER"), "pool")
     if kind == OPTIONS and driver != "pool":
         pool = replace(pool, settings={}, unread=tuple(settings.values()), complete=False)

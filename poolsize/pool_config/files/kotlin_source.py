@@ -1,7 +1,7 @@
-"""Kotlin source -> Java source with the same lines, as far as the reader of Java needs it: what sets pools."""
+"""Kotlin source -> Java source with the same lines, for the statements that set pools."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from poolsize.pool_config.files.documents import without_comments
 
@@ -54,7 +54,7 @@ CONTINUED = re.compile(r"\s*(?:[.?|)\]{]|else\b|&&|\Z)")
 
 
 def java_of(text: str) -> str:
-    """Return Kotlin source as Java. The lines are the same; what is not rewritten, Java's grammar skips."""
+    """Return Kotlin source as Java, with the same lines. Java's grammar skips text that is not rewritten."""
     text = without_comments(text)
     for pattern, rewritten in REWRITES:
         text = pattern.sub(rewritten, text)
@@ -62,11 +62,15 @@ def java_of(text: str) -> str:
     around: list[str] = []
     for number, line in enumerate(lines):
         closed = "".join(_closed(line, around))
-        follows = "\n".join(lines[number + 1 : number + 4])
         is_end = (not around or around[-1][0] == "{") and closed.strip()
-        ends = is_end and not CONTINUES.search(closed.rstrip()) and not CONTINUED.match(follows)
+        ends = is_end and not CONTINUES.search(closed.rstrip()) and not CONTINUED.match(_next_line(lines, number))
         lines[number] = closed + ";" if ends else closed
     return "\n".join(lines)
+
+
+def _next_line(lines: Sequence[str], number: int) -> str:
+    """Return the next line with a text, which comments and empty lines may precede; "" after the last."""
+    return next((lines[later] for later in range(number + 1, len(lines)) if lines[later].strip()), "")
 
 
 def _closed(line: str, around: list[str]) -> list[str]:

@@ -63,7 +63,7 @@ class PerCoreValues(TypedDict):
 
 
 def per_core_values(inspection: Inspection, disks: float) -> PerCoreValues:
-    """Return what per_core_text says as data for JSON. disks: effective disks."""
+    """Return the answer of per_core_text as data for JSON. disks: effective disks."""
     return {
         "basis": "formula",
         "pool_size": None,

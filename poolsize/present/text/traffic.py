@@ -45,7 +45,8 @@ from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
 
-OTHER_LIBRARIES = "For another library: poolsize config --for STACK, with the same traffic and fleet"
+CONFIGURE_SAME = "poolsize config --for STACK, with the same traffic and fleet"
+OTHER_LIBRARIES = f"For another library: {CONFIGURE_SAME}"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
@@ -84,10 +85,12 @@ def traffic_in_short(answer: TrafficAnswer) -> str:
     doubts = [each for each in answer.findings if isinstance(each, FIRST)]
     others = [each for each in answer.findings if each not in doubts]
     (of_pool,) = answer.plan.pools
-    config = "poolsize config --for STACK, with the same traffic and fleet"
     headline = f"{_use(doubts)} {each_and_together(of_pool)}."
     return "\n".join(
-        [*_first(doubts), short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [config, SAME])]
+        [
+            *_first(doubts),
+            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [CONFIGURE_SAME, SAME]),
+        ]
     )
 
 

@@ -57,7 +57,7 @@ def refuse_report(path: Path, _: bytes) -> NoReturn:
 
 
 def refuse_xml(path: Path, _: bytes) -> NoReturn:
-    """Raise BadInput: JMeter writes XML only if it is told to."""
+    """Raise BadInput: of JMeter's files, poolsize reads CSV."""
     raise BadInput(f"{path} is JMeter's XML: write CSV, with -Jjmeter.save.saveservice.output_format=csv")
 
 
