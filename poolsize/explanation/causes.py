@@ -73,7 +73,7 @@ _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the se
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
 _HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
 _BELOW = "the cause below the error in the log"
-_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE"
+_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),

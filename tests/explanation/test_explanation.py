@@ -245,7 +245,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "The last packet successfully received from the server was 28,800,004 milliseconds ago.",
-            "came 28,800 s before",
+            "was idle for 28,800 s",
         ),
         ("has exceeded the 'max_user_connections' resource (current value: 20)", "The limit is 20."),
         (
@@ -261,6 +261,33 @@ def test_the_numbers_say_how_the_connections_are_used(
 )
 def test_the_words_have_the_numbers(text: str, sentence: str) -> None:
     assert sentence in " ".join(events_text(find_events([text])).split())
+
+
+RECEIVED = "The last packet successfully received from the server was {} milliseconds ago."
+SENT = "The last packet sent successfully to the server was {} milliseconds ago."
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (RECEIVED.format("3,610,001"), Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')} {SENT.format('3,610,002')}", Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')}  {SENT.format('3,609,000')}", Kind.STALE),
+        (f"Communications link failure\n\n{RECEIVED.format('60,000')} {SENT.format('60,000')}", Kind.STALE),
+        (f"{RECEIVED.format('31,001')} is longer than the server configured value of 'wait_timeout'.", Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')} {SENT.format('5')}", Kind.LOST),
+        (f"{RECEIVED.format('59,999')} {SENT.format('59,999')}", Kind.LOST),
+        ("Communications link failure", Kind.LOST),
+    ],
+)  # fmt: skip
+def test_a_connection_that_was_idle_for_long_is_explained_as_2006_is(text: str, kind: Kind) -> None:
+    (event,) = find_events(f"2026-11-26 10:16:07 ERROR {text}".splitlines())
+    assert (event.kind, event.count) == (kind, 1)
+    assert advice(event).causes == ADVICE[kind].causes
+    assert ("The connection was idle for" in events_text([event])) == (kind is Kind.STALE)
+    if kind is Kind.STALE:
+        assert advice(event) == advice(one_event("MySQL server has gone away"))
+        assert "poolsize config --check FILE --url URL" in " ".join(advice(event).next)
 
 
 def test_a_pool_with_free_connections_has_no_causes() -> None:
