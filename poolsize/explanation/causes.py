@@ -27,6 +27,8 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
+_NESTED = Cause("Threads hold a connection and wait for a second one: REQUIRES_NEW, a query outside the transaction.",
+    "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
 _SLOW = Cause("Statements are slow, or wait for row locks.",
     "On the server most of the pool's connections run, or have LOCK WAIT in innodb_trx.")  # fmt: skip
 _SLOWER = Cause("The usage time has grown: the database or the code became slower.",
@@ -163,4 +165,13 @@ def advice(event: Event) -> Advice:
         return Advice(next=(METRICS[event.library],))
     chosen = ADVICE[event.load.use or event.kind]
     metrics = (METRICS[event.library],) if event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE) else ()
-    return Advice(chosen.causes, chosen.next[:1] + metrics + chosen.next[1:])
+    return Advice(_causes(event, chosen), chosen.next[:1] + metrics + chosen.next[1:])
+
+
+def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
+    """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
+    if event.load.is_above_mean:
+        return _LEAK, _NESTED, _ACROSS
+    if event.load.is_confirmed:
+        return *(cause for cause in chosen.causes if cause is not _LEAK), _LEAK
+    return chosen.causes

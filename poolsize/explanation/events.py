@@ -70,6 +70,11 @@ class PoolLoad:
         long_ms = max(self.held_ms or 0, LONG_USAGE_MS)
         return self.use is Use.HELD and (self.usage_ms or 0) * FAR_ABOVE_MEAN >= long_ms
 
+    @property
+    def is_above_mean(self) -> bool:
+        """Whether connections are held for far longer than the mean usage time, which lacks those not returned."""
+        return self.use is Use.HELD and self.usage_ms is not None and not self.is_confirmed
+
 
 @dataclass(frozen=True)
 class Event:

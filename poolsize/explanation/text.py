@@ -258,6 +258,12 @@ def _remedy(event: Event) -> str | None:
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
     is_known = load.held_ms or load.is_confirmed
     held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
+    if load.is_above_mean:
+        return (
+            f"Connections that come back are held for {_time(load.usage_ms or 0)}, and those in use for {held}: look "
+            "for connections that do not come back. A larger pool helps only if threads wait for a second connection "
+            "while they hold one."
+        )
     return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 

@@ -137,6 +137,24 @@ def test_a_mean_usage_time_of_seconds_confirms_that_connections_are_held(usage_m
     assert "give the mean" in text
 
 
+@pytest.mark.parametrize("waiting", [0, 37])
+def test_a_mean_usage_time_of_milliseconds_points_to_connections_that_are_not_returned(waiting: int) -> None:
+    events = [one_event(ON_CALL.replace("=37", f"={waiting}"), usage_ms=12)]
+    text = " ".join(events_text(events).split())
+    first, second, *_ = advice(events[0]).causes
+    assert "leak" in first.cause
+    assert "hold a connection and wait for a second" in second.cause
+    assert f"held for 12 ms, and those in use for {'about 8.1 s' if waiting else 'more than 30 s'}: look for" in text
+    assert "A larger pool does not help" not in text
+    assert "A larger pool helps only if threads wait for a second connection" in text
+
+
+def test_a_mean_usage_time_that_agrees_makes_a_leak_the_last_cause() -> None:
+    without, agreeing = (advice(one_event(ON_CALL, usage_ms)).causes for usage_ms in (None, 8000))
+    assert "leak" in agreeing[-1].cause
+    assert set(agreeing) == set(without)
+
+
 def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() -> None:
     """In both cases, 300 and 310 waiting, each is held for about a second: the answers must not contradict."""
     held, unclear = (" ".join(events_text([one_event(ON_CALL.replace("=37", f"={n}"))]).split()) for n in (300, 310))
