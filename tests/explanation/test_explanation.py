@@ -155,6 +155,27 @@ def test_a_mean_usage_time_that_agrees_makes_a_leak_the_last_cause() -> None:
     assert set(agreeing) == set(without)
 
 
+@pytest.mark.parametrize(
+    "text", [
+        ON_CALL, ON_CALL.replace("=37", "=0"), ON_CALL.replace("=37", "=600"), ON_CALL.replace("=37", "=3700"),
+        OF_SQLALCHEMY, "wait millis 60000, active 20, maxActive 20", "Knex: Timeout acquiring a connection",
+    ],
+)  # fmt: skip
+def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_full_pool(text: str) -> None:
+    (nested,) = (each for each in advice(one_event(text)).causes if "wait for a second" in each.cause)
+    assert "threads x (connections of a thread - 1) + 1 connections" in nested.cause
+    assert "threads x (connections of a thread - 1) + 1 connections" in (
+        " ".join((DOCS / "questions.md").read_text("utf-8").split())
+    )
+    assert "getConnection" in nested.tell
+
+
+@pytest.mark.parametrize("numbers", ["total=0, active=0, idle=0", "total=10, active=7, idle=3"])
+def test_a_pool_that_is_not_full_does_not_make_threads_wait_for_each_other(numbers: str) -> None:
+    event = one_event(ON_CALL.replace("total=10, active=10, idle=0", numbers))
+    assert not [each for each in advice(event).causes if "wait for a second" in each.cause]
+
+
 def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() -> None:
     """In both cases, 300 and 310 waiting, each is held for about a second: the answers must not contradict."""
     held, unclear = (" ".join(events_text([one_event(ON_CALL.replace("=37", f"={n}"))]).split()) for n in (300, 310))
