@@ -27,8 +27,13 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
+_NESTED = Cause("Threads hold a connection and wait for a second one: REQUIRES_NEW, a query outside the transaction "
+    "(Knex: without .transacting(trx)). Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
+    "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
 _SLOW = Cause("Statements are slow, or wait for row locks.",
     "On the server most of the pool's connections run, or have LOCK WAIT in innodb_trx.")  # fmt: skip
+_LONG = Cause("Connections are held for long: by slow statements, row locks, or a call of another service.",
+    "On the server most of the pool's connections run, have LOCK WAIT in innodb_trx, or sleep.")  # fmt: skip
 _SLOWER = Cause("The usage time has grown: the database or the code became slower.",
     "The mean usage time rose before the first error, the rate did not.")  # fmt: skip
 _RATE = Cause("The pool is too small for the rate.",
@@ -73,18 +78,18 @@ _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the se
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
 _HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
 _BELOW = "the cause below the error in the log"
-_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE"
+_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
-    Use.HELD: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),
-    Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER), (_MEASURE, _PROCESSES)),
-    Use.BUSY: Advice((_SLOWER, _RATE, _BURST), (_MEASURE, _PROCESSES)),
-    Use.FULL: Advice((_ACROSS, _LEAK, _SLOW, _RATE), (_PROCESSES, _MEASURE)),
+    Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
+    Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER, _NESTED), (_MEASURE, _PROCESSES)),
+    Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
+    Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
     Use.NONE_OPEN: Advice((_REFUSED, _NETWORK, _SLOW_OPENING), (_BELOW, _HOLDERS)),
-    Kind.WAIT_TIMEOUT: Advice((_ACROSS, _LEAK, _SLOW, _RATE), (_PROCESSES, _MEASURE)),
+    Kind.WAIT_TIMEOUT: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Kind.EXHAUSTED: Advice((_MORE_THREADS, _ACROSS, _LEAK), (_PROCESSES,)),
-    Kind.QUEUE_FULL: Advice((_SLOWER, _BURST, _ACROSS), (_PROCESSES, _MEASURE)),
+    Kind.QUEUE_FULL: Advice((_SLOWER, _BURST, _ACROSS, _NESTED), (_PROCESSES, _MEASURE)),
     Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), ("the stack trace below: it names the code", _PROCESSES)),
     Kind.RETURNED_LATE: Advice((_SLOW, _ACROSS, _LONG_TRANSACTION), ("the stack trace of the leak report", _PROCESSES)),
     Kind.STALLED: Advice((
@@ -163,4 +168,13 @@ def advice(event: Event) -> Advice:
         return Advice(next=(METRICS[event.library],))
     chosen = ADVICE[event.load.use or event.kind]
     metrics = (METRICS[event.library],) if event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE) else ()
-    return Advice(chosen.causes, chosen.next[:1] + metrics + chosen.next[1:])
+    return Advice(_causes(event, chosen), chosen.next[:1] + metrics + chosen.next[1:])
+
+
+def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
+    """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
+    if event.load.is_above_mean:
+        return _LEAK, _NESTED, _ACROSS
+    if event.load.is_confirmed:
+        return *(cause for cause in chosen.causes if cause is not _LEAK), _LEAK
+    return chosen.causes

@@ -18,6 +18,8 @@ UNCLEAR_USAGE_MS = 200
 """From here to LONG_USAGE_MS a usage time may be that of slow transactions, or of held connections."""
 FAR_ABOVE_MEAN = 2
 """The multiple of a known mean usage time from which on a connection counts as held or leaked."""
+LONG_IDLE_MS = 60_000
+"""The time since a server's last packet from which on a lost connection counts as idle: limits are rarely shorter."""
 MOST_MINUTES = 10_000
 """The most minutes of an event that are counted apart: a week."""
 LONGEST_SHOWN = 300
@@ -67,6 +69,11 @@ class PoolLoad:
         """Whether the mean usage time, too, shows that connections are held for long."""
         long_ms = max(self.held_ms or 0, LONG_USAGE_MS)
         return self.use is Use.HELD and (self.usage_ms or 0) * FAR_ABOVE_MEAN >= long_ms
+
+    @property
+    def is_above_mean(self) -> bool:
+        """Whether connections are held for far longer than the mean usage time, which lacks those not returned."""
+        return self.use is Use.HELD and self.usage_ms is not None and not self.is_confirmed
 
 
 @dataclass(frozen=True)
@@ -184,7 +191,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),
             library,
-            kind,
+            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
             each.best[2],
             pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
             each.count,
@@ -193,6 +200,12 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         for (library, kind), each in occurrences.items()
     ]
     return sorted(events, key=lambda event: -event.count)
+
+
+def _was_idle(text: str, numbers: Numbers) -> bool:
+    """Return whether a lost connection was idle: nothing was received for long, and nothing sent since."""
+    idle_ms = numbers.get("idle_ms", 0)
+    return "'wait_timeout'" in text or (idle_ms >= LONG_IDLE_MS and 2 * numbers.get("sent_ms", idle_ms) >= idle_ms)
 
 
 def _minute(text: str) -> str:

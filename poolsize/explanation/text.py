@@ -168,10 +168,9 @@ def _says(event: Event) -> Iterator[str]:
     if "late_ms" in numbers:
         yield f"The housekeeper of the pool, due every 30 s, came after {_time(numbers['late_ms'])}."
     if "idle_ms" in numbers:
-        yield (
-            f"The server's last packet came {_time(numbers['idle_ms'])} before. Compare that with wait_timeout, by "
-            "default 28,800 s, and with the limits of firewalls."
-        )
+        yield _says_of_idle(event)
+    if "sent_ms" in numbers and event.kind is Kind.STALE:
+        yield "If a statement ran for that long, a limit on it ended the connection: socketTimeout of the driver."
     if meaning := ERRNO.get(int(numbers.get("errno", 0))):
         yield f"Error {numbers['errno']} of the operating system: {meaning}."
     if "limit" in numbers:
@@ -181,6 +180,20 @@ def _says(event: Event) -> Iterator[str]:
             "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at most 470 "
             "connections a second to one server."
         )
+
+
+def _says_of_idle(event: Event) -> str:
+    """Return what the time since the server's last packet says."""
+    idle = _time(event.numbers["idle_ms"])
+    if event.kind is Kind.STALE:
+        return (
+            f"The connection was idle for {idle}. A limit just below that is a candidate. Compare SHOW GLOBAL "
+            "VARIABLES LIKE 'wait_timeout', by default 28,800 s, and the limits of firewalls."
+        )
+    return (
+        f"The server's last packet came {idle} before. Compare that with wait_timeout, by default 28,800 s, and with "
+        "the limits of firewalls."
+    )
 
 
 def _says_of_pool(event: Event) -> Iterator[str]:
@@ -245,6 +258,12 @@ def _remedy(event: Event) -> str | None:
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
     is_known = load.held_ms or load.is_confirmed
     held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
+    if load.is_above_mean:
+        return (
+            f"Connections that come back are held for {_time(load.usage_ms or 0)}, and those in use for {held}: look "
+            "for connections that do not come back. A larger pool helps only if threads wait for a second connection "
+            "while they hold one."
+        )
     return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
 
 

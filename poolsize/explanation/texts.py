@@ -177,7 +177,9 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.UNREACHABLE, (r"The last packet sent successfully to the server was \d{1,3} milliseconds ago\. {1,2}The"
             r" driver has not received any packets")),
         (Kind.LOST, r"Communications link failure"),
-        (Kind.LOST, r"The last packet successfully received from the server was <idle_ms> milliseconds ago"),
+        (Kind.LOST, (r"The last packet successfully received from the server was <idle_ms> milliseconds ago(\. {1,2}The"
+            r" last packet sent successfully to the server was <sent_ms> milliseconds ago)?"
+            r"(\. {1,2}is longer than the server configured value of 'wait_timeout')?")),
         (Kind.LOST, r"No operations allowed after connection closed"),
     ),
 }  # fmt: skip

@@ -467,7 +467,7 @@ EXAMPLES = [
         CONNECTOR_J, "9.1.0", "ServerPacketTimingInfo, written by the released jar",
         "The last packet successfully received from the server was 28,800,004 milliseconds ago. The last packet sent "
         "successfully to the server was 28,800,005 milliseconds ago.",
-        Kind.LOST, {"idle_ms": 28_800_004},
+        Kind.STALE, {"idle_ms": 28_800_004, "sent_ms": 28_800_005},
     ),
 ]  # fmt: skip
 

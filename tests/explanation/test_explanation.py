@@ -137,6 +137,45 @@ def test_a_mean_usage_time_of_seconds_confirms_that_connections_are_held(usage_m
     assert "give the mean" in text
 
 
+@pytest.mark.parametrize("waiting", [0, 37])
+def test_a_mean_usage_time_of_milliseconds_points_to_connections_that_are_not_returned(waiting: int) -> None:
+    events = [one_event(ON_CALL.replace("=37", f"={waiting}"), usage_ms=12)]
+    text = " ".join(events_text(events).split())
+    first, second, *_ = advice(events[0]).causes
+    assert "leak" in first.cause
+    assert "hold a connection and wait for a second" in second.cause
+    assert f"held for 12 ms, and those in use for {'about 8.1 s' if waiting else 'more than 30 s'}: look for" in text
+    assert "A larger pool does not help" not in text
+    assert "A larger pool helps only if threads wait for a second connection" in text
+
+
+def test_a_mean_usage_time_that_agrees_makes_a_leak_the_last_cause() -> None:
+    without, agreeing = (advice(one_event(ON_CALL, usage_ms)).causes for usage_ms in (None, 8000))
+    assert "leak" in agreeing[-1].cause
+    assert set(agreeing) == set(without)
+
+
+@pytest.mark.parametrize(
+    "text", [
+        ON_CALL, ON_CALL.replace("=37", "=0"), ON_CALL.replace("=37", "=600"), ON_CALL.replace("=37", "=3700"),
+        OF_SQLALCHEMY, "wait millis 60000, active 20, maxActive 20", "Knex: Timeout acquiring a connection",
+    ],
+)  # fmt: skip
+def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_full_pool(text: str) -> None:
+    (nested,) = (each for each in advice(one_event(text)).causes if "wait for a second" in each.cause)
+    assert "threads x (connections of a thread - 1) + 1 connections" in nested.cause
+    assert "threads x (connections of a thread - 1) + 1 connections" in (
+        " ".join((DOCS / "questions.md").read_text("utf-8").split())
+    )
+    assert "getConnection" in nested.tell
+
+
+@pytest.mark.parametrize("numbers", ["total=0, active=0, idle=0", "total=10, active=7, idle=3"])
+def test_a_pool_that_is_not_full_does_not_make_threads_wait_for_each_other(numbers: str) -> None:
+    event = one_event(ON_CALL.replace("total=10, active=10, idle=0", numbers))
+    assert not [each for each in advice(event).causes if "wait for a second" in each.cause]
+
+
 def test_between_milliseconds_and_seconds_the_usage_time_without_load_decides() -> None:
     """In both cases, 300 and 310 waiting, each is held for about a second: the answers must not contradict."""
     held, unclear = (" ".join(events_text([one_event(ON_CALL.replace("=37", f"={n}"))]).split()) for n in (300, 310))
@@ -245,7 +284,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "The last packet successfully received from the server was 28,800,004 milliseconds ago.",
-            "came 28,800 s before",
+            "was idle for 28,800 s",
         ),
         ("has exceeded the 'max_user_connections' resource (current value: 20)", "The limit is 20."),
         (
@@ -261,6 +300,33 @@ def test_the_numbers_say_how_the_connections_are_used(
 )
 def test_the_words_have_the_numbers(text: str, sentence: str) -> None:
     assert sentence in " ".join(events_text(find_events([text])).split())
+
+
+RECEIVED = "The last packet successfully received from the server was {} milliseconds ago."
+SENT = "The last packet sent successfully to the server was {} milliseconds ago."
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (RECEIVED.format("3,610,001"), Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')} {SENT.format('3,610,002')}", Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')}  {SENT.format('3,609,000')}", Kind.STALE),
+        (f"Communications link failure\n\n{RECEIVED.format('60,000')} {SENT.format('60,000')}", Kind.STALE),
+        (f"{RECEIVED.format('31,001')} is longer than the server configured value of 'wait_timeout'.", Kind.STALE),
+        (f"{RECEIVED.format('3,610,001')} {SENT.format('5')}", Kind.LOST),
+        (f"{RECEIVED.format('59,999')} {SENT.format('59,999')}", Kind.LOST),
+        ("Communications link failure", Kind.LOST),
+    ],
+)  # fmt: skip
+def test_a_connection_that_was_idle_for_long_is_explained_as_2006_is(text: str, kind: Kind) -> None:
+    (event,) = find_events(f"2026-11-26 10:16:07 ERROR {text}".splitlines())
+    assert (event.kind, event.count) == (kind, 1)
+    assert advice(event).causes == ADVICE[kind].causes
+    assert ("The connection was idle for" in events_text([event])) == (kind is Kind.STALE)
+    if kind is Kind.STALE:
+        assert advice(event) == advice(one_event("MySQL server has gone away"))
+        assert "poolsize config --check FILE --url URL" in " ".join(advice(event).next)
 
 
 def test_a_pool_with_free_connections_has_no_causes() -> None:
