@@ -189,8 +189,9 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | 
 
 def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(findings.__name__)}
-    elsewhere = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
-    assert of_a_pool - {code for *_, code in BORDERS} == elsewhere
+    together = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
+    of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
+    assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic
 
 
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
