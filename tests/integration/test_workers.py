@@ -65,7 +65,7 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     with administered_server(None, {}, 60) as server:
         path = tmp_path / "a.jsonl"
         sweep = subprocess.Popen(
-            [POOLSIZE, "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "2,4",
+            [POOLSIZE, "sweep", "--workload", "scan", "--processes", "4", "--pool-sizes", "4,8",
              "--step-time", "2s", "--warm-up", "1s", "--output", str(path)],
             env=os.environ | {"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
