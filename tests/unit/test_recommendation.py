@@ -175,6 +175,19 @@ def test_a_busy_generator_is_said_and_hides_no_other_doubt() -> None:
     assert "Throughput still rises at 8, the largest measured size" in text
 
 
+BUSY_MACHINE = CheckResult(Check.QUIET, False, {"other_cores": 1.0, "cores": 2.0, "busy_cores": 2.0})
+
+
+def test_other_programs_at_every_size_come_before_a_late_generator() -> None:
+    run = a_run({1: 100, 2: 200, 4: 201}, cpu=0.95)
+    steps = tuple(replace(step, checks=(*step.checks, BUSY_MACHINE)) for step in run.steps)
+    assert all({Check.GENERATOR, Check.QUIET} <= {check.check for check in step.failed_checks} for step in steps)
+    once = replace(run.setting, plan=replace(run.plan, attempts=1))
+    answer = recommend(analyze(replace(run, setting=once, steps=steps)))
+    assert (answer.pool_size, answer.verdict) == (None, "noisy")
+    assert recommendation_text(answer).startswith("Other programs used 1.0 of this machine's 2 cores")
+
+
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_measured_size_that_is_faster_than_capacity_is_said_first(repeats: int) -> None:
     run = a_run({1: 800, 2: 1600, 5: 3900, 10: 5300, 14: 5350, 19: 6500, 27: 5400, 38: 5300, 76: 5250}, users=200)
@@ -190,8 +203,7 @@ def test_a_measured_size_that_is_faster_than_capacity_is_said_first(repeats: int
 
 def disturbed(run: Run, number: int) -> Run:
     """The run, after this many attempts at its first step that other programs spoiled."""
-    quiet = CheckResult(Check.QUIET, False, {"other_cores": 1.0, "cores": 2.0, "busy_cores": 2.0})
-    spoiled = replace(run.steps[0], checks=(quiet,))
+    spoiled = replace(run.steps[0], checks=(BUSY_MACHINE,))
     plan = replace(run.plan, attempts=number + 1)
     return replace(run, setting=replace(run.setting, plan=plan), steps=(*[spoiled] * number, *run.steps))
 
