@@ -9,35 +9,29 @@ from pathlib import Path
 import jinja2
 from markupsafe import Markup
 
+from poolsize import bounds, formula
+from poolsize.answer import from_traffic, traffic_findings
 from poolsize.answer.fleet import MOST
-from poolsize.answer.from_traffic import NEIGHBOURS
-from poolsize.answer.traffic_findings import OFTEN
-from poolsize.bounds import LARGEST_POOL, MOST_CORES, MOST_DISKS
-from poolsize.formula import CONNECTIONS_PER_CORE, MOST_THREADS
 from poolsize.traffic import database_load, pool_use, random_arrivals, usage_phases
-from poolsize.traffic.usage_phases import NORMAL_QUANTILES
 
 OF_MODULES = {
+    bounds: ("LARGEST_POOL", "MOST_CORES", "MOST_DISKS"),
     database_load: ("FAR", "MOST_IN_USE"),
+    formula: ("CONNECTIONS_PER_CORE", "MOST_THREADS"),
+    from_traffic: ("NEIGHBOURS",),
     pool_use: ("SMALL", "LARGEST_EXACT", "LEAST_LOAD", "MOST_UTILISATION"),
     random_arrivals: (
         "CONVERGED", "FINEST", "FIRST_TIME", "MOST_ITERATIONS", "MOST_OCTAVES", "RAREST", "SMALL_NORM", "STEPS",
         "TERMS",
     ),
+    traffic_findings: ("OFTEN",),
     usage_phases: ("LEAST_VARIATION", "LONGER"),
 }  # fmt: skip
 """Module -> its constants, which the page has under the same names."""
-CONSTANTS = {
-    "CONNECTIONS_PER_CORE": CONNECTIONS_PER_CORE,
-    "LARGEST_POOL": LARGEST_POOL,
-    "MOST_CORES": MOST_CORES,
-    "MOST_DISKS": MOST_DISKS,
+CONSTANTS = {name: getattr(module, name) for module, names in OF_MODULES.items() for name in names} | {
     "MOST_INSTANCES": MOST,
-    "MOST_THREADS": MOST_THREADS,
-    "NEIGHBOURS": NEIGHBOURS,
-    "NORMAL_QUANTILE_99": NORMAL_QUANTILES[0.99],
-    "OFTEN": OFTEN,
-} | {name: getattr(module, name) for module, names in OF_MODULES.items() for name in names}
+    "NORMAL_QUANTILE_99": usage_phases.NORMAL_QUANTILES[0.99],
+}
 """What the page's script takes from Python."""
 TEMPLATES = Path(__file__).parent / "templates"
 

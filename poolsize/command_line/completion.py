@@ -7,9 +7,6 @@ if TYPE_CHECKING:  # only a shell that completes needs it
     import click
     from click.shell_completion import CompletionItem
 
-RUN_FOLDER = "data/runs"
-"""Where a sweep stores its runs by default."""
-
 
 def completed_by(
     names: Callable[[str], Iterable[str]], *, else_files: bool
@@ -31,10 +28,13 @@ def completed_by(
 def _runs(word: str) -> list[str]:
     """Return the files of runs that begin with the word; without a word and a file here, those in RUN_FOLDER."""
     from glob import escape, glob
-    from pathlib import Path
 
     files = sorted(glob(f"{escape(word)}*.jsonl"))  # noqa: PTH207 (pathlib would change what was typed: ./a)
-    return files or ([] if word else [str(path) for path in sorted(Path(RUN_FOLDER).glob("*.jsonl"))])
+    if files or word:
+        return files
+    from poolsize.sweep.options import RUN_FOLDER
+
+    return sorted(glob(f"{RUN_FOLDER}/*.jsonl"))  # noqa: PTH207
 
 
 def _workloads(_: str) -> Iterable[str]:

@@ -115,7 +115,12 @@ def fleet(
     answer compares the connections that are in use at once with --size, and all pools with --max-connections.
     """
     _check_services(services, services_file, fleet)
-    parts = _services_in(services_file) if services_file else [_service_of(text, fleet) for text in services]
+    if services_file:
+        from poolsize.commands.fleet_file import services_of  # pydantic stays out of services that are options
+
+        parts = services_of(services_file)
+    else:
+        parts = [_service_of(text, fleet) for text in services]
     with_weight, traffics = _by_kind(parts, f"`services_file` {services_file}:" if services_file else "`services`")
     basis = _basis(database, fleet, is_needed=not traffics)
     asks_server = is_typed("url") or fleet.max_connections is None
@@ -203,12 +208,6 @@ def _supply(basis: dict[str, Any], traffics: "list[Traffic]") -> "Supply | None"
         mean_ms = 1000 * sum(each.in_use for each in traffics) / sum(each.rate for each in traffics)
         return supply_of(basis["run_path"], complete_run(basis["run_path"]), ClientTimes(mean_ms, None, None))
     return Supply(basis["size"]) if basis else None
-
-
-def _services_in(path: "Path") -> "list[Service | Traffic]":
-    from poolsize.commands.fleet_file import services_of  # pydantic stays out of services that are options
-
-    return services_of(path)
 
 
 def _service_of(text: str, fleet: FleetOptions) -> "Service | Traffic":

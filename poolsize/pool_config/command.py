@@ -118,12 +118,12 @@ def config(
         raise BadInput(f"give either --json or --format {form}, not both")
     if form in ("github", "gitlab") and not checked:
         raise BadInput(f"--format {form} also needs --check FILE: it lists what is wrong in files")
-    from poolsize.pool_config.asked import Asked  # --help starts without what writes and checks
-    from poolsize.pool_config.run_config import run_config
-
-    asked = Asked(url=encryption.of(url), form="json" if as_json else form or "text", **options)
     if sum((lists, bool(checked), stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
     if further and not checked:
         raise BadInput(f"{further[0]}: only --check takes files; name a run with --run")
+    from poolsize.pool_config.asked import Asked  # --help starts without what writes and checks
+    from poolsize.pool_config.run_config import run_config
+
+    asked = Asked(url=encryption.of(url), form="json" if as_json else form or "text", **options)
     run_config(asked, stack, [*checked, *further], lists=lists)

@@ -18,7 +18,7 @@ from poolsize.files import content, why_missing, workloads
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run, Setting
 from poolsize.runs.store import extended, load_run, parameter_words
-from poolsize.sweep.options import OPTIONS, SweepOptions
+from poolsize.sweep.options import OPTIONS, RUN_FOLDER, SweepOptions
 from poolsize.sweep.planning import cores_of, disks_of, extended_plan
 
 HARMLESS = frozenset({
@@ -208,7 +208,7 @@ def new_file(output: Path | None, name: str) -> Path:
     that exists, or whose folder does not exist.
     """
     if output is None:
-        return free_path(Path("data/runs") / f"{datetime.now():%Y-%m-%dT%H%M%S}-{name}", ".jsonl")
+        return free_path(Path(RUN_FOLDER) / f"{datetime.now():%Y-%m-%dT%H%M%S}-{name}", ".jsonl")
     if output.suffix != ".jsonl":
         raise BadInput(f"`output` {output}: the name ends in .jsonl")
     if output.exists():

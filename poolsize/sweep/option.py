@@ -69,12 +69,13 @@ class Option(QuickRecord):
         name: the parameter's, for the error. Raises BadInput for a text that the reader refuses, and for a number
         outside of the bounds.
         """
-        from poolsize.sweep.option_bounds import require_bounds  # pydantic stays out of --help
+        from poolsize.record import require_valid  # pydantic stays out of --help
+        from poolsize.sweep.planning import TYPES
 
         values = [read(name, text, self.reader) for text in texts]
         for text, value in zip(texts, values, strict=True):
             if isinstance(value, int | float):
-                require_bounds(name, text, value)
+                require_valid(name, text, value, TYPES.get(name, Any))
         return dict(values) if self.repeatable else values[-1]
 
     def write(self, value: Any) -> tuple[str, ...]:

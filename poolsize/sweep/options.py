@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # pydantic and pathlib stay out of --help
     from poolsize.runs.plan import PoolKind
 
 DEFAULT_WORKLOAD = "oltp_read_write"
+RUN_FOLDER = "data/runs"
 
 
 class SweepOptions(QuickRecord):
@@ -169,7 +170,7 @@ class SweepOptions(QuickRecord):
         "disk, counts as 1.", "1", readers.whole_number, replayed=True, group=Group.MEASURING,
     )] = None
     output: Annotated["Path | None", Option(
-        "--output", "File for the run, .jsonl.", "a new file in data/runs", readers.path, replayed=True,
+        "--output", "File for the run, .jsonl.", f"a new file in {RUN_FOLDER}", readers.path, replayed=True,
         group=Group.COMMON,
     )] = None
     resume: Annotated["Path | None", Option(

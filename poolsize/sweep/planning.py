@@ -1,13 +1,16 @@
-"""SweepOptions -> SweepPlan, and back: the plan that follows from the options, and the options of a plan."""
+"""SweepOptions -> SweepPlan, and back: the bounds of the options, the plan of options, and the options of a plan."""
 
 from dataclasses import fields, replace
 from math import ceil
-from typing import Any
+from typing import Annotated, Any, get_type_hints
+
+from pydantic import Field
 
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.facts.machine import this_machine
 from poolsize.formula import starting_point
+from poolsize.record import Cores, Disks
 from poolsize.runs.plan import SEARCH_STEP_SECONDS, SEARCH_WARM_UP_SECONDS, Search, SearchEnd, SweepPlan
 from poolsize.runs.run import Run
 from poolsize.sweep.options import EXTENDING_SEARCH, OPTIONS, SweepOptions
@@ -28,6 +31,18 @@ APPLICATION_DEFAULTS = {"warm_up_seconds": 10, "step_seconds": 15, "longest_warm
 """Fields of the plan that have another default in an application's sweep: an application that has just started is slow,
 a JVM until it has compiled its code, and each change of size costs time, so that fewer and longer steps tell more.
 """
+
+TYPES: dict[str, Any] = {
+    "cores": Cores,
+    "disks": Disks,
+    "wait_for_server_seconds": Annotated[int, Field(ge=0, le=86_400)],
+    **{
+        name: hint
+        for record in (SweepPlan, Search)
+        for name, hint in get_type_hints(record, include_extras=True).items()
+    },
+}
+"""Name of an option -> its type, which declares the bounds; other options have none."""
 
 
 def plan_for(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.commands import run_demo
+from poolsize.commands import demo
 from tests.conftest import EXAMPLES, Command
 
 PNG = b"\x89PNG"
@@ -17,7 +17,7 @@ PNG = b"\x89PNG"
 def test_it_shows_each_step_and_ends_with_the_answer_and_the_plot_of_the_run(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_demo, "SECONDS", 0.0)
+    monkeypatch.setattr(demo, "SECONDS", 0.0)
     first, second = poolsize_here("demo"), poolsize_here("demo")
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     assert "no database is used" in first.stderr
@@ -35,7 +35,7 @@ def test_it_shows_each_step_and_ends_with_the_answer_and_the_plot_of_the_run(
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_at_once_and_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
-    slow = "from poolsize.commands import main, run_demo; run_demo.SECONDS = 600; main()"
+    slow = "from poolsize.commands import demo, main; demo.SECONDS = 600; main()"
     command = [sys.executable, "-c", slow, "demo"]
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as started:
         assert started.stderr

@@ -23,9 +23,8 @@ from poolsize.predict.command import predict
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
 from poolsize.runs.store import load_run
 from poolsize.sweep.option import Group
-from poolsize.sweep.option_bounds import TYPES
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
-from poolsize.sweep.planning import options_of, plan_for
+from poolsize.sweep.planning import TYPES, options_of, plan_for
 from poolsize.sweep.readers import OWN_SCHEMA, RESERVED_SCHEMAS, reserved_by
 from tests.conftest import ROOT, Command
 
