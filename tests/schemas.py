@@ -7,7 +7,7 @@ import inspect
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
@@ -32,6 +32,7 @@ from poolsize.predict.text import PredictionValues
 from poolsize.present.text.analysis import AnalysisValues
 from poolsize.present.text.fleet import FleetValues
 from poolsize.present.text.inspection import PerCoreValues
+from poolsize.present.text.json_text import printed_names
 from poolsize.present.text.recommendation import FormulaValues, RunValues
 from poolsize.present.text.traffic import TrafficAnswerValues, TrafficFleetValues
 from poolsize.runs.plan import MeasuredApplication
@@ -127,17 +128,30 @@ def _of_generic(origin: Any, arguments: tuple[Any, ...], definitions: dict[str, 
 
 def _of_object(kind: Any, definitions: dict[str, Schema]) -> Schema:
     """Return the reference to the schema of a record or a typed dict, which is added to the definitions."""
-    name, text = kind.__name__, inspect.getdoc(kind) or ""
-    description = re.sub(r"\b(None|NaN)\b", "null", re.sub(r"\s*Raises .*", "", text, flags=re.DOTALL))
+    name, description = kind.__name__, _description(kind)
     if name not in definitions:
         definitions[name] = {"description": description}  # a type may contain itself
         hints = get_type_hints(kind, localns=LATER_IMPORTED, include_extras=True)
-        keys = [each.name for each in fields(kind)] if is_dataclass(kind) else [*hints]
+        keys = printed_names(kind) if is_dataclass(kind) else [*hints]
         needed = keys if is_dataclass(kind) else kind.__required_keys__
         definitions[name] |= {
             "type": "object",
-            "properties": {key: _of_type(hints[key], definitions) for key in keys},
+            "properties": {
+                key: _of_type(hints[key], definitions) if key in hints else _of_property(kind, key, definitions)
+                for key in keys
+            },
             "required": [key for key in keys if key in needed],
         }
     assert definitions[name]["description"] == description, f"two types have the name {name}"
     return {"$ref": f"#/$defs/{name}"}
+
+
+def _of_property(kind: Any, name: str, definitions: dict[str, Schema]) -> Schema:
+    derived = getattr(kind, name)
+    return _of_type(get_type_hints(derived.fget)["return"], definitions) | {"description": _description(derived)}
+
+
+def _description(described: Any) -> str:
+    """Return the docstring of a class or of a property, without its errors, in the words of JSON."""
+    text = re.sub(r"\s*Raises .*", "", inspect.getdoc(described) or "", flags=re.DOTALL)
+    return re.sub(r"\b(None|NaN)\b", "null", text)

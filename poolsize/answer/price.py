@@ -49,7 +49,7 @@ class AtRate:
 class MeasuredP95(Figures):
     """The p95 of the total time in the answer's open-loop step, in ms, and as it is computed.
 
-    p95_interval_ms: both ends of the 95 % interval of the measured p95; None where the step was too short for it.
+    p95_interval_ms: both ends of the 95 % interval of the measured p95; None where the step was too short.
     computed_p95_ms: None where the computation says that the pool can't keep up with the rate.
     """
 
@@ -66,8 +66,8 @@ class MeasuredP95(Figures):
 class ModelledTimes(Reason, code="modelled_total_times", of_prices=True):
     """The total times at the rate are computed. load: the rate as a share of the throughput of pool_size, the answer.
 
-    usage_measured: whether usage times vary as in the run; else like exponential ones.
-    measured: the p95 of the answer, which an open-loop step measured at this rate; None without such a step.
+    usage_measured: whether usage times vary as in the run; if not, they are taken as exponentially distributed.
+    measured: the p95 of the answer, which an open-loop step measured at this rate; None where no such step was run.
     """
 
     rate: float
@@ -86,7 +86,8 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
 class RateTooHigh(Caution, code="rate_too_high", leads=True):
     """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
 
-    keeps_up: the smallest pool size that does; None without. highest: the throughput that no pool size exceeds.
+    keeps_up: the smallest pool size that keeps up; None where no pool size does. highest: the throughput that no pool
+    size exceeds.
     """
 
     rate: float
@@ -98,7 +99,7 @@ class RateTooHigh(Caution, code="rate_too_high", leads=True):
 class NoTotalTimes(Reason, code="no_total_times", of_prices=True):
     """The total times at an arrival rate are not known: of a replay, of several pools, and without a fitted network.
 
-    measured_size: the pool size whose times are known, because an open-loop step measured them; None without one.
+    measured_size: the pool size whose times are known, because an open-loop step measured them; None where no step did.
     """
 
     measured_size: int | None = None
@@ -109,9 +110,9 @@ Latency = Callable[[int], AtRate | None]
 
 
 def check_rate(rate: float, measured: float | None) -> None:
-    """Raise BadInput for a rate that no traffic has, and for another one than that of a run at a fixed rate.
+    """Raise BadInput for a rate that is no finite number above 0, and for a rate other than the fixed rate of the run.
 
-    rate, measured: in requests per second; measured: of the run, None for a closed loop.
+    rate, measured: in requests per second. measured: the run's fixed rate; None for a closed loop.
     """
     if not (rate > 0 and isfinite(rate)):
         raise BadInput(f"`rate` {rate:g}: give a number above 0")
@@ -160,7 +161,7 @@ def operating_point(
 
 
 def _shared_pool(analysis: "Analysis", application_rates: "Vector | None") -> "tuple[SharedPool, bool]":
-    """Return a pool of the database, and whether its usage times vary as measured; else as exponential ones."""
+    """Return a pool of the database, and whether its usage times vary as measured; if not, they are exponential."""
     from poolsize.traffic.total_times import SharedPool, usage_distribution, usage_distributions
     from poolsize.traffic.wait_times import measured_departures
 
@@ -193,7 +194,7 @@ def _measured(analysis: "Analysis", size: int, rate: float) -> AtRate | None:
 
 
 def _step_at_rate(analysis: "Analysis", size: int, rate: float) -> "VerifiedStep | None":
-    """Return the step that measured a size at a rate, for long enough, and passed every check; None without one."""
+    """Return the step that measured a size at a rate for long enough and passed every check; None if no step did."""
     for step in analysis.verified:
         shows_percentiles = not step.failed_checks and step.unsettled_seconds is None
         if shows_percentiles and step.pool_size == size and isclose(step.rate, rate, rel_tol=SAME_RATE):
@@ -228,7 +229,10 @@ class CurrentSize(Reason, code="current_size"):
 
 
 class CurrentNotMeasured(Reason, code="current_not_measured"):
-    """The user's current pool size lies outside of the measured sizes, from low to high. pool_size: the recommended."""
+    """The user's current pool size lies outside of the measured sizes, which go from low to high.
+
+    pool_size: the recommended pool size.
+    """
 
     current: int
     pool_size: int

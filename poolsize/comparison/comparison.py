@@ -212,7 +212,7 @@ def _p95_pair(before: Analysis, after: Analysis, size: int) -> Pair | None:
 
 
 def _in_turn(first: Run, other: Run) -> bool:
-    """Return whether steps of both runs alternate, and none begins before the other run's step has ended.
+    """Return whether steps of both runs alternate, and no step begins before the other run's step has ended.
 
     A replay's steps have no time of their own.
     """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import ip_address
 from math import inf, isfinite
+from typing import ClassVar
 
 from poolsize.analysis.attempts import curve_steps
 from poolsize.answer.fleet import ServerLimit, Service, share_out
@@ -12,7 +13,7 @@ from poolsize.facts.ports import TIME_WAIT_SECONDS
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
 from poolsize.runs.plan import PoolKind
 from poolsize.runs.run import Run, Setting, Step
-from poolsize.units import count, number, per_second, percent
+from poolsize.units import FloatOrNull, count, number, per_second, percent
 
 PORT_COLUMNS = ("pool", "connections", "in TIME_WAIT", "made", "after a minute", "ports", "ports run out after")
 PORT_NOTES = (
@@ -37,18 +38,19 @@ class PortUse:
     """The ports at one pool size of a run without a pool.
 
     connections_per_second: each transaction makes a connection. time_wait: sockets in TIME_WAIT at the step's end, by
-    the system's counter. made: connections of the last minute. limit: that the system keeps in TIME_WAIT; infinite
-    where it is not known. ports: that the system gives to outgoing connections; infinite where it is not known.
+    the system's counter. made: connections of the last minute. limit: sockets that the system keeps in TIME_WAIT.
+    ports: that the system gives to outgoing connections. Both are infinite, null in JSON, where they are not known.
     within_machine: whether the server is on the same machine, where Linux uses ports in TIME_WAIT again after a second.
     All counters are of the master's machine, and count the sockets of all programs.
     """
 
+    ALSO_PRINTED: ClassVar = ("steady", "seconds_left")
     pool_size: int
     connections_per_second: float
     time_wait: float
     made: float
-    limit: float
-    ports: float
+    limit: FloatOrNull
+    ports: FloatOrNull
     within_machine: bool
 
     @property

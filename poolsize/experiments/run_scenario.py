@@ -75,32 +75,12 @@ def run_scenario(name: str | None, texts: Mapping[str, Any], *, lists: bool, ful
     click.echo(_answer(known, analyses, paths, limited, as_json=as_json))
 
 
-class PortValues(TypedDict):
-    """The ports at a pool size of a run without a pool, in which each transaction makes a connection.
-
-    time_wait: sockets in TIME_WAIT at the step's end, of at most limit. made: connections of the last minute. ports:
-    that the system gives to outgoing connections. within_machine: whether the server is on the same machine. limit,
-    ports: null where not known. steady: sockets in TIME_WAIT after a minute at this rate. seconds_left: until no
-    port is left; null where ports become free as fast as they are used.
-    """
-
-    pool_size: int
-    connections_per_second: float
-    time_wait: float
-    made: float
-    limit: float | None
-    ports: float | None
-    within_machine: bool
-    steady: float
-    seconds_left: float | None
-
-
 class ScenarioValues(AgreementValues):
     """A scenario's runs beside its source. runs: the path of each. at_full_size: null where it is not predicted."""
 
     runs: list[str]
     timeouts: Sequence[Exhaustion]
-    ports: list[PortValues]
+    ports: Sequence[PortUse]
     refused: Sequence[Refused]
     at_full_size: FullSizePrediction | None
 
@@ -112,20 +92,6 @@ class ListedScenario(TypedDict):
     question: str
     source: str
     seconds: int
-
-
-def _port_values(use: PortUse) -> PortValues:
-    return {
-        "pool_size": use.pool_size,
-        "connections_per_second": use.connections_per_second,
-        "time_wait": use.time_wait,
-        "made": use.made,
-        "limit": use.limit,
-        "ports": use.ports,
-        "within_machine": use.within_machine,
-        "steady": use.steady,
-        "seconds_left": use.seconds_left,
-    }
 
 
 def _list_of_scenarios(*, as_json: bool) -> str:
@@ -165,7 +131,7 @@ def _answer(
             **agreement_values(result),
             "runs": files,
             "timeouts": timeouts,
-            "ports": [_port_values(use) for use in ports],
+            "ports": ports,
             "refused": refused,
             "at_full_size": at_full_size,
         }

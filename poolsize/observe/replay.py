@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log, sqrt
-from typing import Self, TypedDict
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,14 @@ RARE, VERY_RARE = 0.01, 0.001
 
 
 @dataclass(frozen=True)
+class RareWaits:
+    """Wait times for a connection in ms."""
+
+    p99: float
+    p99_9: float
+
+
+@dataclass(frozen=True)
 class Replayed:
     """Pools of a size over the whole observed time: the share of all requests that wait, and quantiles of all waits.
 
@@ -45,41 +53,9 @@ class Replayed:
 
     pool_size: int
     share_waiting: float
-    wait_p99_ms: float
-    wait_p99_9_ms: float
+    wait_ms: RareWaits
     periods_above_limit: int
     one_away: "Replayed | None" = None
-
-    @property
-    def values(self) -> "ReplayedValues":
-        """The figures as data."""
-        return {
-            "pool_size": self.pool_size,
-            "share_waiting": self.share_waiting,
-            "wait_ms": {"p99": self.wait_p99_ms, "p99_9": self.wait_p99_9_ms},
-            "periods_above_limit": self.periods_above_limit,
-            "one_away": self.one_away.values if self.one_away else None,
-        }
-
-
-class RareWaitValues(TypedDict):
-    """Wait times for a connection in ms."""
-
-    p99: float
-    p99_9: float
-
-
-class ReplayedValues(TypedDict):
-    """The waits at a pool size over the whole observed time, and with an instance away; null for a single instance.
-
-    periods_above_limit: the expected number of periods of a process whose p99 wait is above the limit.
-    """
-
-    pool_size: int
-    share_waiting: float
-    wait_ms: RareWaitValues
-    periods_above_limit: int
-    one_away: "ReplayedValues | None"
 
 
 def replayed(loads: Sequence[ProcessLoad], traffic: Traffic, pool_sizes: Sequence[int]) -> tuple[Replayed, ...]:
@@ -140,8 +116,8 @@ class _Periods:
             behind = behind[::-1].cumsum()[::-1]
             beyond += behind + (behind[0] - behind) * waits.beyond(waits.loads[-1], times_ms / usage_ms)
         beyond = np.minimum(beyond / requests.sum(), 1.0)
-        p99_ms, p99_9_ms = (float(np.interp(-share, -beyond, times_ms)) for share in (RARE, VERY_RARE))
-        return Replayed(pool_size, float(beyond[0]), p99_ms, p99_9_ms, round(above))
+        wait_ms = RareWaits(*(float(np.interp(-share, -beyond, times_ms)) for share in (RARE, VERY_RARE)))
+        return Replayed(pool_size, float(beyond[0]), wait_ms, round(above))
 
     def _late_ms(self, pool_size: int) -> Vector:
         """Return how long requests of each period wait behind those that came faster than the pool serves."""

@@ -1,4 +1,4 @@
-"""What a server in production counts of each account's connections, read for a while, and the periods that it makes."""
+"""The connections of each account on a server in production, as samples and the server's counters, in periods."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -30,7 +30,7 @@ PERIOD_SECONDS = 60
 RECONNECT_SECONDS = 30
 """The longest time without the server, after which an observation ends."""
 GONE_SECONDS = 600
-"""A pool without a connection for so long has vanished, as that of a process that was replaced."""
+"""A pool without a connection for this time has vanished, like the pool of a process that was replaced."""
 LAST_SECONDS = 2
 """The longest time for the last reading, after Ctrl-C."""
 
@@ -60,7 +60,7 @@ class Counters:
 
 
 class ServerPeriod:
-    """The readings of a period, which begins when it is made, and ends with `end` or with the last sample.
+    """The readings of a period. The period begins when the object is made, and ends with `end` or the last sample.
 
     before, after: the counters at its beginning and its end; None where they were not read.
     """
@@ -77,7 +77,7 @@ class ServerPeriod:
         self._connected: list[int] = []
 
     def read(self, seconds: float, progress: Callable[[], None]) -> None:
-        """Read for so many seconds: at most a statement in each, at a random moment. Raises pymysql.MySQLError.
+        """Read for `seconds`: at most one statement a second, at a random moment. Raises pymysql.MySQLError.
 
         Two seconds have no sample, because two statements read the counters. The moments are random, so that a load
         that repeats every second does not always look the same.
@@ -128,7 +128,7 @@ class ServerPeriod:
         return counted.union(*self._samples)
 
     def pool_spans(self, pools: Iterable[Pool]) -> list[PoolSpan]:
-        """Return the period of these pools; empty without any sample."""
+        """Return the period of each of these pools; empty where no sample was taken."""
         if not self._samples:
             return []
         nothing = Level()
@@ -166,7 +166,7 @@ class ServerPeriod:
         return {pool: increase for pool, increase in increases.items() if increase is not None}
 
     def server_span(self) -> ServerSpan | None:
-        """Return the period of the server; None without any sample."""
+        """Return the period of the server; None where no sample was taken."""
         if not self._running:
             return None
         session, before, after = self._session, self.before, self.after
@@ -190,7 +190,7 @@ class ServerPeriod:
 
 
 def _running_and_connected(counts: Mapping[str, int | None]) -> tuple[int, int]:
-    """Return the connections that run a statement, and all, without this session's own."""
+    """Return the number of connections that run a statement, and of all, without this session's connection."""
     running, connected = (counts.get(name) or 1 for name in ("Threads_running", "Threads_connected"))
     return running - 1, connected - 1
 
@@ -198,8 +198,8 @@ def _running_and_connected(counts: Mapping[str, int | None]) -> tuple[int, int]:
 def _share_outside(levels: Sequence[Level], active: float, in_transaction: float) -> float:
     """Return the share of the statements' time that is outside of transactions.
 
-    active, in_transaction: connections that are so on average, by the counters. Where no sample met a statement, the
-    share is the smallest that these allow.
+    active, in_transaction: mean numbers of connections that run a statement, and that are in a transaction, by the
+    counters. Where no sample shows a statement, the result is the smallest share that both numbers allow.
     """
     if in_statements := sum(level.active for level in levels):
         return sum(level.in_use - level.in_transaction for level in levels) / in_statements
@@ -207,7 +207,10 @@ def _share_outside(levels: Sequence[Level], active: float, in_transaction: float
 
 
 def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, Sequence[Level]]) -> dict[Pool, Times]:
-    """Return the times of each pool. Times of an account without a host are divided by its hosts' samples at work."""
+    """Return the times of each pool.
+
+    The times of an account without a host are divided among its hosts, in proportion to their active connections.
+    """
     of_pools = {pool: times[pool] for pool in levels if pool in times}
     for pool in levels:
         if pool not in of_pools and (of_account := times.get((pool[0], ""))) is not None:
@@ -226,11 +229,11 @@ def observe_server(
     note: Callable[[str], None],
     progress: Callable[[float], None] = lambda _: None,
 ) -> bool:
-    """Read what the server counts for so many seconds, at most a query a second; Ctrl-C ends it sooner.
+    """Observe the server for `seconds`, with at most one query a second, until the end or Ctrl-C.
 
     Return whether the server was there until the end. append: stores a period of a minute, when it ends; the last may
-    be shorter. note: shows a line of what could not be read, and of how to. progress: hears the seconds that have
-    passed, about once a second.
+    be shorter. note: shows a line on figures that could not be read, and on how to read them. progress: is called with
+    the seconds that have passed, about once a second.
     Raises BadInput where the server can't be reached, and what `append` raises. A server that goes away later ends the
     observation, unless it comes back within RECONNECT_SECONDS.
     """
@@ -271,9 +274,9 @@ def observe_server(
 
 
 def _still_there(pools: Mapping[Pool, float], seen: Iterable[Pool], now: float) -> dict[Pool, float]:
-    """Return the pools of before, and those that were seen in a period, without those that have vanished.
+    """Return pool -> the time it was last seen, for pools of this and earlier periods that have not vanished.
 
-    Pool -> when it was seen last. A pool that closed its connections counts for a while, with none in use.
+    A pool that closed its connections counts for GONE_SECONDS, with no connection in use.
     """
     there = {pool: at for pool, at in pools.items() if now - at < GONE_SECONDS} | dict.fromkeys(sorted(seen), now)
     return dict(islice(there.items(), MOST_POOLS))

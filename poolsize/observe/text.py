@@ -8,7 +8,7 @@ from typing import NotRequired, TypedDict
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, UsageGrows
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
-from poolsize.observe.replay import Replayed, ReplayedValues
+from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
@@ -260,7 +260,7 @@ class ObservationValues(TypedDict):
     range: tuple[int, int]
     growth: float
     censored: bool
-    replay: list[ReplayedValues]
+    replay: Sequence[Replayed]
     observation: PoolValues
 
 
@@ -295,8 +295,8 @@ def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: floa
     columns = ["pool size", "waiting", "wait p99", "wait p99.9", f"{_period(answer)}s above {milliseconds(limit_ms)}"]
     rows = []
     for each in replays:
-        waits = (milliseconds(each.wait_p99_ms), milliseconds(each.wait_p99_9_ms))
-        away = [milliseconds(each.one_away.wait_p99_ms)] if each.one_away else []
+        waits = (milliseconds(each.wait_ms.p99), milliseconds(each.wait_ms.p99_9))
+        away = [milliseconds(each.one_away.wait_ms.p99)] if each.one_away else []
         share = "<0.01 %" if 0 < each.share_waiting < 1e-4 else percent(each.share_waiting)
         rows.append([f"{each.pool_size:,}", share, *waits, f"{each.periods_above_limit:,}", *away])
     of_all = f" ({count(periods, _period(answer))} of {count(answer.processes, 'process', 'processes')})"
@@ -313,7 +313,7 @@ def observation_values(
         "range": answer.need_range(growth, max_wait_p99_ms),
         "growth": growth,
         "censored": values["censored"],
-        "replay": [each.values for each in replays],
+        "replay": replays,
         "observation": values,
     }
 

@@ -68,10 +68,10 @@ def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
     )  # fmt: skip
     (answer,) = pool_answers(observed([span]))
     small, large = replayed(answer.loads, answer.traffic(), [size, 30])
-    assert small.wait_p99_ms == pytest.approx(1000 * 6_000 * 0.1 * 0.6 / 4, rel=0.3)
+    assert small.wait_ms.p99 == pytest.approx(1000 * 6_000 * 0.1 * 0.6 / 4, rel=0.3)
     assert small.share_waiting > 0.7
     assert 2 <= small.periods_above_limit <= 4
-    assert (large.wait_p99_ms, large.periods_above_limit, large.one_away) == (0, 0, None)
+    assert (large.wait_ms.p99, large.periods_above_limit, large.one_away) == (0, 0, None)
 
 
 @pytest.mark.parametrize("pool_size", [2, 4])

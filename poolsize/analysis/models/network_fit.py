@@ -1,7 +1,7 @@
 """A closed network fitted to a throughput curve: the load generator, the server's CPU, a further queue, and a delay.
 
 The service demands at the load generator and at the server's CPU are measured. The rest of a transaction's time is
-fitted. It is a delay without a queue, such as the network, and where the curve demands it a further queue in the
+fitted. It is a delay without a queue, such as the network, and, where the curve shows one, a further queue in the
 database, such as locks or the redo log. Busy servers of a station may interfere with each other (scaling). Each
 connection beyond the servers makes service longer by a fixed share (slowdown).
 """
@@ -59,9 +59,10 @@ MOST_TIME = 1e3
 class NetworkCurve:
     """The throughput of many networks at once, over pool size, with its derivatives: what a fit needs.
 
-    The networks have the same measured stations, and one fitted station and a delay each. A normalising constant G(n)
-    is a sum over the number of connections at the fitted station. Its logarithm's derivatives are mean values over the
-    terms of that sum, so they cost hardly more than the sum. The derivative by the delay is X(n) itself.
+    All networks have the same measured stations; each network has a fitted station and a delay of its own. A
+    normalising constant G(n) is a sum over the number of connections at the fitted station. Its logarithm's derivatives
+    are mean values over the terms of that sum, so they cost hardly more than the sum. The derivative by the delay is
+    X(n) itself.
     """
 
     def __init__(self, sizes: Sequence[int], measured: Sequence[Station]) -> None:
@@ -192,9 +193,9 @@ def fit_network(
     measured: without a station's demand, the fitted times contain it.
 
     The criterion counts how well a network fits, weighted by the standard errors, and its parameters. So slowdown is
-    fitted only where the curve shows it: else throughput would fall beyond the measured sizes. Where the server's CPU
-    was saturated, a further queue has to lower the criterion too. The network's alternatives have the weights that the
-    criterion gives them; a structure's weight is divided equally among its numbers of servers.
+    fitted only where the curve shows it: otherwise throughput would fall beyond the measured sizes. Where the server's
+    CPU was saturated, a further queue has to lower the criterion too. The network's alternatives have the weights that
+    the criterion gives them; a structure's weight is divided equally among its numbers of servers.
     """
     rates = np.asarray(throughput, float)
     if len(sizes) < FEWEST_SIZES or sum(sizes) > MOST_CONNECTIONS or not (rates > 0).all():
@@ -232,7 +233,7 @@ def _fits(
     """Return the best fit with each of these numbers of servers of the fitted station, the best of all first.
 
     Of numbers that tie, the smallest is the best. Only the best fit of all is exact. demand_ms: the fitted station's
-    demand where it is measured. slows: whether slowdown is fitted; else it is 0.
+    demand where it is measured. slows: whether slowdown is fitted; if not, slowdown is 0.
     """
     numbers, starts, low, high = _starts(curve, servers, demand_ms, slows=slows)
     model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)

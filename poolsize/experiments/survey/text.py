@@ -132,27 +132,6 @@ def _times(work: Work, timings: Sequence[Timing]) -> Table:
     return Table(("pool", "concurrency", *map(str, USERS)), rows)
 
 
-class TimingValues(TypedDict):
-    """A pool with a number of users.
-
-    served: users that completed a transaction. longest_wait_ms: of any user; null where it was not measured. time_us:
-    of a transaction, over all users; fair_wait_ms: in which a fair pool serves each user once; null without a
-    transaction. starves: whether a user waited while the others were served.
-    """
-
-    pool: str
-    concurrency: Concurrency
-    work: Work
-    users: int
-    transactions: int
-    seconds: float
-    served: int
-    longest_wait_ms: float | None
-    time_us: float | None
-    fair_wait_ms: float | None
-    starves: bool
-
-
 class SurveyValues(TypedDict):
     """A survey of pools.
 
@@ -167,7 +146,7 @@ class SurveyValues(TypedDict):
     pool_size: int
     missing: tuple[str, ...]
     java_left_out: str | None
-    timings: list[TimingValues]
+    timings: tuple[Timing, ...]
 
 
 def survey_values(scenario: Scenario, survey: Survey, path: str) -> SurveyValues:
@@ -180,20 +159,5 @@ def survey_values(scenario: Scenario, survey: Survey, path: str) -> SurveyValues
         "pool_size": POOL_SIZE,
         "missing": survey.missing,
         "java_left_out": survey.java_left_out,
-        "timings": [
-            {
-                "pool": timing.pool,
-                "concurrency": timing.concurrency,
-                "work": timing.work,
-                "users": timing.users,
-                "transactions": timing.transactions,
-                "seconds": timing.seconds,
-                "served": timing.served,
-                "longest_wait_ms": timing.longest_wait_ms,
-                "time_us": timing.time_us,
-                "fair_wait_ms": timing.fair_wait_ms,
-                "starves": timing.starves,
-            }
-            for timing in survey.timings
-        ],
+        "timings": survey.timings,
     }

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import ClassVar
 
 from poolsize.record import Amount, Count, Name, record
 
@@ -63,6 +64,7 @@ class Timing:
     was not measured.
     """
 
+    ALSO_PRINTED: ClassVar = ("time_us", "fair_wait_ms", "starves")
     pool: Name
     concurrency: Concurrency
     work: Work
