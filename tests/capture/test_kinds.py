@@ -162,6 +162,11 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_bytes(workload_json(workload).replace(b'"commit"', b'"abort"'))
     with pytest.raises(BadInput, match=r"workload.kinds.0.ends is 'abort'"):
         load_workload(path)
+    uneven = replace(workload.kinds[0].statements[0], parameters=(UNEVEN,))
+    workload = replace(workload, kinds=(replace(workload.kinds[0], statements=(uneven,)),))
+    path.write_bytes(b" ".join(workload_json(workload).split()).replace(b"0.6, 0.4", b"0.6"))
+    with pytest.raises(BadInput, match=r"json is no .*: `shares` \[0.6\]: give a share of each of the 2 groups"):
+        load_workload(path)
 
 
 def test_two_captures_are_compared() -> None:
