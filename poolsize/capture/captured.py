@@ -207,12 +207,12 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
-    drawn = _parameters(samples, variants[0], keeps_values=keeps_values)
+    parameters_of_each = _parameters(samples, variants[0], keeps_values=keeps_values)
     seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
             _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
-            for statement, text, parameters in zip(tally.statements, texts, drawn, strict=True)
+            for statement, text, parameters in zip(tally.statements, texts, parameters_of_each, strict=True)
         ]
         yield TransactionKind(
             _name(texts, names),

@@ -58,23 +58,20 @@ def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
 def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
     before, after = ({_key(kind): kind for kind in workload.kinds} for workload in (earlier, later))
     totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
-    for key in {**after, **before}:
+    for key, kind in (after | before).items():
         old, new = before.get(key), after.get(key)
-        was, is_now = shares = [
-            kind.weight / total if kind else 0.0 for kind, total in zip((old, new), totals, strict=True)
-        ]
-        kind = new or old
-        if kind is None or max(shares) < LEAST_SHARE:
+        was, is_now = (each.weight / total if each else 0.0 for each, total in zip((old, new), totals, strict=True))
+        if max(was, is_now) < LEAST_SHARE:
             continue
         if old is None or new is None:
             verb = "is new" if old is None else "is gone"
-            yield Change(kind.name, f"The kind {kind.name} {verb}: {100 * max(shares):.1f} % of the transactions.")
+            yield Change(kind.name, f"The kind {kind.name} {verb}: {100 * max(was, is_now):.1f} % of the transactions.")
             continue
         if _shares_differ(was, is_now, totals):
             text = f"was {100 * was:.1f} % of the transactions and is {100 * is_now:.1f} %"
-            yield Change(kind.name, f"The kind {kind.name} {text}.")
+            yield Change(new.name, f"The kind {new.name} {text}.")
         for text in _of_kind(old, new):
-            yield Change(kind.name, f"The kind {kind.name}: {text}.")
+            yield Change(new.name, f"The kind {new.name}: {text}.")
 
 
 def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:
@@ -94,9 +91,9 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
         ):
             if _differ(was, is_now):
                 yield f"statement {place} had {number(was or 0.0)} {name} and has {number(is_now or 0.0)}"
-        for index, (drawn, drawn_now) in enumerate(zip(before.parameters, after.parameters, strict=False), start=1):
-            if change := _of_parameter(drawn, drawn_now):
-                yield f"parameter {drawn_now.column or index} of statement {place} {change}"
+        for index, (parameter, later) in enumerate(zip(before.parameters, after.parameters, strict=True), start=1):
+            if change := _of_parameter(parameter, later):
+                yield f"parameter {later.column or index} of statement {place} {change}"
 
 
 def _of_parameter(old: Parameter, new: Parameter) -> str:
@@ -116,7 +113,7 @@ def _of_parameter(old: Parameter, new: Parameter) -> str:
             )
         case Range() | Zipf(), Range() | Zipf():
             return _of_numbers(old, new)
-    return "" if old.kind == new.kind else f"was drawn as {old.kind} and is drawn as {new.kind}"
+    return "" if old.kind == new.kind else f"had values of the kind {old.kind} and has values of the kind {new.kind}"
 
 
 def _of_frequent(old: Heavy, new: Heavy) -> str:
@@ -131,7 +128,7 @@ def _of_frequent(old: Heavy, new: Heavy) -> str:
 
 
 def _of_numbers(old: Range | Zipf, new: Range | Zipf) -> str:
-    exponent, exponent_now = (drawn.exponent if isinstance(drawn, Zipf) else 0.0 for drawn in (old, new))
+    exponent, exponent_now = (each.exponent if isinstance(each, Zipf) else 0.0 for each in (old, new))
     if abs(exponent - exponent_now) >= LEAST_STEP:
         return f"had the Zipf exponent {exponent:.2f} and has {exponent_now:.2f}"
     width, width_now = _width(old), _width(new)
@@ -139,8 +136,8 @@ def _of_numbers(old: Range | Zipf, new: Range | Zipf) -> str:
         return f"had a range of {number(width)} and has {number(width_now)}"
     if isinstance(old, Range) and isinstance(new, Range):
         was, is_now = (
-            _sums(drawn.shares or [1.0] * (len(drawn.ends) - 1), [end / 10**drawn.decimals for end in drawn.ends])
-            for drawn in (old, new)
+            _sums(each.shares or [1.0] * (len(each.ends) - 1), [end / 10**each.decimals for end in each.ends])
+            for each in (old, new)
         )
         return _of_sums(was, is_now, "up to {}")
     return ""
@@ -163,10 +160,10 @@ def _of_sums(old: tuple[Vector, Vector], new: tuple[Vector, Vector], where: str)
     return f"had {shares} and has {100 * is_now[place]:.0f} %"
 
 
-def _width(drawn: Zipf | Range) -> float:
-    if isinstance(drawn, Zipf):
-        return float(drawn.high - drawn.low)
-    return float(drawn.ends[-1] - drawn.ends[0]) / float(10**drawn.decimals)
+def _width(numbers: Zipf | Range) -> float:
+    if isinstance(numbers, Zipf):
+        return float(numbers.high - numbers.low)
+    return float(numbers.ends[-1] - numbers.ends[0]) / float(10**numbers.decimals)
 
 
 def _differ(before: float | None, after: float | None) -> bool:
@@ -175,4 +172,5 @@ def _differ(before: float | None, after: float | None) -> bool:
 
 
 def _key(kind: TransactionKind) -> tuple[object, ...]:
-    return (kind.is_explicit, kind.ends, *(statement.text for statement in kind.statements))
+    statements = ((statement.text, len(statement.parameters)) for statement in kind.statements)
+    return (kind.is_explicit, kind.ends, *statements)

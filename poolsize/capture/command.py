@@ -137,6 +137,9 @@ def _require_copy(logs: "Paths", options: dict[str, Any]) -> None:
 
     if logs:
         raise BadInput("--check tries a workload that is captured already: leave the logs out")
+    for name in ("for_seconds", *GROUPS["The workload"]):
+        if is_typed(name):
+            raise BadInput(f"`{name}` is for a capture: leave it out of --check, which tries a captured workload")
     if options["schema"] is None:
         raise BadInput("--check needs --schema, the schema with the copy of the data")
     if not options["url"]:
@@ -154,7 +157,7 @@ def _require_source(logs: "Paths", options: dict[str, Any]) -> None:
     if not logs and not options["url"]:
         raise BadInput("give a source: --slow-log FILE, --general-log FILE, or --url URL")
     seconds = options["for_seconds"]
-    if seconds is not None and not options["url"]:
+    if seconds is not None and not (is_typed("url") if logs else options["url"]):
         raise BadInput("--for is for --url, the server whose statement history is read")
     if seconds is not None and not LEAST_FOR <= seconds <= MOST_FOR:
         raise BadInput(f"--for {seconds:g}s: give {LEAST_FOR:g}s to {MOST_FOR / 3_600:g}h")

@@ -81,7 +81,7 @@ class StatementTally:
 
 
 class Run(NamedTuple):
-    """A statement's executions in a row, in one transaction, or those of a loop. text: without placeholders."""
+    """The executions of a statement in a row, or in a loop, in one transaction. text: with %s for each placeholder."""
 
     text: str
     executions: list[Executed]

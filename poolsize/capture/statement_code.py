@@ -78,36 +78,35 @@ class Code:
             self._columns[code] = _free(stem if "_" in stem else f"{stem}_", self._columns.values())
         return f"{self._columns[code]}.draw(cursor)"
 
-    def patterned(self, text: Text, drawn: str) -> str:
-        """Return the expression of a text, with its wildcards. drawn: without them."""
+    def patterned(self, text: Text, expression: str) -> str:
+        """Return the expression of a text, with its wildcards. expression: without the wildcards."""
         if not text.begins and not text.ends:
-            return drawn
+            return expression
         options = {"begins": bool(text.begins), "ends": bool(text.ends)}
-        return self.draw("pattern", _Code(drawn), text.shortest, text.longest, **options)
+        return self.draw("pattern", _Code(expression), text.shortest, text.longest, **options)
 
     def simple(self, parameter: Drawn) -> str:
         """Return the expression of a parameter that needs neither the copy nor another parameter."""
         match parameter:
             case workload.Range(ends=ends, shares=shares, decimals=decimals, distinct=distinct):
                 is_plain = len(ends) == 2 and distinct is None
-                drawn = (
+                expression = (
                     self.integer(*ends) if is_plain
                     else self.draw("pieces", ends, shares, distinct=distinct) if shares
                     else self.draw("between", *ends, distinct=distinct)
                 )  # fmt: skip
-                drawn = f"{drawn} / {_literal(10**decimals)}" if decimals else drawn
-                return f"str({drawn})" if parameter.is_quoted else drawn
+                expression = f"{expression} / {_literal(10**decimals)}" if decimals else expression
             case workload.Zipf(low=low, high=high, exponent=exponent, first=first, distinct=distinct):
-                drawn = self.draw("zipf", low, high, round(exponent, 3), first, distinct=distinct)
-                return f"str({drawn})" if parameter.is_quoted else drawn
+                expression = self.draw("zipf", low, high, round(exponent, 3), first, distinct=distinct)
             case workload.Tiers(low=low, high=high, shares=shares, sizes=sizes):
-                drawn = self.draw("tiers", low, high, shares, sizes)
-                return f"str({drawn})" if parameter.is_quoted else drawn
+                expression = self.draw("tiers", low, high, shares, sizes)
             case workload.Time(ages=ages, form=form, decimals=decimals, is_midnight=is_midnight):
                 return self.draw("ago", *ages, form=form, decimals=decimals, midnight=is_midnight)
             case Text(shortest=shortest, longest=longest, alphabet=alphabet):
                 return self.patterned(parameter, self.draw("text", shortest, longest, alphabet))
-        raise AssertionError(parameter)
+            case _:
+                raise AssertionError(parameter)
+        return f"str({expression})" if parameter.is_quoted else expression
 
     def frequent(self, heavy: Heavy) -> str:
         """Return the expression of frequent values with their tail."""
@@ -124,8 +123,8 @@ class Code:
         """Return the expression of a value that a column of the copy has."""
         otherwise = _Code(f"lambda: {self.draw('text', text.shortest, text.longest, text.alphabet)}")
         distinct = text.distinct if text.distinct < MOST_VALUES else None
-        drawn = self.column("Existing", text, otherwise, distinct=distinct, exponent=round(text.exponent, 3))
-        return self.patterned(text, drawn)
+        expression = self.column("Existing", text, otherwise, distinct=distinct, exponent=round(text.exponent, 3))
+        return self.patterned(text, expression)
 
 
 class _Task:
@@ -160,15 +159,15 @@ class _Task:
         for index, parameter in enumerate(statement.parameters):
             if self._constant(parameter) is not None:
                 continue
-            drawn = self._drawn(statement, index)
+            expression = self._expression(statement, index)
             name = self._names.get((place, index), "")
-            if not name and not rows and len(drawn) > LONGEST_ARGUMENT:
+            if not name and not rows and len(expression) > LONGEST_ARGUMENT:
                 name = _free(f"{_identifier(statement.parameters[index].column) or 'value'}_{place + 1}", self._taken)
                 self._taken.append(name)
             if name:
-                yield from (indent + line for line in broken(f"{name} = {drawn}", WIDTH - INDENT - len(indent)))
-                drawn = name
-            arguments.append(drawn)
+                yield from (indent + line for line in broken(f"{name} = {expression}", WIDTH - INDENT - len(indent)))
+                expression = name
+            arguments.append(expression)
         sql = self._sql(statement, has_arguments=bool(arguments or rows))
         if rows and INSERTED_ROW.search(sql):
             self._code.draws.add("insert")
@@ -179,7 +178,7 @@ class _Task:
         if name := self._names.get((place, -1), ""):
             yield f"{indent}{name} = cursor.lastrowid"
 
-    def _drawn(self, statement: CapturedStatement, index: int) -> str:
+    def _expression(self, statement: CapturedStatement, index: int) -> str:
         """Return the expression that draws a parameter."""
         parameter = statement.parameters[index]
         if not isinstance(parameter, Several):
@@ -198,8 +197,8 @@ class _Task:
             case Heavy():
                 return self._code.frequent(parameter)
             case workload.Sequence(above=above, is_quoted=is_quoted):
-                drawn = self._code.column("Next", parameter, above)
-                return f"str({drawn})" if is_quoted else drawn
+                expression = self._code.column("Next", parameter, above)
+                return f"str({expression})" if is_quoted else expression
             case Text(table=table, column=column) if (
                 table and column and self._is_looked_up(statement, index, parameter)
             ):

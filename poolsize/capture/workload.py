@@ -72,6 +72,11 @@ class Range(OfColumn):
     shares: Shares = ()
     kind: Literal["range"] = "range"
 
+    def __post_init__(self) -> None:
+        """Raise BadInput for shares that are not those of the pairs."""
+        if self.shares:
+            _require_shares(self.shares, len(self.ends) - 1)
+
 
 @record
 class Zipf(OfColumn):
@@ -104,6 +109,15 @@ class Tiers(OfColumn):
     sizes: Annotated[tuple[Count, ...], Field(max_length=100)]
     is_quoted: bool = False
     kind: Literal["tiers"] = "tiers"
+
+    def __post_init__(self) -> None:
+        """Raise BadInput for shares that are not those of the groups."""
+        _require_shares(self.shares, len(self.sizes))
+
+
+def _require_shares(shares: Shares, groups: int) -> None:
+    if len(shares) != groups or not any(shares):
+        raise BadInput(f"`shares` {list(shares)}: give a share of each of the {groups} groups of numbers, not all 0")
 
 
 @record
@@ -304,5 +318,6 @@ def load_workload(path: Path) -> CapturedWorkload:
     text = content(path, MOST_BYTES)
     try:
         return _FILE.validate_json(text).workload
-    except ValidationError as error:
-        raise BadInput(f"{path} is no description of a captured workload: {wrong_field(error)}") from None
+    except (ValidationError, BadInput) as error:
+        reason = wrong_field(error) if isinstance(error, ValidationError) else error
+        raise BadInput(f"{path} is no description of a captured workload: {reason}") from None

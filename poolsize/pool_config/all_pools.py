@@ -152,9 +152,9 @@ class AllPools:
     numbers of pools that are left out, because the files do not contain how many connections they may open, or because
     they have no limit. connections, connections_in_deploy: of all. processes: their usual number; None where pools are
     of workloads with different numbers. stated, unclear: as in PoolFleet, of all pools. usable: connections that the
-    server's limit leaves. to_give: options without which not all processes are compared with them; None where all are,
-    and no options where the files do not have the connections of a process. is_default: whether MySQL's default limit
-    decides this. finding: why that is too little, or None.
+    server's limit leaves. is_compared: whether all processes are compared with them. to_give: options that this needs;
+    none where the files do not have the connections of a process. is_default: whether MySQL's default limit decides
+    usable. finding: why usable is too little, or None.
     """
 
     of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
@@ -166,7 +166,8 @@ class AllPools:
     stated: tuple[Stated, ...]
     unclear: tuple[Stated, ...]
     usable: int
-    to_give: tuple[str, ...] | None
+    is_compared: bool
+    to_give: tuple[str, ...]
     is_default: bool
     finding: AboveLimit | WorkloadsAboveLimit | None
 
@@ -244,27 +245,24 @@ def count_pools(
     usable, is_default = _usable(limit, in_files)
     same = {(fleet.service, fleet.surge): fleet.service.pools for fleet in fleets} or {(typed.service, 0.0): 1}
     usual, in_deploy = connections_of(totals), in_deploy_of(totals)
+    to_give = _to_give(fleets, typed, is_default=is_default)
+    are_servers = all(each.pool.library in (SERVER, STATUS) for file in files for each in file.pools)
     together = AllPools(
         of_process, len(left_out) - unlimited, unlimited, usual, in_deploy,
         next(iter(same.values())) if len(same) == 1 else None,
         _each_once(each for fleet in fleets for each in fleet.stated),
         _each_once(each for fleet in fleets for each in fleet.unclear), usable,
-        _to_give(files, fleets, typed, is_default=is_default), is_default, None,
+        are_servers or (bool(fleets) and not to_give), to_give, is_default, None,
     )  # fmt: skip
     service, surge = next(iter(same))
     return replace(together, finding=_above_limit(together, service, replace(limit, surge=surge)))
 
 
-def _to_give(
-    files: Sequence[CheckedFile], fleets: Sequence[PoolFleet], typed: Typed, *, is_default: bool
-) -> tuple[str, ...] | None:
-    if all(each.pool.library in (SERVER, STATUS) for file in files for each in file.pools):
-        return None
+def _to_give(fleets: Sequence[PoolFleet], typed: Typed, *, is_default: bool) -> tuple[str, ...]:
     is_proxied = any(fleet.service.name == PROXY for fleet in fleets)
     is_stated = typed.instances or typed.processes or all(each.stated or each.service.name == PROXY for each in fleets)
     options: tuple[str, ...] = () if is_stated else ("instances", "processes")
-    options += ("max_connections",) if is_default and (options or is_proxied) else ()
-    return None if fleets and not options else options
+    return (*options, "max_connections") if is_default and (options or is_proxied) else options
 
 
 def _fleet(pool: FilePool, path: Path, every: Sequence[Stated], typed: Typed) -> PoolFleet:

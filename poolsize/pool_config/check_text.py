@@ -204,10 +204,11 @@ def _together_text(together: AllPools) -> Iterator[str]:
 
 
 def _not_checked_text(together: AllPools) -> Iterator[str]:
-    if together.to_give is not None and not together.finding:
-        *first, last = map(flag, together.to_give or ("",))
-        options = f"{', '.join(first)} and {last}" if first else last
-        how = f"Give {options}." if together.of_process else "The connections of a process are not known."
+    if not together.is_compared and not together.finding:
+        how = "The connections of a process are not known."
+        if together.to_give:
+            *first, last = map(flag, together.to_give)
+            how = f"Give {', '.join(first)} and {last}." if first else f"Give {last}."
         yield paragraph(f"Not checked: the server's limit for all processes together. {how}")
 
 
@@ -259,7 +260,7 @@ def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
     if reasons := reason_sentences(checked.findings):
         parts.append("Notes:\n" + bullets(reasons))
     if not checked.findings and not together.finding:
-        rest = "" if together.to_give is None else " in these settings"
+        rest = "" if together.is_compared else " in these settings"
         if not pool.complete:
             rest = " in the settings of this file; the check does not cover others"
         parts.append(f"No known problem{rest}.")

@@ -49,6 +49,16 @@ def slow_log(path: Path, transactions: int = 120) -> Path:
         (["--check", "a.py", "--schema", "copy"], "--check needs --url or POOLSIZE_URL"),
         (["--check", "a.py", "--schema", "copy", "--slow-log", "a.log"], "leave the logs out"),
         (["--check", "a.py", "--schema", "copy", "--url", URL], "--check a.py: there is no such file"),
+        *(
+            (["--check", "a.py", "--schema", "copy", "--url", URL, *words], f"{words[0]} is for a capture")
+            for words in (
+                ["--for", "1m"],
+                ["--output", "b.py"],
+                ["--writes"],
+                ["--keep-values"],
+                ["--against", "b.json"],
+            )
+        ),
     ],
 )
 def test_what_can_not_be_read_is_refused_in_one_line(poolsize_here: Command, words: list[str], message: str) -> None:
@@ -57,6 +67,14 @@ def test_what_can_not_be_read_is_refused_in_one_line(poolsize_here: Command, wor
     assert message in refused.stderr
     assert len(refused.stderr.splitlines()) == 1
     assert "hunter2" not in refused.stderr
+
+
+def test_a_duration_for_a_server_that_is_not_read_is_refused(poolsize_here: Command, tmp_path: Path) -> None:
+    """Of a log, the URL in the environment is not read."""
+    slow_log(tmp_path / "a.log")
+    refused = poolsize_here("capture", "--slow-log", "a.log", "--for", "1m", url=URL)
+    assert refused.returncode == 2
+    assert "--for is for --url" in refused.stderr
 
 
 def test_a_capture_writes_a_locustfile_and_its_description(poolsize_here: Command, tmp_path: Path) -> None:

@@ -162,6 +162,11 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
     path.write_bytes(workload_json(workload).replace(b'"commit"', b'"abort"'))
     with pytest.raises(BadInput, match=r"workload.kinds.0.ends is 'abort'"):
         load_workload(path)
+    uneven = replace(workload.kinds[0].statements[0], parameters=(UNEVEN,))
+    workload = replace(workload, kinds=(replace(workload.kinds[0], statements=(uneven,)),))
+    path.write_bytes(b" ".join(workload_json(workload).split()).replace(b"0.6, 0.4", b"0.6"))
+    with pytest.raises(BadInput, match=r"json is no .*: `shares` \[0.6\]: give a share of each of the 2 groups"):
+        load_workload(path)
 
 
 def test_two_captures_are_compared() -> None:
@@ -195,7 +200,8 @@ FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
         (UNEVEN, Range((1, 105, 1_000), shares=(0.62, 0.38)), None),
         (Tiers(1, 1_000, (0.8, 0.2), (50, 950)), Tiers(1, 1_000, (0.5, 0.5), (50, 950)),
          "had 80 % of its draws on its 50 most frequent numbers and has 50 %"),
-        (Zipf(1, 1_000, 0.9, "low"), Tiers(1, 1_000, (0.5, 0.5), (50, 950)), "was drawn as zipf and is drawn as tiers"),
+        (Zipf(1, 1_000, 0.9, "low"), Tiers(1, 1_000, (0.5, 0.5), (50, 950)),
+         "had values of the kind zipf and has values of the kind tiers"),
         (FREQUENT, replace(FREQUENT, values=FREQUENT.values[:1]),
          "had its value of rank 2 in 20 % of the draws and has it in 0 %"),
         (FREQUENT, replace(FREQUENT, tail=UNEVEN), "had 10 % of its draws up to 100 and has 60 %"),
@@ -204,12 +210,12 @@ FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
         (Several(EVEN, 1, 2, 1.5), Several(UNEVEN, 1, 2, 1.5), "had 10 % of its draws up to 100 and has 60 %"),
     ],
 )  # fmt: skip
-def test_a_change_of_how_a_parameter_is_drawn_is_named(old: Parameter, new: Parameter, change: str | None) -> None:
+def test_a_change_of_a_parameter_s_values_is_named(old: Parameter, new: Parameter, change: str | None) -> None:
     workload = captured([("SELECT a FROM t WHERE id = 4",)] * 5)
     (kind,) = workload.kinds
     earlier, later = (
-        replace(workload, kinds=(replace(kind, statements=(replace(kind.statements[0], parameters=(drawn,)),)),))
-        for drawn in (old, new)
+        replace(workload, kinds=(replace(kind, statements=(replace(kind.statements[0], parameters=(parameter,)),)),))
+        for parameter in (old, new)
     )
     expected = [f"The kind select_t: parameter 1 of statement 1 {change}."] if change else []
     assert [each.text for each in changes(earlier, later)] == expected
