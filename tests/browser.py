@@ -16,7 +16,7 @@ CUT_OFF = """() => [...document.querySelectorAll("body *")]
 
 
 def opened(browser: Browser, path: Path, text: str, size: dict[str, int]) -> tuple[Page, list[str], list[str]]:
-    """The report's page; the messages of its console; the addresses that it requests besides its own."""
+    """A page; the messages of its console; the addresses that it requests besides its own."""
     path.write_text(text, encoding="utf-8")
     page = browser.new_page(viewport=size)  # type: ignore[arg-type]  # its width and height
     console: list[str] = []

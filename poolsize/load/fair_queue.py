@@ -137,9 +137,10 @@ class Lease:
         self._connection.rollback()
 
     def invalidate(self) -> None:
-        """Close the connection, so that the pool replaces it, and end the lease."""
-        self._record.invalidate()
-        self.close()
+        """Close the connection, so that the pool replaces it, and end the lease; after `close` this does nothing."""
+        if self._record is not None:
+            self._record.invalidate()
+            self.close()
 
     def close(self) -> None:
         """Give the connection back to the pool; a second call does nothing."""

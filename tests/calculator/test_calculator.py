@@ -1,6 +1,7 @@
 """The calculator's page in a real browser: its numbers are those of Python, its words those of the form."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import astuple
 from pathlib import Path
 from typing import Any
@@ -59,10 +60,16 @@ def text() -> str:
     return calculator_html()
 
 
+@pytest.fixture
+def page(browser: Browser, tmp_path: Path, text: str) -> Iterator[Page]:
+    page, *_ = opened(browser, tmp_path / "page.html", text, DESK)
+    yield page
+    page.close()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(PARTS))
-def test_its_numbers_are_those_of_python(browser: Browser, tmp_path: Path, text: str, seed: int) -> None:
-    page, *_ = opened(browser, tmp_path / "page.html", text, DESK)
+def test_its_numbers_are_those_of_python(page: Page, seed: int) -> None:
     chance = random.Random(seed)
     for _ in range(INPUTS):
         inputs = random_inputs(chance)
@@ -82,7 +89,6 @@ def test_its_numbers_are_those_of_python(browser: Browser, tmp_path: Path, text:
                 use, use_in_page = getattr(size, name), in_page[name_in_page]
                 known = use and exactly(astuple(use))
                 assert (use_in_page and tuple(use_in_page.values())) == known, (name, inputs)
-    page.close()
 
 
 def fill(page: Page, **fields: object) -> None:
@@ -91,10 +97,7 @@ def fill(page: Page, **fields: object) -> None:
 
 
 @pytest.mark.long
-def test_the_answer_follows_the_form_and_the_command_gives_the_same(
-    browser: Browser, tmp_path: Path, text: str, poolsize_here: Command
-) -> None:
-    page, *_ = opened(browser, tmp_path / "page.html", text, DESK)
+def test_the_answer_follows_the_form_and_the_command_gives_the_same(page: Page, poolsize_here: Command) -> None:
     size, command = page.locator("#size"), page.locator("#command")
     expect(size).to_have_text("2 connections in each of 24 processes")
     fill(page, rate=900, usageP99Ms=60, threads=8, mostWaitMs=5, waitLimitMs=100, disks=0, instances=3)
@@ -116,7 +119,6 @@ def test_the_answer_follows_the_form_and_the_command_gives_the_same(
     fill(page, threads="", instances=1, processes=1, rate=2000)
     expect(page.locator("#cautions")).to_contain_text("By the formula the database is too small for this traffic")
     expect(page.locator("#range")).to_have_text("If the database were fast enough")
-    page.close()
 
 
 @pytest.mark.long
@@ -134,15 +136,11 @@ def test_the_answer_follows_the_form_and_the_command_gives_the_same(
         ("disks", "<b>1</b>", "Give a whole number from 0 to 100,000, such as 1."),
     ],
 )
-def test_a_field_says_what_is_wrong_in_place_of_an_answer(
-    browser: Browser, tmp_path: Path, text: str, field: str, value: str, message: str
-) -> None:
-    page, *_ = opened(browser, tmp_path / "page.html", text, DESK)
+def test_a_field_says_what_is_wrong_in_place_of_an_answer(page: Page, field: str, value: str, message: str) -> None:
     fill(page, **{field: value})
     expect(page.locator(f"#{field}-error")).to_contain_text(message)
     expect(page.locator(f"#{field}")).to_have_attribute("aria-invalid", "true")
     expect(page.locator("#answer")).to_be_hidden()
-    page.close()
 
 
 @pytest.mark.long

@@ -40,6 +40,16 @@ for kind, at_once, after_uses in ("fair", 2, 2), ("sqlalchemy", 2, 2), ("lazy", 
     assert len(set(pools.connection_ids)) == after_uses, kind
     pools.close()
 """,
+    "a use that has ended leaves the connection alone": """
+for kind in "fair", "sqlalchemy":
+    pools = open_pools(url, "mysql", 1, {}, 5, kind)
+    for _ in range(2):
+        connection = pools.checkouts[SHARED]()
+        assert answer(connection, "SELECT CONNECTION_ID()") == ((pools.connection_ids[0],),), kind
+        connection.close()
+        connection.invalidate()
+    pools.close()
+""",
     "statements and rows longer than any buffer": """
 text = "x" * 12_000_000
 assert answer(WorkerConnection(**arguments), f"SELECT '{text}'") == ((text,),)

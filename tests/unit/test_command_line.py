@@ -318,6 +318,7 @@ def test_a_quick_command_imports_nothing_slow(words: str, may_import: str) -> No
         "    print('\\n', *(set(sys.modules) - before))"
     )
     done = subprocess.run([sys.executable, "-c", program, *words.split()], capture_output=True, text=True, check=False)
+    assert done.returncode == (2 if "--frob" in words else 0), done.stderr
     assert SLOW & set(done.stdout.splitlines()[-1].split()) <= set(may_import.split())
 
 

@@ -51,14 +51,21 @@ def test_a_workflow_may_only_read(name: str) -> None:
     assert "concurrency" in WORKFLOWS[name]
 
 
-def test_two_jobs_may_write() -> None:
+def test_two_jobs_may_write_and_a_third_calls_one_of_them() -> None:
     wider = [(name, job["permissions"]) for name, job in JOBS if "permissions" in job]
-    assert wider == [("docs.yml", {"contents": "write"}), ("release.yml", {"id-token": "write"})]
+    pages = {"contents": "write"}
+    assert wider == [("docs.yml", pages), ("release.yml", {"id-token": "write"}), ("release.yml", pages)]
+
+
+def test_what_a_tag_publishes_waits_for_the_tests() -> None:
+    pushed = {name: workflow[True]["push"] for name, workflow in WORKFLOWS.items()}  # PyYAML's key of `on`
+    assert [name for name, event in pushed.items() if event != {"branches": ["main"]}] == ["release.yml"]
+    needs = {name: job.get("needs") for name, job in WORKFLOWS["release.yml"]["jobs"].items()}
+    assert needs == {"tests": None, "build": "tests", "publish": "build", "pages": "publish"}
 
 
 def test_every_job_ends() -> None:
     assert all("timeout-minutes" in job for _, job in JOBS if "uses" not in job)
-    assert WORKFLOWS["release.yml"]["jobs"]["build"]["needs"] == "tests"
 
 
 def test_the_image_gets_all_that_the_wheel_is_made_of() -> None:
