@@ -10,6 +10,7 @@ from poolsize.analysis.attempts import curve_places, step_key, verification_step
 from poolsize.analysis.checks import check_step
 from poolsize.analysis.speed import with_step
 from poolsize.errors import WorkFailed
+from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, SearchEnd
 from poolsize.runs.run import Calibration, Run, Step
 from poolsize.runs.store import RunWriter
@@ -79,7 +80,7 @@ def sweep(
             writer.append(run.steps[-1])
             _require_success(run)
             decision = next_step(run)
-            for note in generator.notes:
+            for note in (*generator.notes, *_of_other_programs(run)):
                 if note not in notes:
                     notes = (*notes, note)
                     on_event(events.Noted(note))
@@ -107,6 +108,17 @@ def _require_success(run: Run) -> None:
         kinds = Counter({kind: sum(series) for kind, series in step.errors.items()}).most_common(MOST_KINDS)
         named = ", ".join(f"{kind} {count(number, 'time')}" for kind, number in kinds)
         raise WorkFailed(f"no transaction succeeded ({named}): correct the workload, the application or the server")
+
+
+def _of_other_programs(run: Run) -> tuple[str, ...]:
+    """Return the note that names other programs, if the last step is the first that they spoiled."""
+    spoiled = [(step, result) for step in run.steps for result in step.failed_checks if result.check is Check.QUIET]
+    if len(spoiled) != 1 or spoiled[0][0] is not run.steps[-1]:
+        return ()
+    step, result = spoiled[0]
+    used = f"other programs use {result.values['other_cores']:.1f} of this machine's {result.values['cores']:g} cores"
+    named = f", most of all {', '.join(step.programs)}" if step.programs else ""
+    return (f"{used}{named}: end them, because the sweep measures such steps again",)
 
 
 def _wait_while_slow(

@@ -15,10 +15,12 @@ from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
-from poolsize.runs.plan import MeasuredApplication
+from poolsize.runs.plan import MeasuredApplication, PlannedStep
 from poolsize.runs.run import CheckResult, Run, Step
 from poolsize.server.processes import OtherPrograms
+from poolsize.sweep.events import Noted, StepDone
 from tests.conftest import a_run
+from tests.unit.test_speed import SlowMachine, swept
 
 WHOLE = a_run({1: 100, 2: 200, 4: 390, 8: 400})
 BUSY = CheckResult(Check.QUIET, False, {"other_cores": 1.2, "cores": 2.0, "busy_cores": 2.0})
@@ -46,6 +48,32 @@ def test_one_valid_size_is_refused_and_the_cause_comes_first() -> None:
     )
     assert text.count("9 of 10") == 1
     assert "--pool-sizes" not in text
+
+
+class CrowdedMachine(SlowMachine):
+    """A load generator on a machine that other programs keep busy."""
+
+    def measure(self, planned: PlannedStep) -> Step:
+        """As if alone, with the counters of a crowded machine."""
+        step = super().measure(planned)
+        seconds = len(step.throughput)
+        used = {"machine_cpu": 2.0, "machine_cores": 2.0, "process_cpu": 0.5}
+        return replace(
+            step, server={name: (value,) * seconds for name, value in used.items()}, programs={"cc1plus": 1.3}
+        )
+
+
+def test_other_programs_are_named_once_and_at_once(tmp_path: Path) -> None:
+    run, events = swept(CrowdedMachine(slow_size=0, slow_attempts=0), tmp_path / "busy.jsonl")
+    assert len(run.steps) > 1
+    assert [event for event in events if isinstance(event, StepDone | Noted)][:2] == [
+        Noted(
+            "other programs use 1.3 of this machine's 2 cores, most of all cc1plus: end them, because the sweep "
+            "measures such steps again"
+        ),
+        StepDone.of(run.steps[0], again=True),
+    ]
+    assert sum(isinstance(event, Noted) for event in events) == 1
 
 
 def test_a_quiet_end_needs_no_waiting() -> None:
