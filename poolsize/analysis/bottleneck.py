@@ -64,7 +64,7 @@ class Evidence:
     calibration: Calibration | None
 
     def mean(self, counter: str) -> float | None:
-        """Return the mean of a server counter over the steps in which it was read; None without any."""
+        """Return the mean of a server counter over the steps in which it was read; None if it never was."""
         return mean_counter(self.steps, counter)
 
     @property

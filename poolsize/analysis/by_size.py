@@ -25,7 +25,7 @@ def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]
 
 
 def mean_counter(steps: Sequence[Step], name: str) -> float | None:
-    """Return the mean of a server counter over the steps in which it was read; None without any."""
+    """Return the mean of a server counter over the steps in which it was read; None if it never was."""
     values = [value for step in steps if (value := step.counter(name)) is not None]
     return fmean(values) if values else None
 

@@ -101,7 +101,7 @@ def value_of(literal: Kept) -> Value:
 
 
 def _number(text: str, *, is_quoted: bool) -> Value | None:
-    """Return a number, or None for another text, and for digits with leading zeros: 007 is a text."""
+    """Return a number, or None if it is a text: also of digits with leading zeros, such as 007."""
     number = _NUMBER.fullmatch(text)
     if number is None or len(number[2]) + len(number[3] or "") > MOST_DIGITS:
         return None

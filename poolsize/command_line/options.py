@@ -149,7 +149,7 @@ def flag(name: str) -> str:
 def limit_options(command: Callable[..., None]) -> Callable[..., None]:
     """Decorate a command with --current, --max-p95 and --max-p99.
 
-    The latter give the parameter `limits`: LatencyLimits, or None without any, for the limits that the run's sweep had.
+    The latter give the parameter `limits`: LatencyLimits; None if none is typed, for those that the run's sweep had.
     """
 
     @wraps(command)

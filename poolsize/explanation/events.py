@@ -55,7 +55,7 @@ class PoolLoad:
     per_second: requests that arrive, if those that wait came within the wait. held_ms: usage time if the connections in
     use serve them all, else the usage time is longer. full_above_per_second: the rate that the connections in use
     serve at the mean usage time. usage_ms: mean usage time, as given. Each is None where a number for it is unknown.
-    use: None without any number.
+    use: None if the text has no number.
     """
 
     per_second: float | None = None

@@ -76,7 +76,7 @@ class Holder:
     """Connections of one account from one host and one program.
 
     program: as its driver says; None where it is not known. active: connections that run a statement.
-    longest_idle_seconds: of its idle connections; None without one.
+    longest_idle_seconds: of its idle connections; None if none is idle.
     """
 
     account: str

@@ -139,7 +139,7 @@ def read_server(cursor: Cursor) -> Server:
 
 
 def difference_between(before: Server, now: Server, *, with_address: bool = True) -> str | None:
-    """Return the first difference that makes figures of two servers incomparable, in words; None without any."""
+    """Return the first difference that makes figures of two servers incomparable, in words; None if there is none."""
     fields = ("flavor", "version", "thread_handling", "durable", "buffer_pool_bytes")
     for field in (*(("address",) if with_address else ()), *fields):
         was, is_now = getattr(before, field), getattr(now, field)

@@ -273,7 +273,7 @@ class Step:
         return any(result.check is Check.SPEED for result in self.failed_checks)
 
     def counter(self, name: str) -> float | None:
-        """Return the mean of a server counter over the counted seconds in which it was read; None without any."""
+        """Return the mean of a server counter over the counted seconds in which it was read; None if it never was."""
         values = [value for value in self.server.get(name, ())[self.warm_up_seconds :] if value is not None]
         return sum(values) / len(values) if values else None
 

@@ -97,7 +97,7 @@ def oom_kills() -> int:
 
 
 def killed_by(code: int, oom_kills_before: int) -> str | None:
-    """Return "killed by SIGKILL", for example, with the want of memory if that may be why; None for another end.
+    """Return "killed by SIGKILL", for example, with the want of memory if that may be why; None without a signal.
 
     code: the exit code, negative for a signal. oom_kills_before: of when the process started.
     """

@@ -38,7 +38,7 @@ class Sampler:
         """Connect to the server. Raises BadInput when it can't be reached.
 
         url: of the server, or None where an application's database is not known.
-        read_application: returns the counters of the application that is measured, or None without one.
+        read_application: returns the counters of the application that is measured; None if none is.
         """
         self._url = url
         self._read_application = read_application

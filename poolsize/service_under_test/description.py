@@ -134,7 +134,7 @@ class DescribedService:
 
     @property
     def database_url(self) -> str | None:
-        """The database's URL, from the file or from the variable that it names; None without one. Raises BadInput."""
+        """The database's URL, from the file or its variable; None if the file names none. Raises BadInput."""
         text = self.file.database
         if text is None or "://" in text:
             return text
