@@ -99,6 +99,13 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
             {"mysql-max_connections": 2048, "free_connections_pct": 20},
         ],
     ),
+    (
+        "proxysql.conf",
+        ('mysql_variables= { max_connections=2048 }\nmysql_servers = ({ address="a" max_connections=60 })\n'
+         'mysql_servers_ssl_params = ({ hostname="a" port=3306 })\n'
+         'mysql_users = ({ username="u" password="secret" max_connections=3 })'),
+        [{"max_connections": 60, "mysql-max_connections": 2048}],
+    ),
     ("config.toml", '[mysql]\ndsn = "u:secret@tcp(h)/d" # shop\nmax_open_conns = 100\n', [{"maxOpenConns": 100}]),
     (
         "Rocket.toml",

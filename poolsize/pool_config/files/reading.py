@@ -97,7 +97,7 @@ ENDINGS: dict[str, Reader] = {
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
-    ".conf": ((is_hocon, hocon_pools),),
+    ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
