@@ -59,6 +59,11 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "'max_idle_time' => (float) env('T', 60), 'heartbeat' => -1]]];"),
         [{"max_connections": 32, "max_idle_time": 60, "heartbeat": -1}],
     ),
+    (
+        "a.php",
+        "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => 9, 'heartbeat_interval' => 45]];",
+        [{"max_connections": 9, "heartbeat": 45}],
+    ),
     ("a.php", "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => , 'min_connections' => ( ]];",
      [{"max_connections": None, "min_connections": None}]),
     (
