@@ -13,7 +13,7 @@ from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
-from poolsize.pool_config.libraries.other_languages import OWN
+from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import Count, FilePool
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
@@ -179,14 +179,19 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails or of a workload, and a
     file such as .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a
     workload or a ConfigMap replaces that of the only application's file. A number of the project's own, such as
-    DB_POOL_SIZE, is that of the pool whose size names it.
+    DB_POOL_SIZE, is that of the pool whose size names it. The defaults of fields in Go give way to a configuration.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     of_code = _texts_of_sizes(files)
+    is_go_configured = any(
+        each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
+    )
     for file in files:
         for checked in file.pools:
             pool = checked.pool
             if pool.library in OWN and any(name in text for name in _names_of_sizes(pool) for text in of_code):
+                continue
+            if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
             key = (pool.workload or _without_profile(file.path), pool.within, (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):

@@ -59,6 +59,11 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "'max_idle_time' => (float) env('T', 60), 'heartbeat' => -1]]];"),
         [{"max_connections": 32, "max_idle_time": 60, "heartbeat": -1}],
     ),
+    (
+        "a.php",
+        "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => 9, 'heartbeat_interval' => 45]];",
+        [{"max_connections": 9, "heartbeat": 45}],
+    ),
     ("a.php", "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => , 'min_connections' => ( ]];",
      [{"max_connections": None, "min_connections": None}]),
     (
@@ -98,6 +103,13 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
             {"max_connections": 100, "mysql-max_connections": 2048, "free_connections_pct": 20},
             {"mysql-max_connections": 2048, "free_connections_pct": 20},
         ],
+    ),
+    (
+        "proxysql.conf",
+        ('mysql_variables= { max_connections=2048 }\nmysql_servers = ({ address="a" max_connections=60 })\n'
+         'mysql_servers_ssl_params = ({ hostname="a" port=3306 })\n'
+         'mysql_users = ({ username="u" password="secret" max_connections=3 })'),
+        [{"max_connections": 60, "mysql-max_connections": 2048}],
     ),
     ("config.toml", '[mysql]\ndsn = "u:secret@tcp(h)/d" # shop\nmax_open_conns = 100\n', [{"maxOpenConns": 100}]),
     (

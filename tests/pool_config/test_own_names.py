@@ -16,6 +16,16 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     ("a.yml", "store:\n  mysql-main:\n    maxConns: 30\n    maxIdleConns: 30\n", [("own Go code", 30)]),
     ("a.yml", "mysql:\n  path: 10.0.0.1\n  max-open-conns: 80\n  max-idle-conns: 8\n", [("own Go code", 80)]),
     ("a.yml", "data:\n  driver: mysql\n  source: u:secret@tcp(db)/d\n  max_open_conn: 7\n", [("own Go code", 7)]),
+    # Go: defaults of fields that another file sets
+    ("a.go", 'package mysql\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n\tc.MaxIdleConns = 25\n}\n',
+     [("own Go code", 40)]),
+    ("a.go", 'package a\ntype mysql struct {\n\tMaxOpenConn int `env:"M" envDefault:"30"`\n}\n', [("own Go code", 30)]),
+    ("a.go", 'package mysql\nvar d = Config{MaxOpenConnections: 20, MaxLifetime: time.Hour}\n', [("own Go code", 20)]),
+    ("a.go", "package a\nconst (\n\tMYSQL_MAX_OPEN_CONNS = 10\n\tMYSQL_CONN_MAX_LIFETIME = 5 * time.Minute\n)\n",
+     [("own Go code", 10)]),
+    # JavaScript: an object that another file hands to the driver
+    ("a.js", "module.exports = {HOST: process.env.H, USER: 'u', CONNECTION_LIMIT: process.env.L || 14}",
+     [("its size", 14)]),
     # Python and others: YAML
     ("a.yml", "mysql:\n  pool_size: 10\n  max_overflow: 15\n", [("own Python code", 25)]),
     ("a.yml", "mysql:\n  host: db\n  max_connections: 600\n  stale_timeout: 9\n", [("its size", 600)]),
@@ -50,6 +60,11 @@ NO_POOLS = (
     (".env", "MYSQL_HOST=db\nMYSQL_MAX_CONNECTIONS=300\n"),
     (".env", f"{ENV}DB_DIALECT=postgres\nDB_POOL_SIZE=12\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
+    ("a.go", "package a\n// mysql or postgres\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n}\n"),
+    ("a.go", "package mysql\nvar d = Client{MaxConns: 20}\n"),
+    ("a.go", 'package mysql\ntype Config struct {\n\tMaxOpenConns int `json:"max_open_conns"`\n}\n'),
+    ("a.js", "module.exports = {host: 'h', user: 'u', connectionLimit: 14, client: 'pg'}"),
+    ("a.js", "module.exports = {name: 'n', connectionLimit: 14}"),
     ("a.py", "from aiopg.sa import create_engine\nasync def f():\n    await create_engine(database='d')"),
 )
 """The same of other databases, of servers, and of what is no pool."""
@@ -85,3 +100,12 @@ def test_a_variable_and_the_source_that_reads_it_are_one_pool(tmp_path: Path) ->
     (tmp_path / ".env").write_text(f"{ENV}DB_DIALECT=mysql\nDB_POOL_SIZE=12\n")
     files = [checked_file(read_pools(tmp_path / name), ServerFacts(), None) for name in ("db.js", ".env")]
     assert [file.path.name for file, _ in pools_of_process(files)] == ["db.js"]
+
+
+def test_of_values_and_of_defaults_of_one_program_the_values_count(tmp_path: Path) -> None:
+    (tmp_path / "a.go").write_text("package mysql\nvar d = Config{MaxOpenConns: 90, ConnectionMaxLifetime: 60}\n")
+    (tmp_path / "a.yml").write_text("mysql:\n  max-open-connections: 12\n  max-connection-life-time: 10s\n")
+    files = [checked_file(read_pools(tmp_path / name), ServerFacts(), None) for name in ("a.go", "a.yml")]
+    assert [file.path.name for file, _ in pools_of_process(files)] == ["a.yml"]
+    lifetimes = [each.pool.value("connMaxLifetime") for file in files for each in file.pools]
+    assert lifetimes == [60, "10s"]

@@ -648,7 +648,7 @@ REAL_FILES = (
         "php-webman-pool.php",
         "github.com/madong-inc/madong-admin: server/config/database.php",
         1,
-        {"max_connections": 5, "min_connections": 1, "wait_timeout": 3, "max_idle_time": 60},
+        {"max_connections": 5, "min_connections": 1, "wait_timeout": 3, "max_idle_time": 60, "heartbeat": 50},
         set(),
         set(),
     ),

@@ -1,6 +1,7 @@
 """Go source -> pools: the limits of database/sql, also through sqlx, gorm and ent."""
 
 import re
+from dataclasses import replace
 from typing import ClassVar
 
 import tree_sitter_go
@@ -8,8 +9,8 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
-from poolsize.pool_config.libraries.other_languages import GO
-from poolsize.pool_config.pool import FilePool, FileSetting, Value
+from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
+from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
 
 GRAMMAR = Grammar(
     Language(tree_sitter_go.language()),
@@ -36,6 +37,8 @@ ASKS = re.compile("env|default", re.IGNORECASE)
 """In the names of functions whose last argument is a default."""
 FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 """Of the packages flag and pflag: the value is the last argument but one."""
+PREFIX = re.compile("(?:mysql|mariadb|database|db|default)+")
+"""Of the normalized names of constants, such as MYSQL_MAX_OPEN_CONNS."""
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 """A tag of a field, which libraries for the environment read."""
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
@@ -52,35 +55,36 @@ class GoTree(SourceTree):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, GRAMMAR)
-        self._fields: dict[str, list[Value | Node]] = {}
+        self.fields: dict[str, list[Node]] = {}
         """Name of a field, key of viper in quotes, or function with "()" -> its values."""
         for element in self.nodes("keyed_element"):
             key, value = element.child_by_field_name("key"), element.child_by_field_name("value")
             if value is not None:
-                self._fields.setdefault(self.text(key), []).append(value)
+                self.fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
-            if tag := DEFAULT_TAG.search(self.text_at(field, "tag")):
-                self._fields.setdefault(self.text_at(field, "name"), []).append(_of_text(tag[1]))
+            tag = field.child_by_field_name("tag")
+            if tag is not None and DEFAULT_TAG.search(self.text(tag)):
+                self.fields.setdefault(self.text_at(field, "name"), []).append(tag)
         for node in self.nodes("assignment_statement"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left and right and "." in self.text(left) and self.is_fallback(children(right)[0]) is not False:
-                self._fields.setdefault(self.text(left).rpartition(".")[2], []).append(right)
+                self.fields.setdefault(self.text(left).rpartition(".")[2], []).append(right)
         for call in self.nodes("call_expression"):
             self._note_default(call)
         names = {node.start_byte: self.text_at(node, "name") for node in self.nodes("function_declaration")}
         for node in self.nodes("return_statement"):
             name = names.get(self.function_start(node))
             if name and children(node):
-                self._fields[f"{name}()"] = [children(node)[0]]  # the last one: those before have conditions
+                self.fields[f"{name}()"] = [children(node)[0]]  # the last one: those before have conditions
 
     def _note_default(self, call: Node) -> None:
         """Note the default that viper.SetDefault or flag.IntVar gives."""
         name, arguments = self.text_at(call, "function"), self.arguments(call)
         flag = FLAG.fullmatch(name)
         if name.endswith(".SetDefault") and len(arguments) == 2:
-            self._fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
+            self.fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
         elif flag and flag["sets"] and len(arguments) > 3:
-            self._fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
+            self.fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
 
     def method(self, call: Node) -> tuple[Node | None, str]:
         """Return what a method is called on, and its name; None and the name for a function."""
@@ -99,12 +103,13 @@ class GoTree(SourceTree):
         if node.type == "call_expression":
             return self._of_call(node, depth)
         if node.type.endswith("string_literal"):
-            return text.strip('"`')
+            is_tag = node.parent is not None and node.parent.type == "field_declaration"
+            tag = DEFAULT_TAG.search(text) if is_tag else None
+            return _of_text(tag[1]) if tag else text.strip('"`')
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
     def _of_field(self, name: str, depth: int) -> Value:
-        values = self._fields.get(name, [])
-        return agreed(self.value(value, depth + 1) if isinstance(value, Node) else value for value in values)
+        return agreed(self.value(value, depth + 1) for value in self.fields.get(name, []))
 
     def _of_call(self, call: Node, depth: int) -> Value:
         """Return the value of a conversion, or the default of a function that asks the environment by name."""
@@ -187,6 +192,9 @@ def go_pools(text: str) -> list[FilePool]:
     if not of_mysql and True not in imported and has_others:
         return []
     pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
+    if not pools and (of_fields := _of_fields(tree)):
+        databases = {bool(match["mysql"]) for match in DATABASE.finditer(text)}
+        pools = of_fields if databases == {True} else []
     if not pools:
         tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
     return pools
@@ -215,6 +223,25 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
         for name, groups in pools.items()
         for _, group in groups
     ]
+
+
+def _of_fields(tree: GoTree) -> list[FilePool]:
+    """Return the pool whose limits are constants or defaults of fields, for another file; none without a size."""
+    settings = {
+        setting: replace(tree.setting(name, values[0]), value=agreed(map(tree.value, values)))
+        for name, values in {**_constants(tree), **tree.fields}.items()
+        if (setting := OWN_GO.setting(PREFIX.sub("", normalized(name), count=1), relaxed=True))
+    }
+    size = settings.get("maxOpenConns")
+    if size is None or "open" not in size.name.lower():  # MaxConns may be those of another client
+        return []
+    return [FilePool(OWN_GO, f"line {min(each.line for each in settings.values())}", settings)]
+
+
+def _constants(tree: GoTree) -> dict[str, list[Node]]:
+    """Return the constants of the file outside of its functions, each with its value."""
+    specs = [spec for spec in tree.nodes("const_spec") if tree.function(spec) < 0]
+    return {tree.text_at(spec, "name"): [value] for spec in specs if (value := spec.child_by_field_name("value"))}
 
 
 def _setting(tree: GoTree, call: Node, name: str) -> FileSetting:

@@ -10,8 +10,8 @@ from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, Javascri
 from poolsize.pool_config.files.source_tree import Grammar, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
-from poolsize.pool_config.libraries.other_languages import PRISMA
-from poolsize.pool_config.pool import FilePool, Library
+from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
+from poolsize.pool_config.pool import FilePool, Library, normalized
 
 DRIVERS = {
     "mysql2": NODE_MYSQL2, "mysql2-promise": NODE_MYSQL2, "drizzle-orm": NODE_MYSQL2, "mysql": NODE_MYSQL,
@@ -25,6 +25,8 @@ SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "
 SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
 """Keys that show whose options an object with a dialect or a type has."""
 MYSQL = re.compile("mysql|maria", re.IGNORECASE)
+CONNECTION_LIMIT = re.compile("connection_?limit", re.IGNORECASE)
+"""Only the drivers of MySQL have this name."""
 OTHER_DATABASES = {
     "postgres", "postgresql", "pg", "sqlite", "sqlite3", "better-sqlite3", "mssql", "oracle", "oracledb", "cockroachdb",
     "mongodb", "mongo",
@@ -55,6 +57,8 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
+    if not pools and CONNECTION_LIMIT.search(text):
+        pools = list(_own_pools(tree))
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
@@ -150,7 +154,7 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         options = tree.resolved(arguments[-1]) if arguments else None
         if options is not None and tree.key(node.child_by_field_name("constructor")) == "Sequelize":
             of_sequelize[options.start_byte] = arguments[0]
-    others = any(tree.key(node).lower() in OTHER_DATABASES for node in tree.nodes("string"))
+    others = _names_others(tree)
     known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
@@ -158,6 +162,22 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         may_be_mysql = is_mysql is None and not others and (has_size or is_default)
         if node.start_byte not in tree.spread and (is_mysql or may_be_mysql):
             yield replace(pool, alternative=_alternative(tree, node))
+
+
+def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:
+    """Yield the pools of objects with a server, a user and a connectionLimit, which another file hands to a driver."""
+    if _names_others(tree):
+        return
+    for node in tree.nodes("object"):
+        pairs = {normalized(name): pair for name, pair in tree.pairs(node)[0].items()}
+        size = pairs.get("connectionlimit")
+        if size and "host" in pairs and {"user", "username"} & pairs.keys():
+            settings = {"connectionLimit": tree.setting(tree.key(size.key), size.value, size.key)}
+            yield FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
+
+
+def _names_others(tree: JavascriptTree) -> bool:
+    return any(tree.key(node).lower() in OTHER_DATABASES for node in tree.nodes("string"))
 
 
 def _of_mapper(

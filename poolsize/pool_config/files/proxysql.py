@@ -22,7 +22,7 @@ Group = dict[str, tuple[str, int]]
 
 
 def is_proxysql(text: str, _: str) -> bool:
-    """Return whether an option file is ProxySQL's, not the server's."""
+    """Return whether a file is ProxySQL's, whose endings other kinds have, too."""
     return re.search(rf"^\s{{0,40}}(?:{SERVERS}|{VARIABLES})\s{{0,40}}[=:]", text, re.MULTILINE) is not None
 
 
@@ -35,7 +35,7 @@ def proxysql_pools(text: str) -> list[FilePool]:
     return [
         FilePool(PROXYSQL, SERVERS, _settings(group) | variables, alternative=_server(group))
         for name, group in groups.items()
-        if name.startswith(SERVERS)
+        if name.partition("[")[0] == SERVERS
     ]
 
 

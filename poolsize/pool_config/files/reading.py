@@ -42,8 +42,8 @@ from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
 Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
 
-GENERATED = (".min.js", "-lock.yaml")
-"""How the names of generated files end."""
+LEFT_OUT_ENDINGS = (".min.js", "-lock.yaml", "_test.go")
+"""How the names of generated files and of tests in Go end."""
 WORDS = (
     b"mysql", b"maria", b"pool", b"sql.open", b"sqlalchemy", b"createengine", b"jdbc", b"hikari", b"druid", b"dbcp",
     b"c3p0", b"datasource", b"databases", b"databaseurl", b"connectionstring", b"connectionlimit", b"connmaxage",
@@ -97,7 +97,7 @@ ENDINGS: dict[str, Reader] = {
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
-    ".conf": ((is_hocon, hocon_pools),),
+    ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
@@ -134,7 +134,7 @@ def is_likely(file_name: str) -> bool:
     """Return whether a file of a folder may have pools, by its name."""
     ending = Path(file_name).suffix.lower()
     is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(file_name))
-    return reader(file_name) is not None and not is_data and not file_name.endswith(GENERATED)
+    return reader(file_name) is not None and not is_data and not file_name.endswith(LEFT_OUT_ENDINGS)
 
 
 def may_have_pools(raw: bytes, file_name: str) -> bool:

@@ -184,7 +184,7 @@ HYPERF = Library(
         "min_connections": 1, "max_connections": 10, "connect_timeout": 10.0, "wait_timeout": 3.0, "heartbeat": -1,
         "max_idle_time": 60.0,
     },
-    aliases={"idle_timeout": "max_idle_time"},  # in webman
+    aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip
 
@@ -217,8 +217,11 @@ OWN_GO = Library(
     aliases={
         "maxOpenConn": "maxOpenConns", "maxOpenConnections": "maxOpenConns", "maxOpen": "maxOpenConns",
         "maxConns": "maxOpenConns", "maxIdleConn": "maxIdleConns", "maxIdleConnections": "maxIdleConns",
-        "maxIdle": "maxIdleConns", "maxConnLifetime": "connMaxLifetime", "maxLifetime": "connMaxLifetime",
-        "maxConnIdleTime": "connMaxIdleTime",
+        "maxOpenConnection": "maxOpenConns", "maxIdleConnection": "maxIdleConns", "maxIdle": "maxIdleConns",
+        "maxLifetime": "connMaxLifetime", "maxConnLifetime": "connMaxLifetime",
+        "maxConnectionLifetime": "connMaxLifetime", "connectionMaxLifetime": "connMaxLifetime",
+        "maxConnIdleTime": "connMaxIdleTime", "maxConnectionIdleTime": "connMaxIdleTime",
+        "connectionMaxIdleTime": "connMaxIdleTime", "maxIdleTime": "connMaxIdleTime",
     },
     sizes=("maxOpenConns",),
     notes=(of_pools.OwnNames("its pool is Go's database/sql"),),
