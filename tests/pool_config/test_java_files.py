@@ -385,6 +385,12 @@ def test_setters_in_java(tmp_path: Path) -> None:
     assert (druid.pool.library.title, druid.most_connections) == ("Druid", 180)
 
 
+def test_a_setting_of_a_chain_is_on_the_line_of_its_name(tmp_path: Path) -> None:
+    text = "class A { void a() {\n var p = ConnectionPoolConfiguration.builder(of(mysql))\n .maxSize(9)\n .build(); } }"
+    (pool,) = checked(tmp_path, "A.java", text)
+    assert pool.pool.settings["maxSize"].line == 3
+
+
 def test_java_without_a_pool_is_not_read_in_a_folder(tmp_path: Path) -> None:
     (tmp_path / "B.java").write_text("class B { int a() { return 1; } }")
     (tmp_path / "A.java").write_text(JAVA)
