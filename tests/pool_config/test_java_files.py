@@ -130,6 +130,11 @@ CASES = {
     "Spring Boot 1": Case(
         "application.properties", "spring.datasource.maxActive=50\nspring.datasource.removeAbandoned=true",
         [("Tomcat JDBC Pool (Spring Boot 1)", 50)]),
+    "Spring Boot 1's names without a size": Case(
+        "application.yml", f"spring.datasource: {{url: '{MYSQL}', testOnBorrow: true}}", [("HikariCP", 10)]),
+    "Spring Boot 1's names without a size, and Tomcat's class": Case(
+        "application.yml", "spring.datasource: {type: org.apache.tomcat.jdbc.pool.DataSource, testOnBorrow: true}",
+        [("Tomcat JDBC Pool (Spring Boot 1)", 100)]),
     "Spring Boot 1, Tomcat's part": Case(
         "application.yml", "spring.datasource.tomcat: {max-active: 40}", [("Tomcat JDBC Pool (Spring Boot)", 40)]),
     "Tomcat's pool by its type": Case(
