@@ -84,6 +84,8 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
     """Return the pool of a place, which may have no setting of it."""
     settings, unread = {}, []
     for entry in group:
+        if not entry.text:
+            continue
         setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
         text = plain(entry.text) if library is DROPWIZARD else entry.text
         value = value_of(text, durations=relaxed in library.durations, seconds=setting in library.seconds)
