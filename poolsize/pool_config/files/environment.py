@@ -19,20 +19,22 @@ PREFIXES = (
     ("datasources", "default"),
 )  # fmt: skip
 """The beginning of names, of which the remaining parts are a single key: MAX_SIZE is max-size."""
-NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
+NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
+"""Small letters only as in GITEA__database__HOST."""
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
     r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
-    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQLALCHEMY)_(?P<name>[A-Z0-9_]{2,60})"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY)_(?:_?SQL_?ALCHEMY_)?(?P<name>[A-Z0-9_]{2,60})"
 )
 """Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
 
 MYSQL_MAX_CONNECTIONS is often the server's.
 """
-FRAMEWORKS = {"spring", "quarkus", "micronaut"}
+NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
+"""Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
-KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
+KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
 """The ends of names of variables that say which database it is."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
@@ -80,8 +82,8 @@ def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
     A variable with options of a command, such as JAVA_OPTS, has the settings of these. is_mysql: whether the
     environment names MySQL, so that DB_POOL_SIZE and the like are settings of the project's own code for it.
     """
-    if is_mysql and (match := OWN.fullmatch(variable.path[0])) and _is_own(match["of"]):
-        name, of = OWN_NAMES.get(match["name"], match["name"]), filter(None, [match["of"]])
+    if is_mysql and (match := OWN.fullmatch(variable.path[0].upper())) and _is_own(match["of"]):
+        name, of = OWN_NAMES.get(match["name"], match["name"]), filter(None, [(match["of"] or "").strip("_")])
         yield Entry((*of, "mysql", name), plain(variable.text), variable.line)
         return
     options = _options(variable)
@@ -91,9 +93,9 @@ def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
 
 
 def _is_own(application: str | None) -> bool:
-    """Return whether the beginning of a variable's name is neither a framework's nor another database's."""
+    """Return whether the beginning of a variable's name, as SHOP of SHOP_DB_HOST, is that of an application."""
     words = set((application or "").lower().split("_"))
-    return not words & (FRAMEWORKS | NO_DATABASE) and names_mysql(application or "") is not False
+    return not words & NO_APPLICATION and names_mysql(application or "") is not False
 
 
 def _options(variable: Entry) -> list[Entry]:
