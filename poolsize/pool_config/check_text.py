@@ -12,6 +12,7 @@ from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
 from poolsize.pool_config.findings.of_servers import server_limit
+from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.layout import Table, bullets, paragraph
@@ -180,7 +181,10 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
         parts += [_pool_text(name, pool, together) for pool in file.pools]
         if file.more:
             parts.append(f"The file has {count(file.more, 'more pool')}, which poolsize does not check.")
-    further = (*_together_text(together), *_numbers_text(files, together), *_not_checked_text(together))
+    further = (
+        *_together_text(together), *_numbers_text(files, together), *_not_checked_text(together),
+        *_only_servers_text(files),
+    )  # fmt: skip
     return "\n\n".join([*parts, *further])
 
 
@@ -210,6 +214,11 @@ def _not_checked_text(together: AllPools) -> Iterator[str]:
             *first, last = map(flag, together.to_give)
             how = f"Give {', '.join(first)} and {last}." if first else f"Give {last}."
         yield paragraph(f"Not checked: the server's limit for all processes together. {how}")
+
+
+def _only_servers_text(files: Sequence[CheckedFile]) -> Iterator[str]:
+    if all(each.pool.library in (SERVER, STATUS) for file in files for each in file.pools):
+        yield paragraph("These are settings of servers only: no pool of an application was found.")
 
 
 def _numbers_text(files: Sequence[CheckedFile], together: AllPools) -> Iterator[str]:

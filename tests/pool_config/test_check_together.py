@@ -105,6 +105,15 @@ def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_pa
     checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", "--max-connections=309", code=3)
 
 
+def test_files_of_a_server_only_have_no_pool_and_the_text_says_so(poolsize_here: Command, tmp_path: Path) -> None:
+    service = "services:\n  db:\n    image: mariadb:11\n    command: --wait_timeout=600\n"
+    (tmp_path / "compose.yml").write_text(service)
+    assert "no pool of an application" in poolsize_here("config", "--check", "compose.yml").stdout
+    (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
+    done = poolsize_here("config", "--check", "compose.yml", "a.properties")
+    assert "no pool of an application" not in done.stdout
+
+
 @pytest.mark.parametrize(("most", "size"), [(0, 1), (5, 3), (5, 20), (10, 1)])
 def test_a_limit_that_the_reserve_uses_up_leaves_no_connection(
     poolsize_here: Command, tmp_path: Path, most: int, size: int

@@ -130,6 +130,11 @@ CASES = {
     "Spring Boot 1": Case(
         "application.properties", "spring.datasource.maxActive=50\nspring.datasource.removeAbandoned=true",
         [("Tomcat JDBC Pool (Spring Boot 1)", 50)]),
+    "Spring Boot 1's names without a size": Case(
+        "application.yml", f"spring.datasource: {{url: '{MYSQL}', testOnBorrow: true}}", [("HikariCP", 10)]),
+    "Spring Boot 1's names without a size, and Tomcat's class": Case(
+        "application.yml", "spring.datasource: {type: org.apache.tomcat.jdbc.pool.DataSource, testOnBorrow: true}",
+        [("Tomcat JDBC Pool (Spring Boot 1)", 100)]),
     "Spring Boot 1, Tomcat's part": Case(
         "application.yml", "spring.datasource.tomcat: {max-active: 40}", [("Tomcat JDBC Pool (Spring Boot)", 40)]),
     "Tomcat's pool by its type": Case(
@@ -383,6 +388,12 @@ def test_setters_in_java(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (hikari.pool.library.title, hikari.most_connections) == ("HikariCP", 20)
     assert (druid.pool.library.title, druid.most_connections) == ("Druid", 180)
+
+
+def test_a_setting_of_a_chain_is_on_the_line_of_its_name(tmp_path: Path) -> None:
+    text = "class A { void a() {\n var p = ConnectionPoolConfiguration.builder(of(mysql))\n .maxSize(9)\n .build(); } }"
+    (pool,) = checked(tmp_path, "A.java", text)
+    assert pool.pool.settings["maxSize"].line == 3
 
 
 def test_java_without_a_pool_is_not_read_in_a_folder(tmp_path: Path) -> None:

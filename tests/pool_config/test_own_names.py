@@ -36,6 +36,18 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     ("compose.yml", f"{SERVICE}      MYSQL_HOST: db\n      DB_POOL_SIZE: ${{SIZE:-14}}\n", [("its size", 14)]),
     ("compose.yml", f"{SERVICE}      DATABASE_URL: mysql://u:secret@db/d?connection_limit=6\n", [("Prisma", 6)]),
     (".env", "A_URL=jdbc:postgresql://db/d\nB_URL=mysql://u:secret@db/d?connection_limit=6\n", [("Prisma", 6)]),
+    ("compose.yml", f"{SERVICE}      - SHOP_DATABASE_TYPE=mysql\n      - SHOP_DATABASE_MAX_OPEN_CONN=250\n",
+     [("own Go code", 250)]),
+    (".env", "A_DB_URL=mysql://u:secret@db/a\nA_DB_POOL_SIZE=4\nB_DB_HOST=b\nB_DB_POOL_SIZE=5\nREDIS_DB_POOL_SIZE=9\n",
+     [("its size", 4), ("its size", 5)]),
+    ("compose.yml", f"{SERVICE}      SHOP__database__DB_TYPE: mysql\n      SHOP__database__MAX_OPEN_CONNS: 90\n",
+     [("own Go code", 90)]),
+    (".env", "A__SQL_ALCHEMY_CONN=mysql://u:secret@db/a\nA__SQL_ALCHEMY_POOL_SIZE=20\nA__SQL_ALCHEMY_MAX_OVERFLOW=30\n",
+     [("own Python code", 50)]),
+    (".env", f"{ENV}DB_TYPE=mysql\nDB_POOL_SIZE=5\nTEST_DB_HOST=db\nTEST_DB_POOL_SIZE=5\n", [("its size", 5)]),
+    (".env", "DATABASE_URL=mysql://u:secret@db/d\nDATABASE_MAX_CONNS=32\nDATABASE_MIN_CONNS=4\n", [("its size", 32)]),
+    ("compose.yml", f"{SERVICE}      - DSN=mysql://u:secret@tcp(db:3306)/d?max_conns=40&max_idle_conns=8\n",
+     [("own Go code", 40)]),
     # the library or the driver shows elsewhere
     ("a.py", "import aiomysql.sa as s\nasync def f():\n    e = await s.create_engine(user='u', maxsize=8)",
      [("aiomysql", 8)]),
@@ -59,6 +71,8 @@ NO_POOLS = (
     ("a.yml", "mysql:\n  host: db\n  port: 5432\n  max_connections: 600\n"),
     (".env", "MYSQL_HOST=db\nMYSQL_MAX_CONNECTIONS=300\n"),
     (".env", f"{ENV}DB_DIALECT=postgres\nDB_POOL_SIZE=12\n"),
+    (".env", "MYSQL_HOST=db\nPOSTGRES_DB_HOST=p\nPOSTGRES_DB_POOL_SIZE=12\nSHOP_MYSQL_MAX_CONNECTIONS=300\n"),
+    ("a.yml", "mysql:\n  host: db\n  max_connections:\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
     ("a.go", "package a\n// mysql or postgres\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n}\n"),
     ("a.go", "package mysql\nvar d = Client{MaxConns: 20}\n"),
@@ -83,6 +97,24 @@ def test_no_pools(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(NoPools):
         read_pools(tmp_path / name)
+
+
+LIFETIMES = (
+    ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetime: {}\n", "10h", "2h"),
+    ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", "9h", "3600000000000"),
+    (".env", "DB_TYPE=mysql\nDB_POOL_SIZE=6\nDB_MAX_OVERFLOW=0\nDB_POOL_RECYCLE={}\n", 36000, 3600),
+)  # fmt: skip
+"""Name and text of a file with a lifetime of the project's own -> one above wait_timeout, and one that may be below."""
+
+
+@pytest.mark.parametrize(("name", "text", "long", "short"), LIFETIMES)
+def test_a_stated_lifetime_above_the_servers(tmp_path: Path, name: str, text: str, long: object, short: object) -> None:
+    codes = []
+    for lifetime in (long, short):
+        (tmp_path / name).write_text(text.format(lifetime))
+        (pool,) = check_pools(read_pools(tmp_path / name).pools)
+        codes.append("pool_outlives_server" in {finding.code for finding in pool.findings})
+    assert codes == [True, False]
 
 
 def test_an_unknown_lifetime_is_not_for_ever(tmp_path: Path) -> None:

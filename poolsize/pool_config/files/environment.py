@@ -7,7 +7,7 @@ from dataclasses import replace
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
-from poolsize.pool_config.files.places import SEGMENTS
+from poolsize.pool_config.files.places import NO_DATABASE, SEGMENTS
 from poolsize.pool_config.files.urls import url_pools
 from poolsize.pool_config.files.values import plain
 from poolsize.pool_config.libraries.java import HIKARICP
@@ -19,15 +19,22 @@ PREFIXES = (
     ("datasources", "default"),
 )  # fmt: skip
 """The beginning of names, of which the remaining parts are a single key: MAX_SIZE is max-size."""
-NAME = re.compile(r"[A-Z][A-Z0-9_]{1,120}")
+NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
+"""Small letters only as in GITEA__database__HOST."""
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
-    r"(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)(?:DB|DATABASE|MYSQL|MARIADB|SQLALCHEMY)_(?P<name>[A-Z0-9_]{2,60})"
+    r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY)_(?:_?SQL_?ALCHEMY_)?(?P<name>[A-Z0-9_]{2,60})"
 )
-"""Names that a project's own code reads. MYSQL_MAX_CONNECTIONS is often the server's."""
+"""Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
+
+MYSQL_MAX_CONNECTIONS is often the server's.
+"""
+NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
+"""Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
-KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
+KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
 """The ends of names of variables that say which database it is."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
@@ -75,14 +82,20 @@ def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
     A variable with options of a command, such as JAVA_OPTS, has the settings of these. is_mysql: whether the
     environment names MySQL, so that DB_POOL_SIZE and the like are settings of the project's own code for it.
     """
-    if is_mysql and (match := OWN.fullmatch(variable.path[0])):
-        name = OWN_NAMES.get(match["name"], match["name"])
-        yield Entry(("mysql", name), plain(variable.text), variable.line)
+    if is_mysql and (match := OWN.fullmatch(variable.path[0].upper())) and _is_own(match["of"]):
+        name, of = OWN_NAMES.get(match["name"], match["name"]), filter(None, [(match["of"] or "").strip("_")])
+        yield Entry((*of, "mysql", name), plain(variable.text), variable.line)
         return
     options = _options(variable)
     yield from [Entry(_path(each.path[0]), plain(each.text), each.line) for each in options] or [
         Entry(_path(variable.path[0]), plain(variable.text), variable.line)
     ]
+
+
+def _is_own(application: str | None) -> bool:
+    """Return whether the beginning of a variable's name, as SHOP of SHOP_DB_HOST, is that of an application."""
+    words = set((application or "").lower().split("_"))
+    return not words & NO_APPLICATION and names_mysql(application or "") is not False
 
 
 def _options(variable: Entry) -> list[Entry]:

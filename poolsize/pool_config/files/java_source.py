@@ -225,11 +225,12 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
     """Yield settings: name, the object or the object's name, value, and the node on the line of the setting's name."""
     for at in tree.nodes("method_invocation"):
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
+        named = at.child_by_field_name("name") or at
         if name == "option" and len(arguments) == 2:
             name, arguments = tree.text(arguments[0]).rpartition(".")[2], arguments[1:]
         root = tree.root_of(at.child_by_field_name("object"), at)
         if len(arguments) == 1 and root:
-            yield name, root, arguments[0], at
+            yield name, root, arguments[0], named
     for at in tree.nodes("assignment_expression"):
         left, right = at.child_by_field_name("left"), at.child_by_field_name("right")
         is_argument = at.parent is not None and at.parent.type == "argument_list"

@@ -1,6 +1,6 @@
 """The keys and values of a file -> the pools that they configure."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
@@ -8,7 +8,7 @@ from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, 
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
-from poolsize.pool_config.libraries.java_frameworks import DROPWIZARD, HIBERNATE_POOL, R2DBC
+from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
@@ -63,7 +63,8 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
         if not (only_others if (is_other := is_other_database(place.source, groups)) is None else is_other)
     ]
     jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
-    return [_in_view(pool, jpa) for pool in _without_unused(pools)]
+    is_named = named_library(groups.get(SPRINGS, ())) is not None
+    return [_in_view(pool, jpa) for pool in _without_unused(pools if is_named else map(_of_current_spring, pools))]
 
 
 def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
@@ -83,6 +84,8 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
     """Return the pool of a place, which may have no setting of it."""
     settings, unread = {}, []
     for entry in group:
+        if not entry.text:
+            continue
         setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
         text = plain(entry.text) if library is DROPWIZARD else entry.text
         value = value_of(text, durations=relaxed in library.durations, seconds=setting in library.seconds)
@@ -159,12 +162,20 @@ def _has_url(group: Sequence[Entry]) -> bool:
     return any(normalized(entry.path[-1]) in {"url", "jdbcurl"} and entry.text.strip() for entry in group)
 
 
-def _without_unused(pools: Sequence[FilePool]) -> list[FilePool]:
+def _of_current_spring(pool: FilePool) -> FilePool:
+    """Return a pool of Spring Boot 1 without a size as HikariCP's, which Spring Boot has had since version 2."""
+    if pool.library is not BOOT_1_TOMCAT or any(map(pool.has, pool.library.sizes)):
+        return pool
+    return replace(pool, library=HIKARICP, settings={}, unread=tuple(pool.settings.values()))
+
+
+def _without_unused(pools: Iterable[FilePool]) -> list[FilePool]:
     """Return the pools without such as another pool replaces.
 
     Settings directly below spring.datasource are unread where a place below has a pool's. Hibernate's own pool has no
     use where Hibernate has another.
     """
+    pools = list(pools)
     old = next((pool for pool in pools if pool.place == ".".join(SPRINGS)), None)
     below = next((pool for pool in pools if pool.place.startswith(".".join(SPRINGS) + ".")), None)
     of_hibernate = [pool for pool in pools if "hibernate" in pool.place]
@@ -172,7 +183,7 @@ def _without_unused(pools: Sequence[FilePool]) -> list[FilePool]:
     kept = [pool for pool in pools if pool not in unused]
     if not old or not below:
         return kept
-    both = replace(below, unread=(*below.unread, *old.settings.values()))
+    both = replace(below, unread=(*below.unread, *old.settings.values(), *old.unread))
     return [both if pool is below else pool for pool in kept if pool is not old]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from poolsize.pool_config.files.entries import Entry, is_mysql, names_mysql
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_SIZE, PHP
+from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_GO, OWN_SIZE, PHP
 from poolsize.pool_config.pool import Library, normalized
 
 Groups = dict[tuple[str, ...], list[Entry]]
@@ -148,9 +148,16 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     if is_database and _has_size(OWN_CODE, texts):
         return OWN_CODE
     library = next((library for library in OWN if _has_size(library, texts)), None)
+    if library is OWN_GO and texts.keys() & ADDRESSES and not _is_go(texts):
+        library = OWN_SIZE
     if library is OWN_SIZE and not texts.keys() & ADDRESSES:
         return None
     return library if _is_own_mysql(prefix, texts) else None
+
+
+def _is_go(names: Iterable[str]) -> bool:
+    """Return whether a name besides maxConns, which other languages have as well, is of Go's database/sql."""
+    return any(OWN_GO.setting(name, relaxed=True) for name in names if name != "maxconns")
 
 
 def _has_size(library: Library, names: Iterable[str]) -> bool:

@@ -45,7 +45,9 @@ FUNCTIONS = {
     "PooledMySQLDatabase": _PEEWEE,
     "PooledMySQLConnectorDatabase": _PEEWEE,
     "PooledMariaDBConnectorDatabase": _PEEWEE,
-    "PooledDB": _Function(DBUTILS, ("creator", "mincached", "maxcached", "maxshared", "maxconnections", "blocking")),
+    "PooledDB": _Function(
+        DBUTILS, ("creator", "mincached", "maxcached", "maxshared", "maxconnections", "blocking", "maxusage")
+    ),
     "PersistentDB": _Function(DBUTILS_PERSISTENT, ("creator",)),
 }
 """The last part of a function's name -> the function."""

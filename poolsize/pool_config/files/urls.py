@@ -6,9 +6,9 @@ The URL itself, which may hold a password, is not kept.
 import re
 from collections.abc import Iterable, Iterator
 
-from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
 from poolsize.pool_config.files.values import value_of
-from poolsize.pool_config.libraries.other_languages import PRISMA, RAILS
+from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
 ASSIGNMENT = re.compile(r"\s{0,20}(?P<name>[A-Za-z_]\w{0,99})\s{0,20}=\s{0,20}(?P<value>.{0,2000})")
@@ -20,10 +20,11 @@ SCHEMES = {"mysql": PRISMA, "mysql2": RAILS, "trilogy": RAILS}
 
 def url_settings(url: str, library: Library, line: int, *, durations: bool = False) -> dict[str, FileSetting]:
     """Return the settings of a library in the query of a URL. durations: as in value_of."""
+    relaxed = library is OWN_GO
     settings = {}
     for pair in url.partition("?")[2].partition("#")[0].split("&"):
         name, _, text = pair.partition("=")
-        if setting := library.setting(name):
+        if setting := library.setting(name, relaxed=relaxed):
             value = value_of(text, durations=durations)
             is_number = isinstance(value, int | float)  # or true and false
             settings[setting] = FileSetting(name, text if is_number else IN_URL, value if is_number else None, line)
@@ -31,11 +32,14 @@ def url_settings(url: str, library: Library, line: int, *, durations: bool = Fal
 
 
 def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
-    """Return the pools of environment variables: of each URL of MySQL with settings of Prisma or Rails."""
+    """Return the pools of environment variables: of each URL of MySQL with settings of Prisma, Rails or Go."""
     pools = []
     for variable in variables:
         library = SCHEMES.get(variable.text.partition("://")[0])
-        settings = url_settings(variable.text, library, variable.line) if library else {}
+        if library is PRISMA and re.search(GO_DSN, variable.text[:MOST]):
+            library = OWN_GO
+        is_go = library is OWN_GO
+        settings = url_settings(variable.text, library, variable.line, durations=is_go) if library else {}
         if library and settings:
             pools.append(FilePool(library, variable.path[0], settings))
     return pools

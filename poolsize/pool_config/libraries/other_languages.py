@@ -209,10 +209,24 @@ OWN_CODE = Library(
     notes=(of_pools.OwnNames("its pool is Druid, DBCP, Tomcat JDBC or c3p0"),),
 )  # fmt: skip
 """Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""
+
+
+def _own_go(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    """Find a stated lifetime above the server's. The unit of a plain number is not known."""
+    has_unit = pool.has("connMaxLifetime") and not pool.settings["connMaxLifetime"].text.isdecimal()
+    is_checked = not has_unit or pool.has("connMaxIdleTime")
+    yield from outlives_server(pool, "connMaxLifetime", 1_000, wait_timeout, is_checked=is_checked)
+
+
+def _own_python(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    is_checked = pool.has("pool_pre_ping") and pool.value("pool_pre_ping") is not False
+    yield from outlives_server(pool, "pool_recycle", 1, wait_timeout, is_checked=is_checked)
+
+
 OWN_GO = Library(
     "Pool of the project's own Go code",
     "",
-    nothing,
+    _own_go,
     dict.fromkeys(("maxOpenConns", "maxIdleConns", "connMaxLifetime", "connMaxIdleTime")),
     aliases={
         "maxOpenConn": "maxOpenConns", "maxOpenConnections": "maxOpenConns", "maxOpen": "maxOpenConns",
@@ -224,13 +238,14 @@ OWN_GO = Library(
         "connectionMaxIdleTime": "connMaxIdleTime", "maxIdleTime": "connMaxIdleTime",
     },
     sizes=("maxOpenConns",),
+    durations=frozenset({True}),
     notes=(of_pools.OwnNames("its pool is Go's database/sql"),),
 )  # fmt: skip
 OWN_PYTHON = Library(
     "Pool of the project's own Python code",
     "",
-    nothing,
-    dict.fromkeys(("pool_size", "max_overflow", "pool_timeout", "pool_recycle", "pool_pre_ping")),
+    _own_python,
+    dict.fromkeys(("pool_size", "max_overflow", "pool_timeout", "pool_recycle", "pool_pre_ping", "pool_use_lifo")),
     sizes=("pool_size", "max_overflow"),
     notes=(of_pools.OwnNames("its pool is SQLAlchemy's"),),
 )
@@ -238,8 +253,11 @@ OWN_SIZE = Library(
     "Pool of the project's own code (its size)",
     "",
     nothing,
-    dict.fromkeys(("connectionLimit",)),
-    aliases=dict.fromkeys(("poolSize", "maxConnections", "poolMax", "poolMaxSize"), "connectionLimit"),
+    dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout")),
+    aliases={
+        **dict.fromkeys(("poolSize", "maxConnections", "maxConns", "poolMax", "poolMaxSize"), "connectionLimit"),
+        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize"), "minConnections"),
+    },
     sizes=("connectionLimit",),
     notes=(of_pools.OwnNames("this number limits the pool of each process"),),
 )

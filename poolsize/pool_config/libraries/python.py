@@ -138,7 +138,15 @@ DBUTILS = Library(
     "DBUtils PooledDB",
     "dbutils",
     _dbutils,
-    {"maxconnections": 0, "mincached": 0, "maxcached": 0, "maxshared": 0, "blocking": False, "ping": 1},
+    {
+        "maxconnections": 0,
+        "mincached": 0,
+        "maxcached": 0,
+        "maxshared": 0,
+        "blocking": False,
+        "maxusage": None,
+        "ping": 1,
+    },
     sizes=("maxconnections",),
     floors=("maxcached", "maxshared"),
 )
