@@ -141,6 +141,10 @@ class HardlyAboveSize(AboveSize):
     severity = Severity.REASON
 
 
+class PoolOfOne(Caution, code="fleet_pool_of_one"):
+    """Several processes have a pool of 1 connection each, although their threads could use more."""
+
+
 class LimitUnknown(Caution, code="fleet_limit_unknown"):
     """The server's limit is not known. needed: connections in a deploy."""
 
@@ -215,8 +219,10 @@ def plan_fleet(
     if not plan.pools:
         return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(plan, services)))
     unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
+    alone = [pool for pool in plan.pools if pool.pool_size == 1 < pool.service.pools and pool.service.most_useful != 1]
+    cautions = [*([PoolOfOne()] if alone else []), *unknown]
     reasons = (*_reasons(plan, instances), *_above_size(plan, services, losses))
-    return replace(plan, findings=(*reasons, *_alternatives(plan, services), *unknown))
+    return replace(plan, findings=(*reasons, *_alternatives(plan, services), *cautions))
 
 
 def require_fleet(size: int | None, services: Sequence[Service]) -> None:

@@ -25,7 +25,7 @@ from poolsize.answer.price import (
     operating_point,
     prices,
 )
-from poolsize.answer.reasons import FormulaOverridden, LimitedBy, reasons
+from poolsize.answer.reasons import FormulaCompared, LimitedBy, reasons
 from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (
     Noisy,
@@ -54,7 +54,7 @@ from poolsize.formula import StartingPoint, starting_point
 from poolsize.runs.run import Run
 from poolsize.sweep.next_step import remaining
 
-KEPT_FOR_APPLICATION = (LimitedBy, FormulaOverridden)
+KEPT_FOR_APPLICATION = (LimitedBy, FormulaCompared)
 """Reasons of the load generator's pool size that also hold for an application."""
 OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
@@ -212,7 +212,11 @@ def _of_application(
     """Return the load generator's recommendation turned into the recommendation for an application."""
     of_generator = _measured(analysis, start, NO_LIMITS, None, rate)
     size = size_for_application(analysis, client_times)
-    kept = [finding for finding in of_generator.findings if isinstance(finding, KEPT_FOR_APPLICATION)]
+    kept = [
+        replace(finding, measured=size.pool_size) if isinstance(finding, FormulaCompared) else finding
+        for finding in of_generator.findings
+        if isinstance(finding, KEPT_FOR_APPLICATION)
+    ]
     warnings = [
         finding
         for finding in of_generator.findings

@@ -117,13 +117,17 @@ class JobQueue(Reason, code="job_queue"):
     pool_size: int
 
 
-class FormulaOverridden(Reason, code="formula"):
-    """The formula's connections, for all pools together, which the measurement overrides."""
+class FormulaCompared(Reason, code="formula"):
+    """The formula's connections, for all pools together, which the measurement overrides or confirms.
+
+    measured: the connections of the answer, for all pools together.
+    """
 
     cores: int
     disks: int
     connections: int
     pools: int
+    measured: int
 
 
 def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) -> tuple[Finding, ...]:
@@ -156,7 +160,9 @@ def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) 
         None if setting.application else database_finding(analysis, size),
         _bimodal(analysis, size),
         JobQueue(users, plateau.pool_size) if filled else None,
-        FormulaOverridden(setting.cores, setting.disks, formula_size, setting.pools) if cores_known else None,
+        FormulaCompared(setting.cores, setting.disks, formula_size, setting.pools, setting.connections(size))
+        if cores_known
+        else None,
     ]
     return tuple(finding for finding in findings if finding)
 

@@ -141,6 +141,12 @@ def is_typed(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
+def typed_words(*names: str) -> list[object]:
+    """Return the options of these parameters that were typed, for another command."""
+    params = click.get_current_context().params
+    return [word for name in names if is_typed(name) for word in (flag(name), params[name])]
+
+
 def flag(name: str) -> str:
     """Return the flag of a parameter: --max-connections of max_connections."""
     return f"--{name.replace('_', '-')}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.command_line.completion import complete_files, complete_runs
-from poolsize.command_line.options import flag, is_typed
+from poolsize.command_line.options import typed_words
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.quick_record import QuickRecord
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.recommendation import Recommendation
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.command_line.traffic_options import TrafficOptions
+    from poolsize.present.text.short import NextOptions
     from poolsize.runs.run import Run
 
 
@@ -61,8 +62,7 @@ class Source(QuickRecord):
             return next_commands(self.run_path, run, answer)
         from poolsize.terminal import pasteable
 
-        params = click.get_current_context().params
-        of_host = [word for name in ("cores", "disks") if is_typed(name) for word in (flag(name), params[name])]
+        of_host = typed_words("cores", "disks")
         stored = pasteable("poolsize", "import", *self.curve, *of_host, "--output", "run.jsonl")
         return [f"{stored}  # then give --run run.jsonl to fleet or config"]
 
@@ -111,17 +111,18 @@ def complete_run(path: str) -> "Analysis":
     return analyze(run)
 
 
-def measured_answer(path: str) -> "tuple[Analysis, Recommendation]":
+def measured_answer(path: str, usage_ms: float | None = None) -> "tuple[Analysis, Recommendation]":
     """Return the analysis and the recommendation of a complete run; what puts it in doubt goes to standard error.
 
-    Raises BadInput for a run without a pool size.
+    usage_ms: usage time of the application that the pool size is for; None for the load generator. Raises BadInput for
+    a run without a pool size, and for a usage time that the run can't answer.
     """
     from poolsize.answer.from_run import recommend
     from poolsize.answer.verdict import Verdict
     from poolsize.present.text.sentences.findings import sentence
 
     analysis = complete_run(path)
-    answer = recommend(analysis)
+    answer = recommend(analysis, client_times=client_times_of(usage_ms, None, None))
     if answer.pool_size is None:
         raise BadInput("`run_path`: no pool size can be recommended from this run; `poolsize recommend --run` says why")
     verdict = "" if answer.verdict is Verdict.MEASURED else f" [{answer.verdict}]"
@@ -219,7 +220,6 @@ def _with_more_workers(run: "Run", answer: "Recommendation") -> str:
 
 def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
     """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
-    from poolsize.answer.latency_limit import LimitDecides
     from poolsize.present.text.recommendation import application_line
     from poolsize.terminal import pasteable
 
@@ -229,10 +229,23 @@ def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
         return [extend] if extend else []
     if answer.measured_in is not None:
         return [application_line(answer)]
-    of_options = answer.application is not None or any(isinstance(each, LimitDecides) for each in answer.findings)
-    size = ("--size", answer.connections) if of_options else ("--run", path)  # a run alone has another answer
-    divided = pasteable("poolsize", "fleet", *size, "--instances", "I", "--processes", "P")
-    return [divided, pasteable("poolsize", "config", "--for", "STACK", *size), *([extend] if extend else [])]
+    options = options_of(path, answer)
+    need = options.need_command("--instances", "I", "--processes", "P")
+    size = options.of_size or ("--size", answer.connections)
+    return [need, pasteable("poolsize", "config", "--for", "STACK", *size), *([extend] if extend else [])]
+
+
+def options_of(path: str, answer: "Recommendation") -> "NextOptions":
+    """Return the options by which other commands take the answer of a run, which another option may have changed."""
+    from poolsize.answer.latency_limit import LimitDecides
+    from poolsize.present.text.short import NextOptions
+
+    application, run = answer.application, ("--run", path)
+    if application is None:
+        is_of_run = not any(isinstance(each, LimitDecides) for each in answer.findings)
+        return NextOptions(run if answer.application_sizes else (), run if is_of_run else ())
+    usage_time = f"{application.usage_time_ms:g}ms"
+    return NextOptions(run, () if application.cpu_time_ms else (*run, "--usage-time", usage_time), usage_time)
 
 
 def show_answer(path: str, run: "Run", answer: "Recommendation") -> None:

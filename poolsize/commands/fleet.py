@@ -12,17 +12,19 @@ from poolsize.command_line.options import (
     FILE,
     Encryption,
     Form,
+    duration_option,
     encryption_options,
     flag,
     form_options,
     instance_class_option,
     is_typed,
 )
-from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, supply_of
+from poolsize.command_line.run_file import complete_run, end_unless, measured_answer, options_of, supply_of
 from poolsize.command_line.traffic_options import TrafficOptions
 from poolsize.errors import BadInput
 from poolsize.present.text.json_text import json_text
 from poolsize.sweep.readers import decimal, positive_milliseconds, rate_per_second, whole_number
+from poolsize.units import milliseconds
 
 if TYPE_CHECKING:  # --help starts without the answers, and numpy stays out of services with weights
     from collections.abc import Sequence
@@ -33,7 +35,7 @@ if TYPE_CHECKING:  # --help starts without the answers, and numpy stays out of s
 
 WITH_WEIGHT, WITH_RATE = "NAME:INSTANCES:PROCESSES:WEIGHT", "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
 GROUPS = {
-    "The connections to divide": ("size", "cores", "instance_class", "run_path"),
+    "The connections to divide": ("size", "cores", "instance_class", "run_path", "usage_time_ms"),
     FLEET: (*FLEET_OPTIONS, "services", "services_file"),
     DATABASE: ("url", "ssl_mode", "ssl_ca"),
 }
@@ -68,6 +70,12 @@ GROUPS = {
     metavar="RUN",
     shell_complete=complete_runs,
     help="Take --size from this measured run. The answer then shows the throughput loss of larger pools.",
+)
+@duration_option(
+    "--usage-time",
+    "usage_time_ms",
+    help="Mean usage time of a transaction in your application when nothing queues. The --size of --run is then for "
+    "that application.",
 )
 @click.option(
     "--url",
@@ -144,12 +152,18 @@ def _check_services(services: tuple[str, ...], services_file: "Path | None", fle
 def _basis(database: dict[str, Any], fleet: FleetOptions, *, is_needed: bool) -> dict[str, Any]:
     """Return the basis of the connections to divide: size, cores or run_path as typed, or an instance class's facts.
 
-    database: parameters size, cores and run_path. is_needed: whether an empty basis is an error. Raises BadInput.
+    database: parameters size, cores, run_path, and usage_time_ms, which a run_path has beside it. is_needed: whether an
+    empty basis is an error: services have no traffic. Raises BadInput.
     """
+    usage_time = {"usage_time_ms": database.pop("usage_time_ms")}
     basis = {name: value for name, value in database.items() if value is not None}
     if len(basis) > 1 or (is_needed and not (basis or fleet.instance_class)):
         raise BadInput("give the connections to divide: --size, --cores, --instance-class or a measured --run")
-    return basis | fleet.facts_of_class(needed=not basis)
+    if is_typed("usage_time_ms") and not (is_needed and "run_path" in basis):
+        raise BadInput(
+            f"--usage-time also needs a measured --run; beside a rate, it is a part of --service {WITH_RATE}"
+        )
+    return basis | (usage_time if "run_path" in basis else fleet.facts_of_class(needed=not basis))
 
 
 def _answer_traffic(
@@ -172,23 +186,30 @@ def _answer_weights(
     from poolsize.answer.fleet_plan import plan_fleet
     from poolsize.formula import starting_point
     from poolsize.present.text.fleet import fleet_in_short, fleet_text, fleet_values
+    from poolsize.present.text.short import NextOptions
 
-    source = ""
+    source, options = "", NextOptions()
     if "run_path" in basis:
-        source = ", by the run, for its load generator's usage time"
-        analysis, answer = measured_answer(basis["run_path"])
+        path, usage_ms = basis["run_path"], basis["usage_time_ms"]
+        analysis, answer = measured_answer(path, usage_ms)
+        of_usage = (
+            "its load generator's usage time" if usage_ms is None else f"a usage time of {milliseconds(usage_ms)}"
+        )
+        source, options = f", by the run, for {of_usage}", options_of(path, answer)
         services = services or [fleet.measured_in(answer).service()]
         plan = plan_of_run(analysis, answer, services, fleet.limit(url))
     else:
         if "size" in basis:
             size = basis["size"]
         else:
-            size, source = starting_point(**basis).pool_size, ", by the formula: a starting point"
+            start = starting_point(**basis)
+            size, source = start.pool_size, ", by the formula: a starting point"
+            options = NextOptions(("--cores", start.cores))
         plan = plan_fleet(size, services or [fleet.service()], fleet.limit(url))
     if form == "json":
         click.echo(json_text(fleet_values(plan, fleet.values_of_class())))
     else:
-        click.echo(fleet_text(plan) if form == "why" else fleet_in_short(plan, source))
+        click.echo(fleet_text(plan) if form == "why" else fleet_in_short(plan, source, options))
     end_unless(plan.pools)
 
 

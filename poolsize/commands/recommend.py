@@ -23,11 +23,13 @@ from poolsize.command_line.options import (
     is_typed,
     limit_options,
     read_by,
+    typed_words,
 )
 from poolsize.command_line.run_file import (
     Source,
     client_times_of,
     end_unless,
+    options_of,
     source_options,
     supply_of,
     traffic_with,
@@ -202,7 +204,7 @@ def recommend(
         text = _with_evidence(answer, plan, analysis) + _inspection(inspection)
     else:
         commands = source.next_commands(analysis.run, answer) if analysis else []
-        text = _in_short(answer, plan, commands, at_rate=demand.rate is not None) + _inspection(inspection)
+        text = _in_short(answer, plan, commands, source, at_rate=demand.rate is not None) + _inspection(inspection)
     click.echo(text)
     end_unless(answer.pool_size)
     end_unless(plan is None or plan.pools)
@@ -458,13 +460,18 @@ def _with_evidence(answer: "Recommendation", plan: "FleetPlan | None", analysis:
     return f"{text}\n\n{paragraph(scope(analysis.run))}"
 
 
-def _in_short(answer: "Recommendation", plan: "FleetPlan | None", commands: list[str], *, at_rate: bool) -> str:
+def _in_short(
+    answer: "Recommendation", plan: "FleetPlan | None", commands: list[str], source: Source, *, at_rate: bool
+) -> str:
     """Return the answer in a few lines. commands: to type next. at_rate: whether an arrival rate was typed."""
     if plan:
         from poolsize.present.text.fleet import answer_divided_in_short
+        from poolsize.present.text.short import NextOptions
         from poolsize.present.text.short_of_run import in_fleet
 
-        return answer_divided_in_short(plan, answer, in_fleet(answer))
+        by_formula = NextOptions(("--cores", answer.formula.cores, *typed_words("disks", "cache_hit_rate")))
+        options = options_of(source.run_path, answer) if source.run_path else by_formula
+        return answer_divided_in_short(plan, answer, in_fleet(answer), options)
     if answer.basis == "formula":
         from poolsize.present.text.recommendation import formula_in_short
 

@@ -59,8 +59,10 @@ class Asked:
 
     def __post_init__(self) -> None:
         self.demand.check(with_limits=False)
-        if self.usage_time_ms is not None and self.demand.rate is None:
-            raise BadInput("--usage-time also needs --rate: the requests per second of all instances together")
+        if self.usage_time_ms is not None and self.demand.rate is None and self.run_path is None:
+            raise BadInput(
+                "--usage-time also needs --rate, the requests per second of all instances together, or a measured --run"
+            )
         if self.size is not None and self.run_path is not None:
             raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
         if self.size is not None and self.demand.rate is not None:
@@ -91,11 +93,11 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
     """Return the settings for recommended connections, which all processes divide, or share by a proxy."""
     fleet, usage, of_run, shared, measured = asked.fleet, None, None, None, None
     if asked.run_path is not None:
-        analysis, answer = measured = measured_answer(asked.run_path)
+        analysis, answer = measured = measured_answer(asked.run_path, asked.usage_time_ms)
         fleet = fleet.measured_in(answer)
         assert answer.verdict
         usage = measured_usage(analysis, answer)
-        of_run = SizeOfRun(asked.run_path, answer.verdict, bool(answer.doubts))
+        of_run = SizeOfRun(asked.run_path, answer.verdict, bool(answer.doubts), asked.usage_time_ms)
         facts = facts.measured_in(analysis)
     if not fleet.of_instances and not is_typed("surge"):
         limit = replace(limit, surge=0.0)

@@ -70,7 +70,12 @@ def _stacks(_: str) -> "Iterable[str]":
     help="Take --size and usage times from this measured run. With --rate, it shows how usage times grow.",
 )
 @partial(traffic_options, without=("wait_limit",))
-@duration_option("--usage-time", "usage_time_ms", help="Mean time for which a request uses a connection, with --rate.")
+@duration_option(
+    "--usage-time",
+    "usage_time_ms",
+    help="Mean time for which a request uses a connection, with --rate or --run. The --size of --run is then for your "
+    "application, which has this time when nothing queues.",
+)
 @duration_option(
     "--caller-timeout",
     "caller_timeout_seconds",

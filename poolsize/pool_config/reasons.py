@@ -213,13 +213,16 @@ def _recommended(settings: PoolSettings) -> str:
     if run:
         verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
         doubt = f" (in doubt{verdict})" if run.in_doubt else ""
-        source = f"Recommended by the measurement in {run.path}{doubt}"
+        usage_ms = run.usage_time_ms
+        for_usage = "" if usage_ms is None else f" for a usage time of {milliseconds(usage_ms)}"
+        source = f"Recommended by the measurement in {run.path}{for_usage}{doubt}"
     size = count(settings.plan.size, "connection")
     return " ".join((f"{source}: {size}, for all clients of the database together.", *deciding))
 
 
 def _wait_limit(settings: PoolSettings) -> str:
-    named = "p99 usage time" if settings.traffic else "measured p99 usage time"
+    is_measured = settings.of_run and settings.of_run.usage_time_ms is None
+    named = "measured p99 usage time" if is_measured else "p99 usage time"
     named = "assumed usage time" if settings.usage is ASSUMED_USAGE else named
     caller, usage = seconds_text(settings.caller_timeout_seconds), milliseconds(settings.usage.p99_ms)
     third = f"({caller} caller timeout - {usage} {named}) / 3"
@@ -234,9 +237,9 @@ def _server_connections(settings: PoolSettings) -> str:
     limit, needed = settings.plan.limit, settings.plan.connections_in_deploy
     text = (
         f"All pools open up to {count(needed, 'connection')} in a rolling deploy; {limit.reserve:,} more are for "
-        "administrators, monitoring and other programs."
+        f"administrators, monitoring and other programs: together {settings.needed_connections:,}."
     )
     if settings.server_connections > settings.needed_connections:
         present = "The server's limit" if settings.server.max_connections else "The server's default"
-        return f"{text} {present} is enough."
+        return f"{text} {present}, {settings.server_connections:,}, is enough."
     return f"{text} The server lowers max_connections if its open_files_limit is too small."

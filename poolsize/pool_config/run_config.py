@@ -101,7 +101,7 @@ def _caution(settings: PoolSettings, stack: Stack | None) -> None:
     stack: of the configuration, or None.
     """
     known = settings.server.max_connections is not None or not settings.fleet_known
-    unsaid = {"traffic_supply_unknown", "traffic_threads_unknown"}  # `recommend` says these
+    unsaid = {"traffic_supply_unknown", "traffic_threads_unknown", "fleet_pool_of_one"}  # others say these
     if known:
         unsaid.add("fleet_limit_unknown")
     findings = [finding for finding in settings.plan.findings if finding.code not in unsaid]

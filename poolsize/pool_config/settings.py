@@ -53,12 +53,14 @@ ASSUMED_USAGE = UsageInPool(50.0, 50.0)
 class SizeOfRun:
     """Where a measured pool size comes from. path: of the run's file. verdict: on the size.
 
-    in_doubt: whether a finding puts the size in doubt.
+    in_doubt: whether a finding puts the size in doubt. usage_time_ms: of the application that the size is for; None for
+    the load generator.
     """
 
     path: str
     verdict: Verdict
     in_doubt: bool
+    usage_time_ms: float | None = None
 
 
 @dataclass(frozen=True)
@@ -217,13 +219,15 @@ def _third(caller_timeout_seconds: float, usage: UsageInPool) -> float:
 def measured_usage(analysis: "Analysis", answer: "Recommendation") -> UsageInPool | None:
     """Return the usage times at the measured pool size that is nearest to a run's answer; None for a run without them.
 
-    A replay knows no latencies. An application's metrics give means of wait and usage time, and no percentiles.
+    A replay knows no latencies. An application's metrics give means of wait and usage time, and no percentiles. For
+    another usage time, the times have the application's own part added.
     """
     assert answer.pool_size
     nearest = analysis.by_size.nearest(answer.pool_size)
     if not (nearest.usage.mean > 0 and nearest.usage.p99 >= 0):
         return None
-    return UsageInPool(nearest.usage.p99, nearest.usage.mean, answer.two_pools)
+    added_ms = answer.application.added_ms if answer.application else 0.0
+    return UsageInPool(nearest.usage.p99 + added_ms, nearest.usage.mean + added_ms, answer.two_pools)
 
 
 def seconds_text(value: float) -> str:

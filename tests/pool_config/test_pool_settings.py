@@ -128,6 +128,17 @@ def test_usage_times_are_those_of_the_measurement() -> None:
     assert usage.p99_ms == analysis.by_size.nearest(answer.pool_size).usage.p99
 
 
+def test_a_usage_time_is_that_of_the_answer(poolsize_here: Command) -> None:
+    """The size for an application is that of recommend, and the wait limit leaves time for its transactions."""
+    words = ["--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "3s", "--json"]
+    recommended = json.loads(poolsize_here("recommend", *words).stdout)
+    written = json.loads(poolsize_here("config", "--for", "sqlalchemy", *words).stdout)
+    assert written["pool_size"] == recommended["pool_size"]
+    size, _, wait_limit, *_ = written["settings"]
+    assert "for a usage time of 3,000 ms" in size["why"]
+    assert wait_limit["value"] == 9
+
+
 @pytest.mark.parametrize("stack", STACKS)
 def test_each_setting_has_a_reason_and_no_line_is_too_long(stack: str) -> None:
     configured = configuration(STACKS[stack], settings(12, 600))
@@ -264,6 +275,13 @@ def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: C
     assert private.server.max_connections < 151
     answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", str(run), "--json").stdout)
     assert {each["name"]: each["value"] for each in answer["settings"]}["max_connections"] == 151
+
+
+def test_the_server_s_configuration_says_how_much_of_the_limit_is_needed(poolsize_here: Command) -> None:
+    words = ["--size", "20", "--instances", "4", "--max-connections", "200", "--json"]
+    (limit, *_) = json.loads(poolsize_here("config", "--for", "my.cnf", *words).stdout)["settings"]
+    assert "up to 25 connections in a rolling deploy" in limit["why"]
+    assert limit["why"].endswith("together 35. The server's limit, 200, is enough.")
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,21 @@ def test_no_pool_is_larger_than_its_threads_can_use() -> None:
     assert found(plan, "fleet_threads")["connections"] == 16
 
 
+@pytest.mark.parametrize(
+    ("size", "service", "is_alone"),
+    [
+        (3, Service("shop", 4), True),
+        (8, Service("shop", 4), False),
+        (1, Service("shop", 1), False),
+        (9, Service("shop", 4, threads=1), False),
+    ],
+)
+def test_requests_of_a_process_with_one_connection_wait(size: int, service: Service, is_alone: bool) -> None:
+    """Unless the process has a single thread, or the database can use no more."""
+    codes = [finding.code for finding in plan_fleet(size, [service]).findings]
+    assert ("fleet_pool_of_one" in codes) == is_alone
+
+
 def test_a_service_beyond_its_weight_is_named() -> None:
     plan = plan_fleet(100, [Service("shop", 12, 4, weight=3), Service("jobs", 2)])
     assert [pool.connections for pool in plan.pools] == [48, 52]
@@ -242,6 +257,7 @@ def test_a_fleet_above_the_plateau_is_warned_with_the_loss_of_the_run(poolsize_h
         ["--size", "9", "--service", "shop:1:1:1", "--instances", "3"], ["--size", "9", "--max-connections", "0"],
         ["--size", "9", "--service", "shop:1:1:1", "--service", "shop:2:1:1"], ["--size", "9", "--reserve", "-1"],
         ["--size", "9", "--connections-per-thread", "3"],
+        ["--size", "9", "--usage-time", "5ms"], ["--usage-time", "5ms", "--service", "shop:1:1:9/s:5ms"],
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(poolsize_here: Command, arguments: list[str]) -> None:

@@ -16,7 +16,7 @@ from poolsize.present.plots.alt_text import of_throughput
 from poolsize.present.text.analysis import analysis_text, analysis_values
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_text, recommendation_values
-from poolsize.present.text.sentences.findings import warning_sentences
+from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
 from poolsize.present.text.short_of_run import plateau_range_text, range_text
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run
@@ -230,6 +230,14 @@ def test_an_incomplete_run_is_refused_with_the_way_on() -> None:
         recommend(analysis)
     with pytest.raises(WorkFailed):
         analyze(Run(run.setting, ()))
+
+
+@pytest.mark.parametrize(("size", "verb"), [(9, "agrees"), (8, "overrides it")])
+def test_the_measurement_agrees_with_the_formula_or_overrides_it(size: int, verb: str) -> None:
+    answer = recommend(analyze(a_run({1: 50, 3: 150, size: 400, 27: 401})))
+    assert f"The formula suggests 9 (4 cores x 2 + 1 disk). The measurement {verb}." in reason_sentences(
+        answer.findings
+    )
 
 
 def test_the_price_of_each_size_is_told() -> None:

@@ -31,6 +31,7 @@ COMMANDS = (
     "recommend --run {scan} --max-p95 1s --current 16",
     "recommend --run {scan} --instances 3 --processes 2",
     "fleet --run {scan} --instances 3 --processes 2 --max-connections 100",
+    "fleet --run {scan} --usage-time 30ms --instances 3 --max-connections 100",
     "fleet --cores 16 --instances 3 --processes 2 --app-threads 20",
     "fleet --size 40 --service shop:6:4:400/s:15ms --service mail:2:2:40/s:8ms",
 )
@@ -51,6 +52,7 @@ OF_A_RUN_IN_CI = (
     "recommend --run {search} --max-p95 760ms --instances 2",
     "recommend --run {scan} --usage-time 30ms --current 10",
     "fleet --run {scan} --instances 3 --processes 2 --max-connections 100",
+    "fleet --run {scan} --usage-time 30ms --instances 3 --max-connections 100",
 )
 OTHERS = [command for command in COMMANDS if "--run" not in command]
 
@@ -76,6 +78,17 @@ def test_the_next_commands_configure_the_pool_size_of_the_answer(poolsize_here: 
             of_process = answer.get("fleet") or answer
             pools = of_process.get("pools") or [of_process]
             assert [configured["pool_size"]] == [pool["pool_size"] for pool in pools]
+
+
+@pytest.mark.parametrize("command", OF_A_RUN_IN_CI[1:])
+def test_the_first_next_command_shows_what_the_traffic_needs(poolsize_here: Command, command: str) -> None:
+    """With the options of the answer: its run, usage time, instances and limit."""
+    (line,) = [line for line in printed(poolsize_here, command).splitlines() if line.startswith("  Next")]
+    words = line.split("poolsize ")[1].replace("RATE", "40/s").replace("TIME", "24ms")
+    answer = json.loads(poolsize_here(*words.replace(" I ", " 3 ").replace(" P", " 2").split(), "--json").stdout)
+    assert (answer["basis"], answer["supply"]["basis"], answer["traffic"]["instances"]) == ("traffic", "measured", 3)
+    assert answer["traffic"]["usage_ms"] == (30 if "--usage-time" in command else 24)
+    assert (answer["limit"] is None) == ("--max-connections" not in command)
 
 
 @pytest.mark.parametrize("command", in_ci([*OTHERS, *OF_A_RUN], *OTHERS[:4], *OF_A_RUN_IN_CI))

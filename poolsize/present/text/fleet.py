@@ -3,13 +3,22 @@
 from collections.abc import Sequence
 
 from poolsize.answer.finding import Finding, Severity
-from poolsize.answer.fleet import ServerLimit, ServicePool, connections_of, in_deploy_of
+from poolsize.answer.fleet import ServerLimit, Service, ServicePool, connections_of, in_deploy_of
 from poolsize.answer.fleet_plan import FleetPlan, Proxy
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import Table, bullets, paragraph
 from poolsize.present.text.recommendation import OfClass, caution, engine_line
 from poolsize.present.text.sentences.findings import FindingsValues, findings_values, reason_sentences, sentence
-from poolsize.present.text.short import SAME, TWO_LINES, Labelled, brief, leading, main_caution, short_answer
+from poolsize.present.text.short import (
+    SAME,
+    TWO_LINES,
+    Labelled,
+    NextOptions,
+    brief,
+    leading,
+    main_caution,
+    short_answer,
+)
 from poolsize.terminal import pasteable
 from poolsize.units import count
 
@@ -17,6 +26,8 @@ ALTERNATIVE = "Alternative: "
 """Begins the sentences that name what else would fit."""
 CONFIGURE = "poolsize config --for STACK --size CONNECTIONS --instances N --processes N"
 """The next command: connections are those of all processes of a service."""
+WITH_RATE = "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
+"""A service with its traffic, for the option --service."""
 
 
 def fleet_text(plan: FleetPlan) -> str:
@@ -27,21 +38,21 @@ def fleet_text(plan: FleetPlan) -> str:
     return pools_text(plan.pools, f"of {count(plan.size, 'connection')} in all", _table(plan), plan.findings)
 
 
-def fleet_in_short(plan: FleetPlan, source: str = "") -> str:
+def fleet_in_short(plan: FleetPlan, source: str, options: NextOptions) -> str:
     """Return a fleet's answer in a few lines. source: of what the database can use, e.g. ", by the formula"; or ""."""
     size = count(plan.size, "connection")
     usable = f"can use {size} at once{source}."
-    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, usable, plan.limit)
+    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, usable, plan.limit, options)
 
 
-def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str) -> str:
+def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str, options: NextOptions) -> str:
     """Return an answer that a fleet divides, in a few lines, with what puts it in doubt.
 
     usable: the sentence that says what the database can use, or "".
     """
     first = [paragraph(brief(each)) for each in answer.findings if each.leads or each.is_doubt]
     others = [each for each in answer.findings if not (each.leads or each.is_doubt)]
-    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable, plan.limit)
+    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable, plan.limit, options)
     return "\n".join([*first, pools])
 
 
@@ -52,10 +63,11 @@ def pools_in_short(
     findings: Sequence[Finding],
     usable: str = "",
     limit: ServerLimit | None = None,
+    options: NextOptions | None = None,
 ) -> str:
     """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services.
 
-    limit: of the server, for the command to type next.
+    limit: of the server, for the commands to type next. options: of these; None for pools that serve their traffic.
     """
     if not pools:
         return pools_text(pools, basis, table, findings)
@@ -68,7 +80,7 @@ def pools_in_short(
         for each in findings
         if isinstance(each, Proxy)
     ]
-    commands = [_configure(pools, limit or ServerLimit()), *proxies, SAME]
+    commands = [*_commands(pools, limit or ServerLimit(), options), *proxies, SAME]
     return short_answer(_headline(pools, basis), labelled, commands, several)
 
 
@@ -77,15 +89,32 @@ def _labelled(reason: Finding) -> Labelled:
     return ("Or", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
 
 
-def _configure(pools: Sequence[ServicePool], limit: ServerLimit) -> str:
-    """Return the command for the configuration: of a single service, with all its connections."""
+def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions | None) -> list[str]:
+    """Return the commands for what the traffic needs, unless the pools serve it, and for the configuration."""
     if len(pools) > 1:
-        return CONFIGURE
+        need = [pasteable("poolsize", "fleet", *options.of_database, "--service", WITH_RATE)] if options else []
+        return [*need, CONFIGURE]
     (pool,) = pools
-    service = ["--instances", pool.service.instances, "--processes", pool.service.processes]
-    if limit.max_connections is not None:
-        service += ["--max-connections", limit.max_connections]
-    return pasteable("poolsize", "config", "--for", "STACK", "--size", pool.connections, *service)
+    of_fleet = _of_fleet(pool.service, limit)
+    need = [options.need_command(*of_fleet)] if options else []
+    size = (options and options.of_size) or ("--size", pool.connections)
+    return [*need, pasteable("poolsize", "config", "--for", "STACK", *size, *of_fleet)]
+
+
+def _of_fleet(service: Service, limit: ServerLimit) -> list[object]:
+    """Return the options that describe the processes of a service, and the server's limit."""
+    held = service.connections_per_thread
+    options = {
+        "--instances": service.instances,
+        "--processes": service.processes,
+        "--max-instances": service.max_instances,
+        "--app-threads": service.threads,
+        "--connections-per-thread": None if held == 1 else held,
+        "--surge": None if limit.surge == ServerLimit.surge else f"{100 * limit.surge:g}%",
+        "--max-connections": limit.max_connections,
+        "--reserve": None if limit.reserve == ServerLimit.reserve else limit.reserve,
+    }
+    return [word for flag, value in options.items() if value is not None for word in (flag, value)]
 
 
 def pools_text(pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding]) -> str:

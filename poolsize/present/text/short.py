@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from poolsize.answer.finding import Finding, Severity, ToDivide
 from poolsize.present.text.layout import paragraph
 from poolsize.present.text.sentences.findings import sentence, way_out_text
+from poolsize.quick_record import QuickRecord
+from poolsize.terminal import pasteable
 
 WHY = "--why"
 """The option that prints the evidence."""
@@ -16,6 +18,23 @@ TWO_LINES, FOUR_LINES, ANY_LENGTH = 150, 300, 10_000
 """Characters of a text that takes so many lines."""
 Labelled = tuple[str, str]
 """A label and its text."""
+
+
+class NextOptions(QuickRecord):
+    """The options by which the commands to type next take an answer again.
+
+    of_database: what the database can use, in `recommend --rate`; empty where it can't take the same. of_size: the
+    connections, in `config`; empty for --size. usage_time: of the user's transactions.
+    """
+
+    of_database: tuple[object, ...] = ()
+    of_size: tuple[object, ...] = ()
+    usage_time: str = "TIME"
+
+    def need_command(self, *of_fleet: object) -> str:
+        """Return the command that shows what the traffic needs. of_fleet: options that describe the processes."""
+        traffic = ("--rate", "RATE", "--usage-time", self.usage_time)
+        return pasteable("poolsize", "recommend", *self.of_database, *traffic, *of_fleet)
 
 
 def short_answer(headline: str, labelled: Iterable[Labelled], commands: Sequence[str], further: str = "") -> str:

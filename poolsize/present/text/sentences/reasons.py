@@ -219,10 +219,11 @@ register_templates(
                 else "transactions wait while they hold a connection, instead of waiting for one in the pool."
             )
         ),
-        reasons.FormulaOverridden: lambda finding: (
+        reasons.FormulaCompared: lambda finding: (
             "The formula suggests {connections}"
             + (" for all {pools} pools together" if finding.pools > 1 else "")
-            + " ({cores:#core} x 2 + {disks:#disk}). The measurement overrides it."
+            + " ({cores:#core} x 2 + {disks:#disk}). The measurement "
+            + ("agrees." if finding.measured == finding.connections else "overrides it.")
         ),
         reasons.TwoUsageTimes: _two_usage_times,
         reasons.LimitedBy: lambda finding: bottleneck_sentence(finding.name, finding.values),
