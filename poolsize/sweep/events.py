@@ -162,10 +162,14 @@ class Occasion(StrEnum):
 
 @dataclass(frozen=True)
 class StatementGroup:
-    """The statements of an occasion, each with how often its form is repeated; " ..." ends one that is longer."""
+    """The statements of an occasion, each with how often its form is repeated; " ..." ends one that is longer.
+
+    kind: of transaction; empty for other occasions, and where there is only one kind.
+    """
 
     occasion: Occasion
     statements: tuple[tuple[str, int], ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True)
