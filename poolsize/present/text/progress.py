@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from poolsize.present.text.layout import bullets, paragraph
-from poolsize.present.text.sentences.checks import BRIEFLY
+from poolsize.present.text.sentences.checks import check_briefly
 from poolsize.sweep import events
 from poolsize.sweep.events import DryRun, Occasion
 from poolsize.sweep.options import with_flags
@@ -198,7 +198,7 @@ class ProgressBar:
     def _print(self, step: events.StepDone, side: str) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
         again = "; will be retried" if step.again else ""
-        checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
+        checks = ", ".join(f"{result.check} ({check_briefly(result)})" for result in step.failed_checks)
         failed = f"  failed: {checks}{again}" if checks else ""
         self._say(
             f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
