@@ -58,8 +58,9 @@ poolsize applies these checks to every step. `poolsize analyze` shows `ok`, or t
 that failed.
 
 - **Retried**: the step is measured again, up to two more times, or once more where only `arrivals` failed. One attempt
-  counts: the first that passes, or else the last that is not disqualified. The other attempts stay in the file, and no
-  estimate uses them. In a search, a step that failed such a check counts only if its pool size has no better step.
+  counts: the first that passes, or else the last that is not disqualified. In a search, every attempt that passes
+  counts, and a failed attempt only if its pool size has no better step. The other attempts stay in the file, and no
+  estimate uses them.
 - **Disqualified**: a step that fails the check is not valid, and no estimate uses it.
 
 A failed `generator`, `steady_state`, `speed` or `service_threads` check does not disqualify. A saturated load generator

@@ -50,19 +50,20 @@ def curve_places(plan: SweepPlan, steps: Sequence[Step]) -> list[int]:
 
     At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid
     attempt counts, or else the last attempt.
-    In a search, which plans no repeats, a failed attempt counts only where its pool size has no better step.
+    In a search, which plans no repeats, every attempt that need not be retried counts, also where it was measured
+    because an earlier one failed by the speed that was usual then. A failed attempt counts only where its pool size has
+    no better step.
     """
-    best: dict[int, dict[int, int]] = {}  # pool size -> repeat -> place
+    passed = {step.pool_size for step in steps if plan.search and step.rate == plan.rate and not step.retryable}
+    counted: dict[StepKey | int, int] = {}
     for place, step in enumerate(steps):
-        if step.rate == plan.rate:
-            at_size = best.setdefault(step.pool_size, {})
-            earlier = at_size.get(step.repeat)
-            if earlier is None or (steps[earlier].retryable and (step.valid or not steps[earlier].valid)):
-                at_size[step.repeat] = place
-    chosen = [list(at_size.values()) for at_size in best.values()]
-    if plan.search is not None:
-        chosen = [[place for place in places if not steps[place].retryable] or places for places in chosen]
-    return sorted(place for places in chosen for place in places)
+        if step.rate != plan.rate or (step.pool_size in passed and step.retryable):
+            continue
+        key = place if step.pool_size in passed else step_key(step)
+        earlier = counted.get(key)
+        if earlier is None or (steps[earlier].retryable and (step.valid or not steps[earlier].valid)):
+            counted[key] = place
+    return sorted(counted.values())
 
 
 def curve_steps(plan: SweepPlan, steps: Sequence[Step]) -> tuple[Step, ...]:

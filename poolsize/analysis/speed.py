@@ -60,7 +60,8 @@ def speed_check(step: Step, shown: "StepSpeed", usual: "UsualSpeed") -> CheckRes
     takes, less the time that the hypervisor gave to other machines. A neighbour on the same physical core, heat and
     another clock rate change it; other programs that take turns with the load do not. The run's own load slows the
     cores, too, so the usual speed is a line over the busy cores, fitted to the medians of each pool size. It is known
-    from the third step on, and a further step may change the result.
+    from the third step on, by the steps so far, and at the end by all steps of the run: an attempt that failed when it
+    was measured may pass, and an attempt that passed may fail.
 
     A speed changes throughput by the CPU's part in the transactions: little where they wait for the disk. Where server
     and load generator share a machine, and users take turns (closed loop), throughput is corrected to the usual speed,

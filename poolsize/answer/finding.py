@@ -68,6 +68,12 @@ class Finding(Figures):
     leads: ClassVar[bool] = False
     of_prices: ClassVar[bool] = False
 
+    @property
+    def extends(self) -> bool:
+        """Whether its way out extends the run."""
+        way_out: WayOut | None = getattr(self, "way_out", None)
+        return way_out is not None and bool(way_out.extending)
+
 
 class Reason(Finding):
     """A finding that explains the answer."""

@@ -1,12 +1,13 @@
 """The price table: throughput loss of the other pool sizes, and their latency at an arrival rate (operating point)."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isclose, isfinite, isnan
 from typing import TYPE_CHECKING
 
 from poolsize.answer.finding import Caution, Figures, Finding, Reason
 from poolsize.errors import BadInput
+from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -39,11 +40,13 @@ class AtRate:
     """The latency at an arrival rate, in requests per second. total_ms: None where the pool can't keep up with it.
 
     measured: whether the total times were measured, not computed.
+    computed_ms: the computed total times beside measured ones, where these contradict them (MeasuredP95).
     """
 
     rate: float
     total_ms: TotalTimes | None
     measured: bool = False
+    computed_ms: TotalTimes | None = None
 
 
 class MeasuredP95(Figures):
@@ -61,6 +64,14 @@ class MeasuredP95(Figures):
     def of(cls, p95: "Interval", computed: TotalTimes | None) -> "MeasuredP95":
         """Return the measured p95, in ms, beside the computed total times."""
         return cls(p95.mean, (p95.low, p95.high) if isfinite(p95.high) else None, computed.p95 if computed else None)
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the computed p95 is outside of the interval of the measured p95."""
+        if self.p95_interval_ms is None:
+            return False
+        low_ms, high_ms = self.p95_interval_ms
+        return self.computed_p95_ms is None or not low_ms <= self.computed_p95_ms <= high_ms
 
 
 class ModelledTimes(Reason, code="modelled_total_times", of_prices=True):
@@ -151,7 +162,10 @@ def operating_point(
     def latency(size: int) -> AtRate:
         return measured if measured and size == pool_size else computed(size)
 
-    of_step = MeasuredP95.of(step.total_p95, computed(pool_size).total_ms) if step else None
+    computed_ms = computed(pool_size).total_ms
+    of_step = MeasuredP95.of(step.total_p95, computed_ms) if step else None
+    if measured and of_step and of_step.contradicts:
+        measured = replace(measured, computed_ms=computed_ms)
     modelled = ModelledTimes(at_rate, load, pool_size, usage_measured, of_step)
     if rate is None or rate < rates[:pool_size][-1]:
         return (modelled,), latency
@@ -208,13 +222,14 @@ class Price:
 
     throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
     fitted_loss: the same by the fitted curve, which decides the answer.
-    at_rate: the latency at the operating point; None where unknown.
+    at_rate: the latency at the operating point; None where unknown. failed_checks: of the size's steps, each once.
     """
 
     pool_size: int
     throughput_loss: float
     fitted_loss: float
     at_rate: AtRate | None
+    failed_checks: tuple[Check, ...] = ()
 
 
 class CurrentSize(Reason, code="current_size"):
@@ -248,12 +263,15 @@ class CurrentNotTheLimit(Reason, code="current_not_the_limit"):
 
 def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...], latency: Latency) -> tuple[Price, ...]:
     """Return the price of every valid size, and of the further sizes between them, ascending in pool size."""
-    measured = [size.pool_size for size in analysis.valid_sizes]
-    between = [size for size in further_sizes if size and measured[0] <= size <= measured[-1]]
-    return tuple(
-        Price(size, throughput_loss(analysis, size), _loss(analysis, analysis.fitted_at(size)), latency(size))
-        for size in sorted({*measured, *between})
-    )
+    sizes = analysis.valid_sizes
+    failed = {size.pool_size: tuple(dict.fromkeys(result.check for result in size.failed_checks)) for size in sizes}
+    between = [size for size in further_sizes if size and sizes[0].pool_size <= size <= sizes[-1].pool_size]
+
+    def price(size: int) -> Price:
+        losses = throughput_loss(analysis, size), _loss(analysis, analysis.fitted_at(size))
+        return Price(size, *losses, latency(size), failed.get(size, ()))
+
+    return tuple(map(price, sorted({*failed, *between})))
 
 
 def throughput_loss(analysis: "Analysis", size: float) -> float:

@@ -199,8 +199,13 @@ class LongTotalTimes(Caution, code="long_total_times"):
 
 
 def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
-    """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size."""
-    of_all = (*_of_the_steps(analysis), *_of_the_answer(analysis, has_size=has_size), *_of_the_setting(analysis))
+    """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size.
+
+    First is what an extended run may mend: it is the reason of the command that extends the run.
+    """
+    of_answer = _of_the_answer(analysis, has_size=has_size)
+    of_all = (*_of_the_steps(analysis), *of_answer, *_excluded(analysis), *_of_the_setting(analysis))
+    of_all = tuple(sorted(of_all, key=lambda finding: not finding.extends))
     if not has_size:
         return of_all
     application = analysis.setting.application
@@ -213,14 +218,11 @@ def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
 
 
 def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
-    """Yield the warnings of excluded steps, of corrected ones, and of each check that failed at any size.
+    """Yield the warnings of corrected steps, and of each check that failed at any size.
 
-    An overload that was measured twice is an answer, and not excluded. Of a size whose figures are not used, only the
-    checks count that disqualify them. A check has its figures at the largest of the sizes at which it failed.
+    Of a size whose figures are not used, only the checks count that disqualify them. A check has its figures at the
+    largest of the sizes at which it failed.
     """
-    overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
-    if retried := [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]:
-        yield Retried(retried)
     if changes := analysis.speed_corrections:
         yield SpeedCorrected(len(changes), min(changes), max(changes))
     used = {size.pool_size for size in analysis.valid_sizes}
@@ -236,6 +238,9 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
     if has_size and plateau is not None and (best := analysis.contradiction):
         measured = (best.pool_size, best.throughput.mean, best.repeats)
         yield Contradicted(plateau.pool_size, plateau.capacity, *measured, measure_longer(analysis))
+    if plan.search is not None and analysis.run.ended == SearchEnd.BUDGET and plateau is not None:
+        way_out = None if plateau.greatest_loss <= plateau.tolerance else measure_longer(analysis)
+        yield BudgetSpent(plan.search.budget_seconds, plateau.greatest_loss, way_out)
     has_range = has_size and not analysis.setting.means_only
     if has_range and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN
@@ -247,9 +252,6 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
     is_few = 1 < len(sizes) < ENOUGH_STEPS and len(sizes) == len({*sizes})
     if has_size and is_few and plan.rate is None and analysis.setting.recording is None:
         yield FewSteps(len(sizes), search=plan.search is not None)
-    if plan.search is not None and analysis.run.ended == SearchEnd.BUDGET and plateau is not None:
-        way_out = None if plateau.greatest_loss <= plateau.tolerance else measure_longer(analysis)
-        yield BudgetSpent(plan.search.budget_seconds, plateau.greatest_loss, way_out)
     for step in analysis.verified:
         if failed := step.failed_checks:
             checks = [result.check for result in failed]
@@ -264,6 +266,13 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         )
     if has_size and plan.verify and not analysis.verified:
         yield NothingVerified()
+
+
+def _excluded(analysis: Analysis) -> Iterator[Finding]:
+    """Yield the warning of excluded steps. An overload that was measured twice is an answer, and not excluded."""
+    overloaded = {size.pool_size for size in analysis.sizes if size.failed(Check.ARRIVALS)}
+    if retried := [step.pool_size for step in analysis.excluded if step.pool_size not in overloaded]:
+        yield Retried(retried)
 
 
 def _of_the_setting(analysis: Analysis) -> Iterator[Finding]:

@@ -195,8 +195,9 @@ class Lead:
             logger.warning("%s", visible(with_flags(event.note)))
         if isinstance(event, StepDone):  # for users who start the sweep by Locust
             load, rate = count(event.pool_size, "connection"), per_second(event.throughput)
-            failed = f", failed: {', '.join(event.failed_checks)}" if event.failed_checks else ""
-            logger.info("%s: %s, p95 %s%s", load, rate, milliseconds(event.p95_ms), failed)
+            failed = ", ".join(result.check for result in event.failed_checks)
+            p95 = milliseconds(event.p95_ms)
+            logger.info("%s: %s, p95 %s%s", load, rate, p95, failed and f", failed: {failed}")
 
 
 def forked_workers() -> list[psutil.Process]:

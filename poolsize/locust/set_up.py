@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pymysql
@@ -25,7 +26,6 @@ from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.preparation import prepared
 from poolsize.server.rehearsal import rehearse
 from poolsize.server.schema import SweepSchema
-from poolsize.sweep.events import Occasion
 from poolsize.sweep.loop import LoadGenerator
 from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions
@@ -73,19 +73,14 @@ def set_up(
     assert runner is not None
     own_wait_time, password = any(map(sets_wait_time, tasks)), wire().secret.private_password
     load_connections: set[int] = set()
-    code: dict[Occasion, Callable[[Any], None]] = {
-        Occasion.TABLES: lambda cursor: _call_each("prepare", tasks, cursor),
-        Occasion.BEFORE_STEP: lambda cursor: _call_each("before_step", tasks, cursor),
-        Occasion.TRANSACTION: lambda cursor: _try_out(environment, tasks, cursor),
-    }
-    restore = code[Occasion.BEFORE_STEP]
+    prepare, restore = (partial(_call_each, name, tasks) for name in ("prepare", "before_step"))
     covers = "; ".join(dict.fromkeys(filter(None, (user_class.covers for user_class in tasks))))
     ready = stack.enter_context(
         prepared(options, workload, own_wait_time=own_wait_time, covers=covers, private_password=password)
     )
     refuse_undivided(ready.run.plan, options, tasks)
     if options.dry_run:
-        progress.send(rehearse(ready, code))
+        progress.send(rehearse(ready, prepare, restore, _each_kind(environment, tasks)))
         sys.exit(0)
     schema, notes = ready.run.setting.schema, ready.notes
     workspace: SweepSchema | ExistingSchema
@@ -103,9 +98,9 @@ def set_up(
         stack.enter_context(closing(PoolUser.load_worker))
     elif schema:
         stack.callback(runner.quit)  # the workers end before the tables are restored
-    workspace.make_tables(code[Occasion.TABLES])
+    workspace.make_tables(prepare)
     workspace.work(restore)
-    workspace.work(code[Occasion.TRANSACTION])
+    workspace.work(partial(_try_out, environment, tasks))
     generator = LocustGenerator(
         workers, ready, kinds_of(tasks), lambda: workspace.work(restore), load_connections,
         options.wait_for_server_seconds,
@@ -113,6 +108,15 @@ def set_up(
     stack.enter_context(closing(generator))
     writer = RunWriter(ready.path, ready.run.setting, resume=options.resume is not None)
     return ReadySweep(ready.run, notes, workers, generator, stack.enter_context(writer))
+
+
+def _each_kind(environment: Environment, tasks: Tasks) -> dict[str, Callable[[Any], None]]:
+    """Return kind of transaction -> the function of a cursor that tries it apart, with a user of its own."""
+    return {
+        name: partial(_try_out, environment, {user_class: tuple(pair for pair in pairs if pair[0] == name)})
+        for user_class, pairs in tasks.items()
+        for name, _ in pairs
+    }
 
 
 def _try_out(environment: Environment, tasks: Tasks, cursor: Any) -> None:

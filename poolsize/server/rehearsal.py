@@ -15,7 +15,7 @@ from poolsize.server.connection import asking
 from poolsize.server.existing_schema import use_schema
 from poolsize.server.preparation import OWN_CONNECTIONS, RESERVE, Prepared
 from poolsize.sweep.events import DryRun, Occasion, StatementGroup
-from poolsize.sweep.source_line import located
+from poolsize.sweep.source_line import place_of
 
 MOST_STATEMENTS = 100_000
 MISTAKES = (NameError, AttributeError, ImportError, SyntaxError)
@@ -77,9 +77,15 @@ class RehearsalConnection(Connection):  # type: ignore[misc]  # PyMySQL has no t
         """Read nothing: of BEGIN, COMMIT and ROLLBACK, which have no result."""
 
 
-def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]) -> DryRun:
-    """Return what the sweep would do. workload: for an occasion, a function of a cursor that runs the workload's code.
+def rehearse(
+    ready: Prepared,
+    prepare: Callable[[Any], None],
+    restore: Callable[[Any], None],
+    kinds: Mapping[str, Callable[[Any], None]],
+) -> DryRun:
+    """Return what the sweep would do. prepare, restore, kinds: functions of a cursor that run the workload's code.
 
+    prepare: makes the tables. restore: runs before each step. kinds: kind of transaction -> what runs it.
     Raises BadInput for a mistake in the workload, and for a schema that does not exist.
     """
     plan, server, schema = ready.run.plan, ready.run.setting.server, ready.run.setting.schema
@@ -87,12 +93,15 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
     if schema is not None:
         with asking(ready.url) as (_, cursor):
             use_schema(cursor, schema)
-    groups = {when: _noted(work) for when, work in workload.items()}
-    statement = [line for line in query("status").splitlines() if not line.startswith("--")]
-    groups[Occasion.SECOND] = [" ".join(" ".join(statement).split())]
-    groups[Occasion.END] = groups[Occasion.BEFORE_STEP] if schema else [own.DROP_SCHEMA]
-    if schema is None:
-        groups[Occasion.TABLES] = [own.CREATE_SCHEMA, own.CREATE_MARK, *groups[Occasion.TABLES]]
+    tables, before_step = _noted(prepare), _noted(restore)
+    second = [line for line in query("status").splitlines() if not line.startswith("--")]
+    groups = [
+        (Occasion.TABLES, "", tables if schema else [own.CREATE_SCHEMA, own.CREATE_MARK, *tables]),
+        (Occasion.BEFORE_STEP, "", before_step),
+        *((Occasion.TRANSACTION, kind if len(kinds) > 1 else "", _noted(work)) for kind, work in kinds.items()),
+        (Occasion.SECOND, "", [" ".join(" ".join(second).split())]),
+        (Occasion.END, "", before_step if schema else [own.DROP_SCHEMA]),
+    ]
     search, step_seconds = plan.search, plan.planned_seconds
     return DryRun(
         server=f"{server.title}, {server.address}",
@@ -105,7 +114,7 @@ def rehearse(ready: Prepared, workload: Mapping[Occasion, Callable[[Any], None]]
         search=(search.smallest, search.largest) if search else None,
         load_seconds=search.budget_seconds if search else len(plan.sizes) * plan.repeats * step_seconds,
         rate=plan.rate,
-        groups=tuple(StatementGroup(when, _counted(texts)) for when, texts in groups.items() if texts),
+        groups=tuple(StatementGroup(when, _counted(texts), kind) for when, kind, texts in groups if texts),
     )
 
 
@@ -118,7 +127,8 @@ def _noted(work: Callable[[Any], None]) -> list[str]:
         cause = error.__cause__
         if cause is None or not connection.wants_rows or isinstance(cause, MISTAKES):
             raise
-        connection.statements.append(f"-- further statements depend on rows: {located(cause)}")
+        place = place_of(cause)
+        connection.statements.append(f"-- further statements depend on rows{f' ({place})' if place else ''}")
     return connection.statements
 
 

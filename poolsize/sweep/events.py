@@ -11,8 +11,7 @@ from typing import Self, get_args
 from pydantic import TypeAdapter
 
 from poolsize.analysis.stats.percentiles import merged, percentiles
-from poolsize.runs.check import Check
-from poolsize.runs.run import Step
+from poolsize.runs.run import CheckResult, Step
 
 PROGRESS_DESCRIPTOR, TURNS_DESCRIPTOR = "POOLSIZE_PROGRESS_FD", "POOLSIZE_TURNS_FD"
 """Environment variables with the numbers of the descriptors on which a sweep sends its events, and is given turns."""
@@ -104,7 +103,7 @@ class StepDone:
     pool_size: int
     throughput: float
     p95_ms: float
-    failed_checks: tuple[Check, ...]
+    failed_checks: tuple[CheckResult, ...]
     rate: float | None = None
     again: bool = False
 
@@ -115,7 +114,7 @@ class StepDone:
             step.pool_size,
             step.mean_throughput,
             percentiles(merged([step.latencies.total])).p95 if step.latencies else 0.0,
-            tuple(result.check for result in step.failed_checks),
+            step.failed_checks,
             step.rate,
             again,
         )
@@ -162,10 +161,14 @@ class Occasion(StrEnum):
 
 @dataclass(frozen=True)
 class StatementGroup:
-    """The statements of an occasion, each with how often its form is repeated; " ..." ends one that is longer."""
+    """The statements of an occasion, each with how often its form is repeated; " ..." ends one that is longer.
+
+    kind: of transaction; empty for other occasions, and where there is only one kind.
+    """
 
     occasion: Occasion
     statements: tuple[tuple[str, int], ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,15 @@ def test_the_attempt_that_is_not_void_counts_and_the_others_are_kept() -> None:
     assert retried_places(run) == [0]
 
 
+def test_in_a_search_every_attempt_that_passes_counts() -> None:
+    """An attempt that failed by the speed that was usual then may pass in the end, and so may the attempt after it."""
+    one, two, four = WHOLE.steps
+    search = replace(WHOLE.setting, plan=replace(WHOLE.plan, sizes=(), search=Search(2, 1, 4)))
+    steps = (one, one, spoiled(two), two, spoiled(four), spoiled(four))
+    assert curve_of(Run(search, steps)) == (one, one, two, spoiled(four))
+    assert curve_of(replace(WHOLE, steps=steps)) == (one, two, spoiled(four))
+
+
 def test_a_step_is_given_up_after_three_attempts() -> None:
     one, two, four = WHOLE.steps
     run = replace(WHOLE, steps=(spoiled(one), two, four, spoiled(one), spoiled(one)))

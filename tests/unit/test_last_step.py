@@ -15,6 +15,7 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.warnings import NothingVerified
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_text, recommendation_values
+from poolsize.present.text.tables import price_table
 from poolsize.runs.check import Check
 from poolsize.runs.plan import PlannedStep, Search, SearchEnd
 from poolsize.runs.run import CheckResult, Run, Step
@@ -102,6 +103,14 @@ def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> Non
     assert finding.measured.computed_p95_ms == by_model.p95
     computed_ms = milliseconds(finding.measured.computed_p95_ms or 0.0)
     assert f"the computed p95, {computed_ms}, is outside of it" in text_of(answer)
+    table = price_table(answer)
+    sizes = [row[0] for row in table.rows]
+    assert table.chosen is not None
+    assert sizes[table.chosen : table.chosen + 2] == [str(answer.pool_size)] * 2
+    measured, beside = table.rows[table.chosen : table.chosen + 2]
+    assert (measured[-1], beside[-1]) == ("measured", "computed")
+    assert computed_ms in beside
+    assert len(sizes) == len(answer.prices) + 1
 
 
 def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> None:

@@ -13,8 +13,10 @@ from poolsize.errors import BadInput
 from poolsize.load.recorder import histogram
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
+from poolsize.present.text.tables import price_table
+from poolsize.runs.check import Check
 from poolsize.runs.plan import Search, SearchEnd
-from poolsize.runs.run import QUANTILES, Kind, Latencies, Run, Step
+from poolsize.runs.run import QUANTILES, CheckResult, Kind, Latencies, Run, Step
 from tests.conftest import a_run, a_step
 
 FALLING = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
@@ -162,6 +164,15 @@ def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> N
     answer = recommend(analyze(a_run({4: 390, 8: 400, 16: 401}, cpu=0.95)))
     assert (answer.pool_size, answer.verdict) == (None, "generator-limited")
     assert "can't be separated" in warning_sentences(answer.findings)[0]
+
+
+def test_a_size_whose_steps_failed_a_check_is_marked_in_the_table() -> None:
+    *others, last = FALLING.steps
+    busy = replace(last, checks=(CheckResult(Check.GENERATOR, False, {}),))
+    table = price_table(recommend(replace(FALLING, steps=(*others, busy))))
+    assert table.columns[-1] == "checks"
+    assert [row[-1] for row in table.rows] == [*["ok"] * len(others), "generator"]
+    assert "checks" not in price_table(recommend(FALLING)).columns
 
 
 def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:

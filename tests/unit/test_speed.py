@@ -15,6 +15,7 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.speed import UsualSpeed, speed_correction, usual_speed, with_speed_checks
+from poolsize.answer.finding import Severity
 from poolsize.answer.from_run import recommend
 from poolsize.answer.warnings import CheckFailed
 from poolsize.comparison.comparison import compare
@@ -22,9 +23,10 @@ from poolsize.comparison.text import comparison_text
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.setting import facts
+from poolsize.present.text.short import main_caution
 from poolsize.runs.check import Check
-from poolsize.runs.plan import PlannedStep, Search
-from poolsize.runs.run import Calibration, Run, Step
+from poolsize.runs.plan import PlannedStep, Search, SearchEnd
+from poolsize.runs.run import Calibration, CheckResult, Run, Step
 from poolsize.runs.store import RunWriter, load_run
 from poolsize.server.speed_probe import SpeedProbe, usable_cores
 from poolsize.sweep.events import Event, SpeedAwaited
@@ -374,8 +376,22 @@ def test_a_correction_is_named_in_the_answer() -> None:
     (finding,) = [finding for finding in recommend(run).findings if finding.code == "speed_corrected"]
     assert dict(finding.items()) == {"steps": 1, "low": pytest.approx(1 / 9), "high": pytest.approx(1 / 9)}
     text = " ".join(recommendation_text(recommend(run)).split())
-    assert "The throughput of 1 step is corrected to the usual speed of the machine, by +11.1 %" in text
+    assert "The throughput of 1 step is corrected to the usual speed of all steps, by +11.1 %" in text
     assert analyze(run).at(8).throughput.mean == pytest.approx(81 / 0.9)
+
+
+def test_a_spent_budget_comes_before_the_speed_and_the_speed_before_excluded_steps() -> None:
+    """The next commands advise a larger budget, so the main caution has their reason."""
+    run = a_run({1: 50, 2: 85, 4: 83, 8: 81}, noise=20)
+    plan = replace(run.plan, sizes=(), search=replace(SEARCH, budget_seconds=60))
+    slow, *others = (at_speed(step, USUAL * (0.9 if step.pool_size == 8 else 1), busy=2.0) for step in run.steps)
+    failed = replace(slow, checks=(CheckResult(Check.QUIET, False, {}),))
+    run = Run(replace(run.setting, plan=plan), (failed, slow, *others), ended=SearchEnd.BUDGET)
+    answer = recommend(run)
+    warnings = [each.code for each in answer.findings if each.severity is Severity.WARNING]
+    assert warnings[:2] == ["budget_spent", "speed_corrected"]
+    assert warnings.index("retried") > 1
+    assert main_caution(answer.findings)[1].startswith("The search spent its budget of 60 s")
 
 
 def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from poolsize.present.text.progress import ProgressBar, TimeLeft
 from poolsize.runs.check import Check
+from poolsize.runs.run import CheckResult
 from poolsize.sweep.events import SecondPassed, StepDone, StepStarted, SweepStarted
 
 
@@ -105,7 +106,16 @@ def test_the_announcement_is_corrected_as_it_goes() -> None:
             for _ in range(20):
                 clock.now += 1
                 bar.show(SecondPassed(100, 5.0))
-            bar.show(StepDone(8, 100.0, 5.0, (Check.QUIET,) if again else (), again=again))
+            bar.show(StepDone(8, 100.0, 5.0, (CheckResult(Check.QUIET, False, {}),) if again else (), again=again))
     first, *_ = lines = written.getvalue().splitlines()
     assert first == "4 steps of 10 s, about 40 s; writing a.jsonl"
     assert any("takes longer than announced: about" in line for line in lines[2:])
+
+
+@pytest.mark.parametrize(("deviation", "change"), [(0.26, "faster"), (-0.2, "slower")])
+def test_a_step_at_another_speed_says_in_which_direction(deviation: float, change: str) -> None:
+    written = io.StringIO()
+    failed = (CheckResult(Check.SPEED, False, {"deviation": deviation}),)
+    with ProgressBar(Console(file=written, width=200)) as bar:
+        bar.show(StepDone(24, 722.0, 5.0, failed, again=True))
+    assert f"failed: speed (the machine was {change} than usual so far); will be retried" in written.getvalue()

@@ -69,7 +69,7 @@ def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
     lines = []
     for step in analysis.excluded:
         failed = "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
-        cause = f"failed {failed}" if failed else "passed: another attempt at it counts"
+        cause = f"failed {failed}" if failed else "passed, as an earlier attempt at it, which counts"
         lines.append(f"Excluded step, {count(step.pool_size, 'connection')}, {cause}")
     return tuple(lines)
 
@@ -77,14 +77,17 @@ def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
 def _speed(run: Run) -> str:
     if (speed := usual_speed(run)) is None:
         return ""
-    figures = f"it compresses {speed:.1f} MB in a second of CPU time. The check `speed` compares each step with it."
+    figures = (
+        f"it compresses {speed:.1f} MB in a second of CPU time, by all steps of the run. The check `speed` compares "
+        "each step with it, so an attempt that failed the check when it was measured may pass now."
+    )
     if has_server_process(run):
-        return f"The machine's usual speed: {figures}"
-    unknown = paragraph(
+        return paragraph(f"The machine's usual speed: {figures}")
+    unknown = (
         "The server's process is not on this machine, or can't be identified, so the speed of the server's machine is "
         "unknown."
     )
-    return f"The usual speed of the load generator's machine: {figures}\n{unknown}"
+    return paragraph(f"The usual speed of the load generator's machine: {figures} {unknown}")
 
 
 def _estimates(analysis: Analysis) -> str:

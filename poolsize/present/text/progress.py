@@ -6,7 +6,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Self
 
 from poolsize.present.text.layout import bullets, paragraph
-from poolsize.present.text.sentences.checks import BRIEFLY
+from poolsize.present.text.sentences.checks import check_briefly
 from poolsize.sweep import events
 from poolsize.sweep.events import DryRun, Occasion
 from poolsize.sweep.options import with_flags
@@ -198,7 +198,7 @@ class ProgressBar:
     def _print(self, step: events.StepDone, side: str) -> None:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
         again = "; will be retried" if step.again else ""
-        checks = ", ".join(f"{check} ({BRIEFLY[check]})" for check in step.failed_checks)
+        checks = ", ".join(f"{result.check} ({check_briefly(result)})" for result in step.failed_checks)
         failed = f"  failed: {checks}{again}" if checks else ""
         self._say(
             f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
@@ -246,7 +246,7 @@ class ReplayProgress:
 HEADINGS = {
     Occasion.TABLES: "To make the workload's tables; a schema that exists already is not made",
     Occasion.BEFORE_STEP: "Before each step, and before the first transaction",
-    Occasion.TRANSACTION: "In each transaction; each kind of transaction is listed once",
+    Occasion.TRANSACTION: "In each transaction",
     Occasion.SECOND: "Once a second during a step",
     Occasion.END: "At the end; a schema that existed before is not dropped",
 }
@@ -263,7 +263,8 @@ def dry_run_text(dry_run: DryRun) -> str:
     groups = []
     for group in dry_run.groups:
         lines = (f"{text}  ({times} times)" if times > 1 else text for text, times in group.statements)
-        groups.append("\n  ".join([f"{HEADINGS[group.occasion]}:", *lines]))
+        of_kind = group.kind and f" of the kind {group.kind}"
+        groups.append("\n  ".join([f"{HEADINGS[group.occasion]}{of_kind}:", *lines]))
     unchecked = "The account's privileges were not checked."
     return "\n\n".join(
         [paragraph(f"No server was changed or measured. {unchecked} The sweep would do this:"), bullets(facts), *groups]

@@ -8,6 +8,7 @@ from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedSte
 from poolsize.answer.price import AtRate, MeasuredTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
+from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult
 from poolsize.units import milliseconds, number, per_second, percent, sizes_text
 
@@ -84,24 +85,33 @@ def price_table(answer: Recommendation) -> Table:
     """Return throughput loss (share of capacity) and total time at a rate, by pool size; an arrow at the answer.
 
     The loss by the fitted curve stands beside the measured one, where there is a curve. Where only some times were
-    measured, a column says which.
+    measured, a column says which; where they contradict the computed ones, the size has a row for each. Where a size
+    has no better steps than some that failed a check, a column names the checks.
     """
     fitted = any(price.fitted_loss != price.throughput_loss for price in answer.prices)
-    sizes = [price.pool_size for price in answer.prices]
-    of_some = len({price.at_rate.measured for price in answer.prices if price.at_rate}) > 1
+    shown = [(price, at_rate) for price in answer.prices for at_rate in _measured_and_computed(price.at_rate)]
+    sizes = [price.pool_size for price, _ in shown]
+    of_some = len({at_rate.measured for _, at_rate in shown if at_rate}) > 1
+    failed = any(price.failed_checks for price in answer.prices)
     rows = [
         (
             str(price.pool_size),
             _change(price.throughput_loss),
             _change(price.fitted_loss) if fitted else UNKNOWN,
-            *_total_times(price.at_rate),
-            ("measured" if price.at_rate.measured else "computed") if of_some and price.at_rate else UNKNOWN,
+            *_total_times(at_rate),
+            ("measured" if at_rate.measured else "computed") if of_some and at_rate else UNKNOWN,
+            _names(price.failed_checks) if failed else UNKNOWN,
         )
-        for price in answer.prices
+        for price, at_rate in shown
     ]
     chosen = sizes.index(answer.pool_size) if answer.pool_size in sizes else None
-    columns = ("pool", "throughput", "by the curve", "total p95", "p99.9", "times are")
+    columns = ("pool", "throughput", "by the curve", "total p95", "p99.9", "times are", "checks")
     return Table(columns, rows, chosen).without_unknown()
+
+
+def _measured_and_computed(at_rate: AtRate | None) -> tuple[AtRate | None, ...]:
+    """Return a latency, and behind a measured one that contradicts the computed one, the computed one."""
+    return (at_rate, AtRate(at_rate.rate, at_rate.computed_ms)) if at_rate and at_rate.computed_ms else (at_rate,)
 
 
 def _change(loss: float) -> str:
@@ -140,7 +150,11 @@ def application_table(answer: Recommendation) -> Table:
 
 def failed_names(results: Iterable[CheckResult]) -> str:
     """Return the names of the failed checks, each once, or "ok" without any."""
-    return ", ".join(dict.fromkeys(result.check for result in results)) or "ok"
+    return _names(result.check for result in results)
+
+
+def _names(failed: Iterable[Check]) -> str:
+    return ", ".join(dict.fromkeys(failed)) or "ok"
 
 
 def _throughput(size: SizeSummary) -> tuple[str, ...]:

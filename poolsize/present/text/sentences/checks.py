@@ -11,7 +11,7 @@ from poolsize.runs.run import CheckResult, StopReason
 Values = Mapping[str, Any]
 SHOWN_STEAL = 0.01
 """Cores; a smaller steal rounds to nothing."""
-BRIEFLY: Mapping[Check, str] = {
+_BRIEFLY: Mapping[Check, str | Callable[[Values], str]] = {
     Check.LITTLES_LAW: "users starved",
     Check.ARRIVALS: "the pool did not serve the rate",
     Check.CONNECTIONS: "the server counted another number of connections",
@@ -22,10 +22,18 @@ BRIEFLY: Mapping[Check, str] = {
     Check.GENERATOR: "a worker was saturated or late",
     Check.USERS_LIMITED: "the users did not fill the pool",
     Check.SERVICE_THREADS: "the service never filled the pool",
+    Check.SPEED: lambda values: (
+        f"the machine was {'faster' if values['deviation'] > 0 else 'slower'} than usual so far"
+    ),
     Check.POOLS_USED: "a part of the pools was not used",
-    Check.SPEED: "the machine was slower or faster than usual",
 }
-"""Check -> what its failure means, in a few words."""
+"""Check -> what its failure means when the step ends, in a few words, or the function that chooses them."""
+
+
+def check_briefly(result: CheckResult) -> str:
+    """Return what the failure of a check means when the step ends, in a few words."""
+    words = _BRIEFLY[result.check]
+    return words if isinstance(words, str) else words(result.values)
 
 
 def check_sentence(result: CheckResult) -> str:

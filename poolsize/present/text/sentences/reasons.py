@@ -132,9 +132,12 @@ def _interval(measured: price.MeasuredP95) -> str:
     interval = f" The 95 % interval of the measured p95 is {milliseconds(low_ms)} to {milliseconds(high_ms)}"
     if computed_ms is None:
         return f"{interval}; by the computation, this pool size can't keep up with the rate."
-    if low_ms <= computed_ms <= high_ms:
+    if not measured.contradicts:
         return f"{interval}."
-    return f"{interval}; the computed p95, {milliseconds(computed_ms)}, is outside of it."
+    return (
+        f"{interval}; the computed p95, {milliseconds(computed_ms)}, is outside of it. Compare the other pool sizes "
+        "with the computed times; measured, theirs may differ as much."
+    )
 
 
 register_templates(

@@ -144,8 +144,8 @@ register_templates(
             + "; `poolsize analyze` says why."
         ),
         warnings.SpeedCorrected: lambda finding: (
-            "The machine's speed changed. The throughput of {steps:#step} is corrected to the usual speed of the "
-            f"machine, by {' to '.join(dict.fromkeys(map(signed_percent, (finding.low, finding.high))))}; latencies "
+            "The machine's speed changed. The throughput of {steps:#step} is corrected to the usual speed of all "
+            f"steps, by {' to '.join(dict.fromkeys(map(signed_percent, (finding.low, finding.high))))}; latencies "
             "are as measured."
         ),
         warnings.ForEachPool: lambda finding: (
