@@ -192,5 +192,6 @@ def readings(step: Step, name: str) -> list[float]:
 
     The last reading, at the end of the step, may come after the users' last requests.
     """
-    values = step.server.get(name, ())[max(0, step.warm_up_seconds - 1) : -1]
-    return [value for value in values if value is not None]
+    values = step.server.get(name, ())
+    counted = values[max(0, step.warm_up_seconds - 1) : len(values) - 1 or None]  # of a single reading, that one
+    return [value for value in counted if value is not None]
