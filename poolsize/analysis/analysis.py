@@ -15,7 +15,14 @@ from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import CERTAINTY, TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
 from poolsize.analysis.service_demand import service_demands
-from poolsize.analysis.size_summary import RunNoise, SizeSummary, VerifiedStep, size_summary, verified_step
+from poolsize.analysis.size_summary import (
+    RunNoise,
+    SizeSummary,
+    VerifiedStep,
+    checked_sizes,
+    size_summary,
+    verified_step,
+)
 from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
 from poolsize.errors import WorkFailed
 from poolsize.runs.check import Check
@@ -217,9 +224,13 @@ def analyze(run: Run, tolerance: float = TOLERANCE) -> Analysis:
     steps = curve_steps(run.plan, run.steps)
     groups = [tuple(group) for _, group in steps_by_size(steps)]
     noise, setting = RunNoise.of(groups), run.setting
-    sizes = tuple(
-        size_summary(group, service_demands(group, groups[0][0], setting.cores), noise, run.timeout_ms, setting.pools)
-        for group in groups
+    sizes = checked_sizes(
+        [
+            size_summary(
+                group, service_demands(group, groups[0][0], setting.cores), noise, run.timeout_ms, setting.pools
+            )
+            for group in groups
+        ]
     )
     observed = observations(steps)
     measured = [observation.pool_size for observation in observed]

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, nan
+from math import ceil, hypot, inf, isfinite, isnan, nan
 from statistics import fmean
 from typing import Self
 
+from poolsize.analysis.stats.confidence import Noise, mean_interval
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.run import Step
+from poolsize.units import FloatOrNull
 
 NEARLY = 0.9
 """Requests per connection, by metrics that are read once a second, from which on a pool counts as full."""
@@ -32,7 +34,8 @@ def _in_each_pool(step: Step, spent_seconds: str, level: str) -> float | None:
     The sum of times misses no moment between two readings.
     """
     spent, pools = step.counter(spent_seconds), step.counter("pool_count")
-    number = step.counter(level) if spent is None else spent
+    values = readings(step, level) if spent is None else [spent]
+    number = fmean(values) if values else None
     return None if number is None or not pools else number / pools
 
 
@@ -63,6 +66,52 @@ def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
+class SampledUsage:
+    """The mean usage time of a request by readings of the connections in use, one a second.
+
+    mean_ms: by Little's law. error: half its 95 % interval, as a share of it. longest_ms: what the wait time leaves of
+    the response time. is_possible: whether the response times allow it. The page is answered while the service works,
+    so readings may count too many connections; and other work may use the pool.
+    """
+
+    mean_ms: FloatOrNull
+    error: FloatOrNull
+    longest_ms: float
+    is_possible: bool = True
+
+    @classmethod
+    def of(cls, steps: Sequence[Step], wait_ms: float, usage_ms: float, noise: Noise) -> Self | None:
+        """Return the usage time in steps of one size; None where it is not by readings.
+
+        wait_ms, usage_ms: as in mean_times_ms, of all these steps. noise: of the run's readings.
+        """
+        in_use = [readings(step, "pool_active") for step in steps if step.counter("pool_usage_seconds") is None]
+        if not any(in_use):
+            return None
+        interval = mean_interval(in_use, noise)
+        error = interval.high / interval.mean - 1 if interval.mean else inf
+        response_ms = mean_ms(step.latencies.total for step in steps if step.latencies)
+        return cls(usage_ms, error, response_ms - (0.0 if isnan(wait_ms) else wait_ms))
+
+    @property
+    def usage_ms(self) -> float:
+        """The mean; NaN where it is not possible, and where its error is larger than itself."""
+        return self.mean_ms if self.is_possible and self.error <= 1 else nan
+
+
+def checked_usages(usages: Sequence[SampledUsage | None]) -> list[SampledUsage | None]:
+    """Return the usage times of a run's sizes, of which those longer than possible are marked, unless by chance.
+
+    One metrics page has all readings, so these sizes together show whether it counts too many connections.
+    """
+    longer = [usage for usage in usages if usage and usage.mean_ms > usage.longest_ms and isfinite(usage.error)]
+    excess_ms = sum(usage.mean_ms - usage.longest_ms for usage in longer)
+    if excess_ms <= hypot(*(usage.error * usage.mean_ms for usage in longer)):
+        return list(usages)
+    return [replace(usage, is_possible=False) if usage in longer else usage for usage in usages]
+
+
+@dataclass(frozen=True)
 class PoolUse:
     """The use of an application's pool of one size, in the counted seconds of its steps.
 
@@ -82,7 +131,9 @@ class PoolUse:
     @classmethod
     def of(cls, steps: Sequence[Step], pools: int) -> Self | None:
         """Return the use of the pool in steps of one size; None where too few metrics show connections in use."""
-        active, waiting = (_readings(steps, name) for name in ("pool_active", "pool_waiting"))
+        active, waiting = (
+            [reading for step in steps for reading in readings(step, name)] for name in ("pool_active", "pool_waiting")
+        )
         busy = [number for step in steps if (number := busy_connections(step)) is not None]
         levels = [number for step in steps if (number := _in_each_pool(step, "", "pool_active")) is not None]
         if len(active) < FEWEST_READINGS or not any(active):
@@ -136,7 +187,11 @@ def _never_full(uses: Sequence[PoolUse]) -> PoolUse | None:
     return smallest
 
 
-def _readings(steps: Sequence[Step], name: str) -> list[float]:
-    """Return the values of a counter in the counted seconds in which it was read."""
-    counted = (step.server.get(name, ())[step.warm_up_seconds :] for step in steps)
-    return [value for values in counted for value in values if value is not None]
+def readings(step: Step, name: str) -> list[float]:
+    """Return the values of a level at the beginnings of the counted seconds in which it was read.
+
+    The last reading, at the end of the step, may come after the users' last requests.
+    """
+    values = step.server.get(name, ())
+    counted = values[max(0, step.warm_up_seconds - 1) : len(values) - 1 or None]  # of a single reading, that one
+    return [value for value in counted if value is not None]

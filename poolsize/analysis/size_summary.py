@@ -6,7 +6,7 @@ from math import hypot, sqrt
 from statistics import fmean
 from typing import Self
 
-from poolsize.analysis.application_pool import mean_times_ms
+from poolsize.analysis.application_pool import SampledUsage, checked_usages, mean_times_ms, readings
 from poolsize.analysis.attempts import valid_steps
 from poolsize.analysis.rate_evidence import rate_evidence, unsettled_seconds
 from poolsize.analysis.service_demand import ServiceDemands
@@ -32,11 +32,12 @@ TWO_SIDED_95 = 1.96
 class RunNoise:
     """The noise of a run.
 
-    throughput: of the counted seconds. latencies: latency (wait, usage, total) -> quantile -> noise of its logarithm in
-    the sections of the steps.
+    throughput: of the counted seconds. in_use: of the readings of an application's metrics. latencies: latency (wait,
+    usage, total) -> quantile -> noise of its logarithm in the sections of the steps.
     """
 
     throughput: Noise
+    in_use: Noise
     latencies: Mapping[str, Mapping[str, Noise]]
 
     @classmethod
@@ -55,6 +56,7 @@ class RunNoise:
 
         return cls(
             Noise.of([[corrected(step) for step in steps] for steps in counted]),
+            Noise.of([[readings(step, "pool_active") for step in steps] for steps in counted]),
             {latency: {quantile: of_sections(latency, quantile) for quantile in QUANTILES} for latency in LATENCIES},
         )
 
@@ -82,6 +84,7 @@ class SizeSummary:
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
         In a replay all are NaN but the recorded percentile of the total time, the mean of its seconds. Of an
         application, wait and usage have a mean alone, by its metrics; without metrics all are NaN.
+    sampled_usage: the mean usage time of an application by readings of its metrics; None where it is not by readings.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.
@@ -104,6 +107,7 @@ class SizeSummary:
     utilisation: float | None
     unsettled_seconds: float | None
     demands: ServiceDemands | None
+    sampled_usage: SampledUsage | None = None
 
     @property
     def valid(self) -> bool:
@@ -127,10 +131,12 @@ def size_summary(
     latencies = _latencies(steps, timeout_ms)
     at_rate = (rate_evidence(step) for step in steps if step.rate is not None)
     utilisations = [evidence.utilisation.mean for evidence in at_rate if evidence is not None]
+    sampled = None
     if not steps[0].knows_usage:
-        times_ms = [mean_times_ms(step, pools) for step in steps]
-        for name, values in zip(("wait", "usage"), zip(*times_ms, strict=True), strict=True):
-            latencies[name] = replace(UNKNOWN, mean=fmean(values))
+        wait_ms, usage_ms = map(fmean, zip(*(mean_times_ms(step, pools) for step in steps), strict=True))
+        sampled = SampledUsage.of(steps, wait_ms, usage_ms, noise.in_use)
+        latencies["wait"] = replace(UNKNOWN, mean=wait_ms)
+        latencies["usage"] = replace(UNKNOWN, mean=usage_ms)
     return SizeSummary(
         pool_size=steps[0].pool_size,
         repeats=len(steps),
@@ -154,6 +160,16 @@ def size_summary(
         utilisation=fmean(utilisations) if utilisations else None,
         unsettled_seconds=max(filter(None, map(unsettled_seconds, steps)), default=None),
         demands=demands,
+        sampled_usage=sampled,
+    )
+
+
+def checked_sizes(sizes: Sequence[SizeSummary]) -> tuple[SizeSummary, ...]:
+    """Return the summaries of a run's sizes, without usage times that the response times do not allow."""
+    usages = checked_usages([size.sampled_usage for size in sizes])
+    return tuple(
+        replace(size, usage=replace(UNKNOWN, mean=usage.usage_ms), sampled_usage=usage) if usage else size
+        for size, usage in zip(sizes, usages, strict=True)
     )
 
 

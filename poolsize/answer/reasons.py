@@ -57,7 +57,8 @@ class CarriesRate(Reason, code="carries_rate"):
 class WaitAndUsage(Reason, code="wait_and_usage"):
     """Mean wait and usage time at the answer. measured_size: the nearest measured size, which has these times.
 
-    users: of the closed loop, whose number decides the wait time; None at a fixed rate.
+    users: of the closed loop, whose number decides the wait time; None at a fixed rate. usage_error: half the 95 %
+    interval of the usage time, as a share of it, where it follows from readings of an application's metrics.
     """
 
     pool_size: int
@@ -65,6 +66,7 @@ class WaitAndUsage(Reason, code="wait_and_usage"):
     wait_ms: float
     usage_ms: float
     users: int | None
+    usage_error: float | None
 
 
 class LimitedBy(Reason, code="bottleneck"):
@@ -147,7 +149,14 @@ def reasons(analysis: Analysis, size: int, formula_size: int, highest: Highest) 
     filled = own_pool and any(measured.pool_size == users for measured in analysis.sizes)
     findings = [
         _plateau(analysis, plateau, highest) if closed_loop else _carries_rate(analysis, plateau, size),
-        WaitAndUsage(size, nearest.pool_size, nearest.wait.mean, nearest.usage.mean, users if closed_loop else None)
+        WaitAndUsage(
+            size,
+            nearest.pool_size,
+            nearest.wait.mean,
+            nearest.usage.mean,
+            users if closed_loop else None,
+            nearest.sampled_usage.error if nearest.sampled_usage else None,
+        )
         if nearest.usage.mean > 0
         else None,
         LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,

@@ -6,6 +6,7 @@ from typing import Any
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.rate_evidence import COUNTED, WARM_UP
+from poolsize.analysis.size_summary import SizeSummary
 from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger, users_for
 from poolsize.runs.check import Check
 from poolsize.runs.plan import LONGEST, MOST_STEP_SECONDS, SearchEnd
@@ -89,6 +90,17 @@ class Contradicted(Caution, code="contradicted", is_doubt=True, leads=True):
     throughput: float
     steps: int
     way_out: WayOut
+
+
+class UsageNotUsed(Caution, code="usage_not_used"):
+    """The mean usage times at these sizes, by readings of the metrics, are longer than the response times allow.
+
+    usage_ms: at the largest of these sizes. longest_ms: its mean response time, without the mean wait time if known.
+    """
+
+    sizes: Sequence[int]
+    usage_ms: float
+    longest_ms: float
 
 
 class VerificationFailed(Caution, code="verification_failed"):
@@ -230,6 +242,15 @@ def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
         sizes = [size for size in results if check.disqualifies or size in used]
         if sizes and check is not Check.USERS_LIMITED:
             yield CheckFailed(check, sizes, dict(results[max(sizes)].values))
+    yield from usage_not_used(analysis.valid_sizes)
+
+
+def usage_not_used(sizes: Iterable[SizeSummary]) -> Iterator[Finding]:
+    """Yield the warning of sizes whose usage times by readings are not possible, if there are any."""
+    impossible = [(size, usage) for size in sizes if (usage := size.sampled_usage) and not usage.is_possible]
+    if impossible:
+        _, usage = impossible[-1]
+        yield UsageNotUsed([size.pool_size for size, _ in impossible], usage.mean_ms, usage.longest_ms)
 
 
 def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:

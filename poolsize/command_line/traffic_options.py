@@ -97,8 +97,9 @@ READERS: dict[str, tuple[str, Callable[[str], float]]] = {
 }
 """Parameter without its unit -> placeholder and reader of its option."""
 HELP = {
-    "rate": "Requests per second that the instances of --instances serve together, e.g. 400/s. The answer is then "
-    "the pool size that this traffic needs, beside what the database can use.",
+    "rate": "Requests per second that the instances of --instances serve together, e.g. 400/s; a request that takes a "
+    "connection twice counts twice. The answer is then the pool size that this traffic needs, beside what the database "
+    "can use.",
     "usage_p95": "95th percentile of the usage time, e.g. 40ms.",
     "usage_p99": "99th percentile of the usage time.  [default: usage times vary like exponential ones]",
     "burst": "Rate of a minute's busiest second over the mean rate, e.g. 3x.  [default: requests arrive at random]",

@@ -119,7 +119,7 @@ GROUPS = {
     "--usage-time",
     "usage_time_ms",
     help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. With --run, the pool "
-    "size is then for that application; with --rate, it is the time for which a request uses a connection.",
+    "size is then for that application; with --rate, it is the time from getting a connection to giving it back.",
 )
 @duration_option(
     "--app-cpu-time",

@@ -39,6 +39,8 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
+OBSERVE_MORE = "observe longer, at the peak, or with --metrics"
+"""The way out where no connection was in use."""
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
 
@@ -98,6 +100,16 @@ class PoolAnswer:
     censored: Censored
     growing: Growing | None
     cores: int | None
+
+    @property
+    def is_used(self) -> bool:
+        """Whether any connection was in use, or demand was cut off: otherwise the need is not known."""
+        return bool(self.censored) or any(load.in_use.any() or load.highest for load in self.loads)
+
+    @property
+    def is_lower_bound(self) -> bool:
+        """Whether the need is a lower bound."""
+        return bool(self.censored) or self.busiest.is_lower_bound
 
     @property
     def busiest_at(self) -> float:
@@ -203,14 +215,17 @@ def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tu
 
 
 def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, ...]:
-    """Return the answers of the pool of this name, or of all pools for None. Raises BadInput where there is none."""
+    """Return the answers of the pool of this name, or of all pools for None.
+
+    Raises BadInput where there is none, and where none of them has a connection in use.
+    """
     answers = pool_answers(observation)
-    if not answers:
-        raise BadInput("`observation`: no pool in it has connections in use; observe for longer, or another source")
     chosen = tuple(answer for answer in answers if name in {None, answer.name})
-    if not chosen:
+    if answers and not chosen:
         names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])
         raise BadInput(f"`pool` {name!a} is not in the observation, which has {names}: name one of these")
+    if not any(answer.is_used for answer in chosen):
+        raise BadInput(f"`observation`: no connection was in use: {OBSERVE_MORE}")
     return chosen
 
 

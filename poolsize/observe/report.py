@@ -51,7 +51,8 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
 
 
 def _size(answer: PoolAnswer) -> str:
-    return f"{need_text(answer)} {'connection' if answer.need == 1 else 'connections'}"
+    connections = " connection" if answer.need == 1 else " connections"
+    return f"{need_text(answer)}{connections if answer.is_used else ''}"
 
 
 def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
     load, of_pool = answer.busiest, ["--pool", answer.name] if several else []
     known = (
         f"in each of {answer.processes:,} processes" if answer.processes > 1 else "",
-        "" if answer.censored else f"95 % range {sizes_text(answer.need_range())}",
+        "" if answer.is_lower_bound or not answer.is_used else f"95 % range {sizes_text(answer.need_range())}",
         "" if load.size is None else f"the pool size is {load.size:,} today",
     )
     its, command = verdict(answer), pasteable("poolsize", "recommend", "--observation", Path(path), *of_pool)
@@ -76,8 +77,8 @@ def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
 
 
 def _conditions(answer: PoolAnswer) -> Iterator[str]:
-    """Yield the conditions under which the answer stays valid; none for a lower bound."""
-    if answer.censored:
+    """Yield the conditions under which the answer stays valid; none for cut-off demand, and without an answer."""
+    if answer.censored or not answer.is_used:
         return
     if answer.rate and answer.busiest.usage_ms:
         yield sentence(HoldsWhile(answer.rate, answer.busiest.usage_ms))

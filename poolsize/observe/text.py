@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, UsageGrows
 from poolsize.observe.observation import Observation, shown
-from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
+from poolsize.observe.pool_answer import OBSERVE_MORE, PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
@@ -42,6 +42,8 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
     if len(answers) == 1 and not why:
+        if not answers[0].is_used:
+            return paragraph(parts[0])
         answer, its = answers[0], verdict(answers[0])
         labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer))]
         labelled.append(("Caution", next(doubts(answer), "")))
@@ -52,14 +54,15 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     if why:
         accounts = accounts_table(observation)
         lines = [*lines, "", accounts.as_text()] if accounts.rows else lines
-        evidence = [f"{shown(each.name)}: {text}" for each in answers for text in (in_use_text(each), *doubts(each))]
+        used = [each for each in answers if each.is_used]
+        evidence = [f"{shown(each.name)}: {text}" for each in used for text in (in_use_text(each), *doubts(each))]
         evidence += server
         lines = [*lines, "", bullets(evidence)]
     return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
 
 
 def _size_text(answer: PoolAnswer) -> str:
-    at_least, size = "at least " if answer.censored else "", answer.busiest.size
+    at_least, size = "at least " if answer.is_lower_bound else "", answer.busiest.size
     each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
     return f"{at_least}{count(answer.need, 'connection')}{each}{'' if size is None else f' (now {size:,})'}"
 
@@ -74,6 +77,8 @@ def _next(stored: Path | None) -> list[str]:
 def verdict(answer: PoolAnswer) -> str:
     """Return what is known of the need of a pool, in a sentence without its full stop."""
     censored, load, size = answer.censored, answer.busiest, answer.busiest.size
+    if not answer.is_used:
+        return f"no answer. No connection was in use in {lasting(answer.seconds)}: {OBSERVE_MORE}"
     if censored.saturated is not None:
         cores = f" on {count(answer.cores, 'core')}" if answer.cores else ""
         return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
@@ -123,7 +128,7 @@ def lasting(seconds: float) -> str:
 
 def need_text(answer: PoolAnswer) -> str:
     """Return the need as a number, or as a lower bound."""
-    return f"{'at least ' if answer.censored else ''}{answer.need:,}"
+    return f"{'at least ' if answer.is_lower_bound else ''}{answer.need:,}" if answer.is_used else "no answer"
 
 
 def in_use_text(answer: PoolAnswer) -> str:
@@ -140,8 +145,10 @@ def in_use_text(answer: PoolAnswer) -> str:
 
 
 def doubts(answer: PoolAnswer) -> Iterator[str]:
-    """Yield what limits the answer's use, the most important first."""
+    """Yield what limits the answer's use, the most important first; nothing where there is no answer."""
     load = answer.busiest
+    if not answer.is_used:
+        return
     if answer.censored:
         yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
     if answer.growing:
@@ -207,7 +214,7 @@ class PoolValues(TypedDict):
     use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: standard deviation of
     the usage time, as a share of its mean. usage_grows: the mean usage time with few and with many connections in use;
     null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound. saturated:
-    whether the server is. need: connections of each process. null: not known.
+    whether the server is. need: connections of each process; a lower bound also where in_use is. null: not known.
     """
 
     name: str
@@ -230,7 +237,7 @@ class PoolValues(TypedDict):
     timeouts: int
     censored: bool
     saturated: bool
-    need: int
+    need: int | None
     verdict: str
     findings: list[str]
 
@@ -342,7 +349,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "timeouts": censored.timeouts,
         "censored": bool(censored),
         "saturated": censored.saturated is not None,
-        "need": answer.need,
+        "need": answer.need if answer.is_used else None,
         "verdict": verdict(answer),
         "findings": list(doubts(answer)),
     }

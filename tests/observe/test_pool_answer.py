@@ -1,6 +1,7 @@
 """Answers for simulated production, whose truth is known; and what no simulation needs."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift, read_reference
 from poolsize.observe.observation import Observation, PoolSpan
-from poolsize.observe.pool_answer import PoolAnswer, pool_answers, saturated_threads
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
 from poolsize.observe.replay import replayed
+from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import observed_text, observed_values, verdict
@@ -173,9 +175,23 @@ def test_numbers_that_no_pool_has_are_not_known(series: dict[str, Any]) -> None:
     assert answer.need in {6, 9}  # with one process, or with one of two away
 
 
-def test_an_unused_pool_needs_a_connection() -> None:
-    (answer,) = pool_answers(observed([plain(uses=0, usage_seconds=0, size=10)]))
-    assert answer.need == 1
+@pytest.mark.parametrize("series", [{"uses": 0, "usage_seconds": 0}, {"in_use_mean": 0, "in_use_max": 0, "samples": 9}])
+def test_a_pool_that_was_never_in_use_has_no_number(series: dict[str, Any]) -> None:
+    """An account that sees only its own connections may see none in use, under any rate."""
+    unused = observed([plain(size=10, **series)])
+    for why in (False, True):
+        text = " ".join(observed_text(unused, why=why).split())
+        assert text.startswith("shop: no answer")
+        assert "No connection was in use in 60 minutes: observe longer, at the peak, or with --metrics" in text
+        assert not re.search(r"\d connection", text)
+    (pool,) = observed_values(unused)["pools"]
+    assert pool["need"] is None
+    assert not drift(unused, read_reference("1"))
+    with pytest.raises(BadInput, match="observe longer"):
+        pool_named(unused, "shop")
+    both = observed([plain(size=10, **series), plain("tasks", uses=60, usage_seconds=6)])
+    assert "no answer" in observed_text(both)
+    assert "no answer" in observation_markdown(both, "both.jsonl")
 
 
 def test_a_pool_of_which_nothing_is_known_is_named() -> None:

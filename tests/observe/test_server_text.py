@@ -48,6 +48,7 @@ def test_what_a_server_counts_is_a_lower_bound() -> None:
         text = " ".join(observed_text(observation, why=True).split())
         assert ("at least 2.5 connections on average" in text) == is_bound
         assert ("The connections in use are a lower bound" in text) == is_bound
+        assert observed_text(observation).startswith("shop: at least") == is_bound
         (pool,) = observed_values(observation)["pools"]
         assert pool["in_use_is_lower_bound"] == is_bound
 

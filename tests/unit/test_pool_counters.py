@@ -1,6 +1,7 @@
 """What a step's checks and times make of the counters of an application's pools."""
 
 from dataclasses import replace
+from math import isnan
 
 import pytest
 
@@ -8,13 +9,14 @@ from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
 from poolsize.answer.from_run import recommend
 from poolsize.present.report import report_html, report_markdown
-from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.analysis import analysis_text, analysis_values
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.runs.check import Check
 from poolsize.runs.compared_field import compared_field
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import CheckResult, Run, Step
+from poolsize.units import at_most
 from tests.conftest import a_run, a_step
 
 
@@ -73,7 +75,7 @@ def test_without_metrics_there_is_no_such_check() -> None:
     assert Check.SERVICE_THREADS not in judged(of_application(a_step(32, [100] * 10)))
 
 
-def of_run(run: Run, host: str = "http://shop", **counters: float) -> Run:
+def of_run(run: Run, host: str = "http://shop", /, **counters: float) -> Run:
     """The run as that of an application's pool."""
     application = MeasuredApplication("shop.toml", "0" * 64, host, started=True, variables=("POOL_SIZE",))
     steps = tuple(of_application(step, **counters) for step in run.steps)
@@ -121,3 +123,35 @@ def test_mean_times_follow_from_the_metrics_by_littles_law() -> None:
     text = analysis_text(analysis)
     assert "usage mean" in text
     assert "80 ms" in text
+
+
+def with_readings(active: tuple[float, ...], **counters: float) -> Run:
+    """A run at 100/s of 640 ms each, 64 requests in progress, whose pools show these connections in use."""
+    run = of_run(a_run({80: 100, 100: 100}), pool_count=1.0, **counters)
+    steps = tuple(replace(step, server={**step.server, "pool_active": active}) for step in run.steps)
+    return replace(run, steps=steps)
+
+
+def test_a_usage_time_by_readings_has_their_sampling_error() -> None:
+    """At 100/s, readings of 4 and 8 in turn are 60 ms, of which 10 show no more than 6 ms or so."""
+    analysis = analyze(with_readings((4.0, 8.0) * 5 + (0.0,)))  # the last after the users' last requests
+    usage = analysis_values(analysis)["steps"][0]["sampled_usage"]
+    assert usage is not None
+    assert usage.usage_ms == pytest.approx(60, rel=0.01)
+    assert 0 < usage.error < 0.5
+    assert f"60 ms ±{at_most(usage.error)}" in analysis_text(analysis)
+    rare = analyze(with_readings((0.0, 1.0, *[0.0] * 9)))
+    assert "usage mean" not in analysis_text(rare)
+
+
+def test_a_usage_time_by_readings_that_is_longer_than_the_response_time_is_left_out() -> None:
+    """96 connections in use, of 64 requests in progress; a sum of usage times counts more than readings."""
+    analysis = analyze(with_readings((96.0,) * 11, pool_wait_seconds=1.0))
+    assert isnan(analysis.at(100).usage.mean)
+    assert analysis.at(100).wait.mean == pytest.approx(10, rel=0.01)
+    text = " ".join(analysis_text(analysis).split())
+    assert "not used at the pool sizes 80 and 100: at 100, it is 960 ms by readings of the metrics page" in text
+    assert "leaves at most 630 ms" in text
+    summed = analyze(with_readings((96.0,) * 11, pool_usage_seconds=8.0))
+    assert summed.at(100).usage.mean == pytest.approx(80, rel=0.01)
+    assert "not used" not in analysis_text(summed)

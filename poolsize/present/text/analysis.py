@@ -5,6 +5,7 @@ from math import log
 from typing import TypedDict
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.application_pool import SampledUsage
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.fitted_models import Estimate
 from poolsize.analysis.plateau import CERTAINTY
@@ -13,8 +14,10 @@ from poolsize.analysis.size_summary import SizeSummary
 from poolsize.analysis.speed import has_server_process, usual_speed
 from poolsize.analysis.stats.percentiles import Percentiles
 from poolsize.answer.verdict import Highest, highest, is_noisy, verdict_on_size
+from poolsize.answer.warnings import usage_not_used
 from poolsize.present.text.layout import paragraph, terminal_width
 from poolsize.present.text.sentences.checks import bottleneck_sentence, check_sentence
+from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.reasons import highest_text
 from poolsize.present.text.setting import counted_seconds
 from poolsize.present.text.short_of_run import plateau_range_text
@@ -42,6 +45,7 @@ def analysis_text(analysis: Analysis) -> str:
     parts = [
         f"{run_title(analysis)}, {counted_seconds(analysis.steps, setting)} counted per step, {setting.created[:10]}",
         sizes_table(analysis).as_text(),
+        *map(paragraph, map(sentence, usage_not_used(analysis.sizes))),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
         knee_text(analysis, terminal_width()),
         _estimates(analysis),
@@ -154,8 +158,10 @@ class SizeValues(TypedDict):
 
     repeats: number of these steps. throughput: per second, with its 95 % interval. intervals_ms: latency -> quantile ->
     its 95 % interval; empty for runs without sections. kinds: empty for a workload with one kind. utilisation: share of
-    the connections that the arrival rate needs; null in a closed loop. demands: null where not known. errors: failed
-    transactions. valid: whether the size may enter an estimate. checks: that failed.
+    the connections that the arrival rate needs; null in a closed loop. demands: null where not known. sampled_usage:
+    where the mean usage time of an application follows from readings of its metrics, with half its 95 % interval as a
+    share of it, and whether the response times allow it; else null. errors: failed transactions. valid: whether the
+    size may enter an estimate. checks: that failed.
     """
 
     pool_size: int
@@ -170,6 +176,7 @@ class SizeValues(TypedDict):
     kinds: Mapping[str, KindValues]
     utilisation: float | None
     demands: ServiceDemands | None
+    sampled_usage: SampledUsage | None
     errors: int
     valid: bool
     checks: list[CheckValues]
@@ -280,6 +287,7 @@ def _size_values(size: SizeSummary) -> SizeValues:
         },
         "utilisation": size.utilisation,
         "demands": size.demands,
+        "sampled_usage": size.sampled_usage,
         "errors": size.errors,
         "valid": size.valid,
         "checks": _check_values(size.failed_checks),

@@ -10,7 +10,7 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult
-from poolsize.units import milliseconds, number, per_second, percent, sizes_text
+from poolsize.units import at_most, milliseconds, number, per_second, percent, sizes_text
 
 
 def sizes_table(analysis: Analysis) -> Table:
@@ -22,10 +22,12 @@ def sizes_table(analysis: Analysis) -> Table:
     if analysis.setting.application is not None:
         times, total = ("wait mean", "usage mean", "total p50", "total p95", "total p99"), "response"
     heads = [name.replace("total", total) for name in _briefly(times)]
-    rows = [
-        (*_throughput(size), *_times(size, times, milliseconds), failed_names(size.failed_checks))
-        for size in analysis.sizes
-    ]
+    rows = []
+    for size in analysis.sizes:
+        cells = dict(zip(times, _times(size, times, milliseconds), strict=True))
+        if size.sampled_usage and size.usage.mean > 0:
+            cells["usage mean"] += f" ±{at_most(size.sampled_usage.error)}"
+        rows.append((*_throughput(size), *cells.values(), failed_names(size.failed_checks)))
     return Table(("pool", "throughput", "95 % interval", "busy", *heads, "checks"), rows).without_unknown()
 
 

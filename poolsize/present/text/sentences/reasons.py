@@ -7,7 +7,7 @@ from poolsize.answer import application, latency_limit, price, reasons
 from poolsize.answer.verdict import Highest
 from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
-from poolsize.units import count, loss_text, milliseconds, per_second, percent, probability_text
+from poolsize.units import at_most, count, loss_text, milliseconds, per_second, percent, probability_text
 
 TABLE_SMALLER = " The table counts no waits for the load generator's CPU, and may have sizes between the measured ones."
 """Why the answer lies above the range of an application that adds nothing."""
@@ -207,6 +207,7 @@ register_templates(
         reasons.WaitAndUsage: lambda finding: (
             ("Mean" if finding.users is None else "With {users:#user} in the closed loop: mean")
             + " wait time {wait_ms:ms}, mean usage time {usage_ms:ms}"
+            + ("" if finding.usage_error is None else f" ±{at_most(finding.usage_error)}")
             + (
                 "."
                 if finding.measured_size == finding.pool_size

@@ -105,6 +105,13 @@ register_templates(
         application.ShortUsageTime: "The usage time of {usage_time_ms:ms} is shorter than the {database_ms:ms} that a "
         "transaction of this run takes in the database alone, so the answer is for an application that adds nothing. "
         "Check that both are the same transaction, on the same server.",
+        warnings.UsageNotUsed: lambda finding: (
+            f"The mean usage time is not used at {pool_sizes(finding.sizes)}"
+            + (f": at {finding.sizes[-1]}, " if len(finding.sizes) > 1 else ": ")
+            + "it is {usage_ms:ms} by readings of the metrics page, and the response time leaves at most "
+            "{longest_ms:ms} for it. The service answers the page while it works, or other work uses the pool. A "
+            "metric that sums usage times has no such error."
+        ),
         price.RateTooHigh: lambda finding: (
             "No pool size keeps up with {rate:/s}: the highest throughput is {highest:/s}. Use a lower rate, or do "
             "less work in a transaction."
