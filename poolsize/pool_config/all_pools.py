@@ -210,11 +210,12 @@ def _names_of_sizes(pool: FilePool) -> list[str]:
 
 
 def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
-    """Return the texts of the sizes of pools in source, which may name a variable or a key, and have a default."""
+    """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on."""
     pools = [
         each.pool for file in files for each in file.pools if each.most_connections and each.pool.library not in OWN
     ]
-    return [pool.settings[name].text for pool in pools for name in pool.library.sizes if name in pool.settings]
+    sizes = [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
+    return [text for size in sizes for text in (size.text, *size.variables)]
 
 
 def _without_profile(path: Path) -> Path:

@@ -1,28 +1,30 @@
 """The pools of files -> what is wrong with each, and what differs from a recommendation."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import isnan
 from pathlib import Path
 
 from poolsize.answer.finding import Severity
-from poolsize.pool_config.files.reading import PoolFile
+from poolsize.pool_config.files.reading import PoolFile, SetVariable
 from poolsize.pool_config.findings.of_pools import (
     BelowNeed,
     BelowTraffic,
     DatabaseUnknown,
     Defaults,
     Elsewhere,
+    FromVariable,
     Incomplete,
     NotANumber,
     NotFollowed,
     NotRead,
     OfCpus,
+    OnlyDefaults,
 )
 from poolsize.pool_config.findings.of_servers import AboveServer, ServerTooSmall
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import Count, FilePool, Value, Worded
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, Value, Worded
 from poolsize.pool_config.settings import (
     DEFAULT_MAX_CONNECTIONS,
     DEFAULT_WAIT_TIMEOUT_SECONDS,
@@ -78,7 +80,36 @@ class CheckedFile:
 
 def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | None) -> CheckedFile:
     """Return a file with its pools, checked as in check_pools."""
-    return CheckedFile(file.path, check_pools(file.pools, server, settings), file.more, file.counts)
+    pools = tuple(
+        replace(each, findings=(*each.findings, *_of_variables(each.pool, file.environment)))
+        for each in check_pools(file.pools, server, settings)
+    )
+    return CheckedFile(file.path, pools, file.more, file.counts)
+
+
+def _of_variables(pool: FilePool, environment: Mapping[str, Sequence[SetVariable]]) -> Iterator[Worded]:
+    """Yield where the variables of a pool are set, and which settings have only defaults."""
+    known = {name: each for name, each in pool.settings.items() if each.value is not None}
+    for variable in sorted({variable for each in known.values() for variable in each.variables} & environment.keys()):
+        first, *others = environment[variable]
+        smaller = [each for each in others if each.number < first.number]
+        yield FromVariable(
+            *_values({name: each for name, each in known.items() if variable in each.variables}, (variable,)),
+            first.text, first.place, tuple(f"{each.text} in {each.place}" for each in smaller),
+        )  # fmt: skip
+    defaults = {
+        name: each for name, each in known.items() if each.variables and not environment.keys() & each.variables
+    }
+    if defaults:
+        variables = tuple(dict.fromkeys(variable for each in defaults.values() for variable in each.variables))
+        yield OnlyDefaults(*_values(defaults, variables))
+
+
+def _values(
+    settings: Mapping[str, FileSetting], variables: tuple[str, ...]
+) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """Return the first setting, the variables, and the values of settings in words."""
+    return next(iter(settings)), variables, tuple(f"{name} is {each.value}" for name, each in settings.items())
 
 
 def server_in(files: Sequence[PoolFile]) -> ServerFacts:

@@ -11,6 +11,7 @@ from poolsize.answer.finding import Severity
 from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.findings.of_pools import OnlyDefaults
 from poolsize.pool_config.findings.of_servers import server_limit
 from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
@@ -274,13 +275,17 @@ def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
             rest = " in the settings of this file; the check does not cover others"
         parts.append(f"No known problem{rest}.")
     if checked.differences is not None:
-        parts.append(_differences_text(pool, checked.differences))
+        parts.append(_differences_text(checked, checked.differences))
     return "\n\n".join(parts)
 
 
-def _differences_text(pool: FilePool, differences: Sequence[Difference]) -> str:
+def _differences_text(checked: CheckedPool, differences: Sequence[Difference]) -> str:
+    pool = checked.pool
     if not differences:
-        return "All settings of the pool in this file are as recommended."
+        defaults = next(
+            (f", by the defaults of {each.names}" for each in checked.findings if isinstance(each, OnlyDefaults)), ""
+        )
+        return f"All settings of the pool in this file are as recommended{defaults}."
     rows = []
     for each in differences:
         in_file = _text(each.in_file, each.unit) + (" (default)" if each.is_default else "")

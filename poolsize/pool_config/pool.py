@@ -122,12 +122,27 @@ class FileSetting:
 
     name: as the file spells it. text: its value as the file writes it. value: the value, or the default that holds
     where the environment gives no other; None where the file alone does not contain it. line: in the file, from 1.
+    variables: names of the environment variables that the value depends on.
     """
 
     name: str
     text: str
     value: Value
     line: int
+    variables: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Variable:
+    """An environment variable that a file sets to a number or a duration.
+
+    setting: by the variable's name. workload: as in Count. folder: from which Compose builds the service, relative to
+    the file; "" for none.
+    """
+
+    setting: FileSetting
+    workload: str = ""
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -207,5 +222,5 @@ class FilePool:
         return setting in self.settings and self.settings[setting] in self.not_followed
 
 
-PoolOrCount = FilePool | Count
+PoolOrCount = FilePool | Count | Variable
 """What a file may have."""

@@ -52,6 +52,15 @@ class TimesOut(Worded, Caution, code="pool_times_out"):
     )
 
 
+class RandomOrder(Worded, Caution, code="pool_random_order"):
+    """The pool serves waiting requests in random order, and the model in the order of their arrival."""
+
+    words = (
+        "database/sql serves waiting requests in random order. So the p99 wait is longer than poolsize says, which "
+        "assumes the order of arrival."
+    )
+
+
 class RarelyTimesOut(TimesOut):
     """Hardly a request reaches the wait limit."""
 
@@ -92,6 +101,8 @@ def traffic_findings(settings: PoolSettings, stack: "Stack | None") -> Iterator[
     answer, share = settings.traffic, settings.share_timed_out
     if answer and stack and stack.worker:
         yield WholeRequests(stack.worker)
+    if answer and stack and stack.random_order:
+        yield RandomOrder()
     if answer and share is not None and (stack is None or stack.has_wait_limit):
         finding, one_away = RarelyTimesOut if share < RARE else TimesOut, answer.traffic.service.instances > 1
         yield finding(share, settings.wait_limit_seconds, one_away, answer.decides == "limit")
@@ -111,10 +122,10 @@ def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
     if settings.server.wait_timeout_seconds is not None:
         server_ends_idle = f"The server ends a connection that is idle for {wait_timeout} (its wait_timeout)."
     of_traffic = {type(finding): sentence(finding) for finding in traffic_findings(settings, stack)}
-    whole_requests = of_traffic.pop(WholeRequests, "")
+    of_size = (_size(settings, stack), of_traffic.pop(WholeRequests, ""), of_traffic.pop(RandomOrder, ""))
     replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
     return {
-        "size": f"{_size(settings, stack)} {whole_requests}".rstrip(),
+        "size": " ".join(filter(None, of_size)),
         "total": _recommended(settings),
         "minimum": f"Connections that the pool keeps open without load. Source: {SURVEY}.",
         "wait_limit": " ".join((_wait_limit(settings), *of_traffic.values())),

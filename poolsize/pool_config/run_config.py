@@ -59,10 +59,12 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
         problems_of,
     )
     from poolsize.pool_config.files.reading import read_files
+    from poolsize.pool_config.files.variables import in_environment
 
     files, errors = read_files(paths)
     for error in errors:
         click.echo(f"poolsize: not checked: {error}", err=True)
+    files = in_environment(files)
     stacks = {pool.library.stack for file in files for pool in file.pools}
     stack = STACKS.get(stacks.pop()) if len(stacks) == 1 else None
     typed = typed_in(asked.fleet)

@@ -38,7 +38,8 @@ class Stack:
     is_server: whether it is the server. has_wait_limit: whether a request gets an error after a time.
     worker: what holds a connection for a whole request, so that its number is the pool size; "" for a pool that more
     requests share. workers_are_processes: whether it is a process. least_check_seconds: shortest interval at which
-    idle connections are pinged. other_form_of: the stack whose library this also is, or "".
+    idle connections are pinged. other_form_of: the stack whose library this also is, or "". random_order: whether
+    waiting requests are served in random order.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Stack:
     workers_are_processes: bool = False
     least_check_seconds: int = 0
     other_form_of: str = ""
+    random_order: bool = False
 
     @property
     def shared_by_all(self) -> bool:
@@ -97,7 +99,7 @@ STACKS = {
         Stack("dbcp2", "Apache Commons DBCP 2", "dbcp2.properties"),
         Stack("c3p0", "c3p0", "c3p0.properties"),
         Stack("tomcat-jdbc", "Tomcat JDBC Pool", "tomcat-jdbc.properties"),
-        Stack("go", "Go, database/sql with go-sql-driver/mysql", "database.go"),
+        Stack("go", "Go, database/sql with go-sql-driver/mysql", "database.go", random_order=True),
         Stack("node-mysql2", "Node.js, mysql2", "database.js"),
         Stack(
             "php-fpm", "PHP-FPM with persistent connections", "www.conf", has_wait_limit=False, worker="worker",

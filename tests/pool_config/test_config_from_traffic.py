@@ -142,6 +142,14 @@ def test_a_worker_is_busy_for_the_whole_request(poolsize_here: Command, stack: s
     assert "whole request" not in configured(poolsize_here, "go", *TRAFFIC[:3])[1]
 
 
+def test_a_pool_that_serves_in_random_order_has_longer_waits(poolsize_here: Command) -> None:
+    written, errors = configured(poolsize_here, "go", *TRAFFIC)
+    (size,) = (each["why"] for each in written["settings"] if each["name"] == "SetMaxOpenConns")
+    assert "the p99 wait is longer than poolsize says" in size
+    assert "in random order" in errors
+    assert "in random order" not in configured(poolsize_here, "hikaricp", *TRAFFIC)[1]
+
+
 def test_a_longer_p99_usage_time_leaves_a_shorter_wait_limit(poolsize_here: Command) -> None:
     words = ["--rate=20/s", "--usage-time=1s", "--usage-p99=9s", "--instances=3"]
     (wait_limit, _) = (each for each in configured(poolsize_here, "go", *words)[0]["settings"] if each["unit"] == "s")

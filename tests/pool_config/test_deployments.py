@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.reading import NoPools, read_pools
+from poolsize.pool_config.files.reading import NoPools, read_files, read_pools
 from tests.conftest import Command
 
 SIZE = "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE"
@@ -237,7 +237,7 @@ def test_variables_in_other_places(tmp_path: Path, name: str, text: str, size: i
 def test_other_databases_and_own_names_are_no_pools(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yml").write_text(text)
     with pytest.raises(BadInput, match="no settings of a pool"):
-        read_pools(tmp_path / "a.yml")
+        read_files([tmp_path / "a.yml"])
 
 
 def test_a_template_that_is_no_yaml_without_its_values_is_named(tmp_path: Path) -> None:
@@ -367,7 +367,7 @@ def test_a_public_file(
     (tmp_path / name).write_text(text)
     if sizes is None:
         with pytest.raises(BadInput, match="no settings of a pool"):
-            read_pools(tmp_path / name)
+            read_files([tmp_path / name])
         return
     file = read_pools(tmp_path / name)
     names = ("maximumPoolSize", "max_connections", "Max_used_connections")

@@ -6,7 +6,7 @@ import pytest
 
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
-from poolsize.pool_config.files.reading import NoPools, read_pools
+from poolsize.pool_config.files.reading import NoPools, read_files, read_pools
 from poolsize.pool_config.settings import ServerFacts
 
 ENV = "DB_HOST=db\nDB_PASSWORD=secret\n"
@@ -96,7 +96,7 @@ def test_sizes(tmp_path: Path, name: str, text: str, expected: list[tuple[str, i
 def test_no_pools(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(NoPools):
-        read_pools(tmp_path / name)
+        read_files([tmp_path / name])
 
 
 LIFETIMES = (

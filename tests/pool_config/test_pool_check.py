@@ -191,7 +191,8 @@ def test_every_rule_is_tested() -> None:
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(findings.__name__)}
     together = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
-    assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic
+    of_variables = {"pool_from_variable", "pool_only_defaults"}  # test_variables
+    assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables
 
 
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:

@@ -379,3 +379,9 @@ def test_bad_traffic_is_one_line(poolsize_here: Command, words: tuple[str, ...],
     assert done.returncode == 2
     assert error in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_who_has_no_threads_need_not_state_them_and_is_shown_no_other_library(poolsize_here: Command) -> None:
+    text = " ".join(poolsize_here(*QUESTION, "--why").stdout.split())
+    assert "Go, Node.js and other runtimes that serve requests without a pool of threads need no --app-threads." in text
+    assert "create_engine" not in text

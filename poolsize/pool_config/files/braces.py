@@ -7,6 +7,7 @@ from dataclasses import replace
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry, is_mysql, parts_of
 from poolsize.pool_config.files.keys import pools_of
+from poolsize.pool_config.files.values import value_of
 from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import PLAY, SLICK
 from poolsize.pool_config.pool import FilePool, FileSetting
@@ -104,7 +105,9 @@ def brace_entries(text: str) -> list[Entry]:
         reference = REFERENCE.fullmatch(entry.text)
         known = values.get(parts_of(reference["name"])) if reference else None
         if reference and reference["optional"] and known is None and entry.path in values:
-            continue
+            if not isinstance(value_of(values[entry.path], durations=True), int | float):
+                continue
+            known = f"${{{reference['name']}:{values[entry.path]}}}"
         entries.append(Entry(entry.path, entry.text if known is None else known, entry.line))
         values[entry.path] = entries[-1].text
     return entries

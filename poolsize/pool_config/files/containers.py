@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
 import yaml
@@ -20,12 +21,12 @@ from poolsize.pool_config.files.documents import (
     yaml_pools,
 )
 from poolsize.pool_config.files.entries import Entry
-from poolsize.pool_config.files.environment import NAME, environment_pools, option_entries
+from poolsize.pool_config.files.environment import environment_pools, option_entries
 from poolsize.pool_config.files.launch import process_counts, split_words
 from poolsize.pool_config.files.option_file import command_options, server_settings
-from poolsize.pool_config.files.values import number_from
+from poolsize.pool_config.files.values import NAME, number_from, setting_of
 from poolsize.pool_config.libraries.server import SERVER
-from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
 
 Fields = Mapping[str, yaml.Node]
 SURGE = "25%"
@@ -138,8 +139,16 @@ class _Walk:
         yield from process_counts(words, part.workload)
         variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
         elsewhere = tuple(self._elsewhere(fields))
+        build = fields.get("build")
+        folder = text_at(build) or text_at(build, "context")
         for each in environment_pools([*variables, *option_entries(words)], part.name, part.workload):
-            yield replace(each, elsewhere=elsewhere) if isinstance(each, FilePool) else each
+            match each:
+                case FilePool():
+                    yield replace(each, elsewhere=elsewhere)
+                case Variable() if not _is_no_client(fields):
+                    yield replace(each, folder=folder)
+                case Count():
+                    yield each
 
     def _elsewhere(self, fields: Fields) -> Iterator[FileSetting]:
         """Yield the statements of a container that name further variables, which are not in this file."""
@@ -209,7 +218,7 @@ def _moved(content: PoolOrCount, text: Text) -> PoolOrCount:
     def moved(setting: FileSetting) -> FileSetting:
         return replace(setting, line=text.line + setting.line if text.is_block else text.line)
 
-    if isinstance(content, Count):
+    if isinstance(content, Count | Variable):
         return replace(content, setting=moved(content.setting))
     return replace(
         content,
@@ -270,7 +279,8 @@ def _autoscaled(fields: Fields, workload: str, surge: str) -> Iterator[Count]:
 def _stated(kind: str, fields: Fields, names: Sequence[str], workload: str, surge: str) -> Iterator[Count]:
     for name in names:
         if (text := text_of(fields.get(name))) and text.text != "0":
-            yield Count(kind, FileSetting(name, text.text, number_from(text.text), text.line), workload, surge)
+            setting = setting_of(name, text.text, text.line, partial(number_from, text.text))
+            yield Count(kind, setting, workload, surge)
 
 
 def _surge(fields: Fields) -> str:

@@ -9,9 +9,9 @@ from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
 from poolsize.pool_config.files.places import NO_DATABASE, SEGMENTS
 from poolsize.pool_config.files.urls import url_pools
-from poolsize.pool_config.files.values import plain
+from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
 from poolsize.pool_config.libraries.java import HIKARICP
-from poolsize.pool_config.pool import FileSetting, PoolOrCount, normalized
+from poolsize.pool_config.pool import FileSetting, PoolOrCount, Value, Variable, normalized
 
 PREFIXES = (
     ("spring", "datasource"), ("spring", "r2dbc", "pool"), ("spring", "r2dbc"), ("spring", "jpa"),
@@ -19,8 +19,6 @@ PREFIXES = (
     ("datasources", "default"),
 )  # fmt: skip
 """The beginning of names, of which the remaining parts are a single key: MAX_SIZE is max-size."""
-NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
-"""Small letters only as in GITEA__database__HOST."""
 OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTALL)
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
@@ -43,7 +41,7 @@ OF_A_SOURCE = {
 
 
 def environment_pools(variables: Sequence[Entry], within: str = "", workload: str = "") -> list[PoolOrCount]:
-    """Return the pools and process counts in the environment of a process. Each variable's path is its name.
+    """Return the pools, process counts and numbers in the environment of a process. Each variable's path is its name.
 
     within: as in FilePool. workload: as in Count. Further settings may stand in the files of the application. If only
     other databases have a URL or a driver, only MySQL's URLs have a pool.
@@ -51,6 +49,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     contents: list[PoolOrCount] = [
         *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload),
         *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
+        *(Variable(each, workload) for each in map(_assignment, variables) if each.value is not None),
     ]
     if has_only_others(variables):
         return contents
@@ -61,6 +60,16 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
         contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
     return contents
+
+
+def _assignment(variable: Entry) -> FileSetting:
+    """Return a variable with its number, or its duration in milliseconds; with None for another text."""
+
+    def number() -> Value:
+        value = value_of(plain(variable.text), durations=True)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    return setting_of(variable.path[0], variable.text, variable.line, number)
 
 
 def _names_mysql(variable: Entry) -> bool:

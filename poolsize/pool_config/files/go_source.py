@@ -2,13 +2,15 @@
 
 import re
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, integer, line
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
+from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
 
@@ -40,7 +42,8 @@ FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 PREFIX = re.compile("(?:mysql|mariadb|database|db|default)+")
 """Of the normalized names of constants, such as MYSQL_MAX_OPEN_CONNS."""
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
-"""A tag of a field, which libraries for the environment read."""
+NAME_TAG = re.compile(r'\b(?:env|envconfig):"(\w{1,120})')
+"""Tags of a field, which libraries for the environment read."""
 OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
 PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
 """Whose functions of OPENING open a database."""
@@ -63,7 +66,7 @@ class GoTree(SourceTree):
                 self.fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
             tag = field.child_by_field_name("tag")
-            if tag is not None and DEFAULT_TAG.search(self.text(tag)):
+            if tag is not None and ("env" in self.text(tag) or DEFAULT_TAG.search(self.text(tag))):
                 self.fields.setdefault(self.text_at(field, "name"), []).append(tag)
         for node in self.nodes("assignment_statement"):
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
@@ -104,19 +107,30 @@ class GoTree(SourceTree):
             return self._of_call(node, depth)
         if node.type.endswith("string_literal"):
             is_tag = node.parent is not None and node.parent.type == "field_declaration"
-            tag = DEFAULT_TAG.search(text) if is_tag else None
-            return _of_text(tag[1]) if tag else text.strip('"`')
+            return self._of_tag(text) if is_tag else text.strip('"`')
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
     def _of_field(self, name: str, depth: int) -> Value:
-        return agreed(self.value(value, depth + 1) for value in self.fields.get(name, []))
+        return self.agreed(self.fields.get(name, []), depth + 1)
+
+    def _of_tag(self, tag: str) -> Value:
+        """Return what the variable in a field's tag is set to, or the default."""
+        name, default = NAME_TAG.search(tag), DEFAULT_TAG.search(tag)
+        text = ENVIRONMENT.text(name[1] if name else None) or (default[1] if default else "")
+        return _of_text(text)
+
+    def of_text(self, text: str) -> Value:
+        """Return the number or the duration of a variable's text; or the text."""
+        return text if (value := _of_text(text)) is None else value
 
     def _of_call(self, call: Node, depth: int) -> Value:
         """Return the value of a conversion, or the default of a function that asks the environment by name."""
         name, arguments = self.text_at(call, "function"), self.arguments(call)
         if not arguments:
             return self._of_field(f"{name}()", depth)
-        last = self.value(arguments[-1], depth)
+        (*_, last), given = self.values(arguments, depth)
+        if given is not None and len(arguments) > 1:  # as in cmp.Or(os.Getenv("POOL"), "5")
+            return _of_text(given) if isinstance(given, str) else given
         if name in CONVERSIONS:
             return _of_text(last) if isinstance(last, str) else last
         if FLAG.fullmatch(name) and len(arguments) > 2:
@@ -228,7 +242,7 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
 def _of_fields(tree: GoTree) -> list[FilePool]:
     """Return the pool whose limits are constants or defaults of fields, for another file; none without a size."""
     settings = {
-        setting: replace(tree.setting(name, values[0]), value=agreed(map(tree.value, values)))
+        setting: replace(tree.setting(name, values[0]), value=tree.agreed(values, 0))
         for name, values in {**_constants(tree), **tree.fields}.items()
         if (setting := OWN_GO.setting(PREFIX.sub("", normalized(name), count=1), relaxed=True))
     }
@@ -246,14 +260,15 @@ def _constants(tree: GoTree) -> dict[str, list[Node]]:
 
 def _setting(tree: GoTree, call: Node, name: str) -> FileSetting:
     arguments = tree.arguments(call)
-    value = tree.value(arguments[-1]) if arguments else None
+    value, variables = ENVIRONMENT.noted(partial(tree.value, next(reversed(arguments), None)))
     if isinstance(value, str) or name not in DURATIONS:
         value = value if isinstance(value, int) else None
     elif isinstance(value, int):
         value *= UNITS["time.Nanosecond"]
     field = call.child_by_field_name("function")
     text = ", ".join(tree.text(argument) for argument in arguments)
-    return FileSetting(name, text, value, line(field.child_by_field_name("field") or call) if field else line(call))
+    at = line(field.child_by_field_name("field") or call) if field else line(call)
+    return FileSetting(name, text, value, at, variables)
 
 
 def _name(tree: GoTree, node: Node | None) -> str:

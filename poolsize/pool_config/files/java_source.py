@@ -11,9 +11,9 @@ from tree_sitter import Language, Node
 from poolsize.pool_config.files.documents import without_comments
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
 from poolsize.pool_config.files.kotlin_source import java_of
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, agreed, children, line
+from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree, children, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
@@ -90,15 +90,15 @@ class JavaTree(SourceTree):
 
     def __init__(self, text: str) -> None:
         super().__init__(text, GRAMMAR)
-        self._injected: dict[str, Value] = {}
-        """Name of a field or parameter -> the default in its @Value."""
+        self._injected: dict[str, str] = {}
+        """Name of a field or parameter -> the placeholder in its @Value."""
         text = without_comments(text).lower()
         self.is_for_others = "mysql" not in text and "maria" not in text and names_mysql(text) is False
         """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
             named = node.child_by_field_name("declarator") or node
             if match := VALUE.search(self.text(node)):
-                self._injected[self.text_at(named, "name")] = value_of(match[1])
+                self._injected[self.text_at(named, "name")] = match[1]
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, an alternative, or a call with a default or a unit of time."""
@@ -107,19 +107,24 @@ class JavaTree(SourceTree):
         if node.type == "method_invocation":
             return self._of_call(node, depth)
         if node.type == "ternary_expression":
-            return agreed(self.value(node.child_by_field_name(name), depth) for name in ("consequence", "alternative"))
+            return self.agreed(map(node.child_by_field_name, ("consequence", "alternative")), depth)
         if node.type == "binary_expression" and self.text_at(node, "operator") == "|":  # Kotlin's ?:
-            return self.value(node.child_by_field_name("right"), depth)
+            values, given = self.values(map(node.child_by_field_name, ("left", "right")), depth)
+            return values[-1] if given is None else given
         name = self.text(node).removeprefix("this.")
         if name.startswith("TimeUnit."):
             return name.removeprefix("TimeUnit.")
-        return self._injected[name] if name in self._injected else self.value_of_name(name, node, depth)
+        return value_of(self._injected[name]) if name in self._injected else self.value_of_name(name, node, depth)
 
     def _of_call(self, call: Node, depth: int) -> Value:
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")
         arguments = self.arguments(call)
         if target is not None and not arguments and name in OF_TARGET:
             return self.value(target, depth)
+        given = VARIABLE.search(self.text(target)) if name == "orElse" else None
+        text = ENVIRONMENT.text(given["asked"]) if given else None
+        if text is not None:
+            return self.of_text(text)
         value = self.value(arguments[-1], depth) if arguments else None
         if name in CONVERSIONS or (name.startswith("get") and len(arguments) > 1):
             return value

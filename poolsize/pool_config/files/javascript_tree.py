@@ -167,8 +167,9 @@ class JavascriptTree(SourceTree):
 
     def _of_ternary(self, node: Node, depth: int) -> Value:
         """Return the value of both alternatives, or of the default beside an unknown alternative."""
-        chosen = self.value(node.child_by_field_name("consequence"), depth)
-        otherwise = self.value(node.child_by_field_name("alternative"), depth)
+        (chosen, otherwise), given = self.values(map(node.child_by_field_name, ("consequence", "alternative")), depth)
+        if given is not None:
+            return given
         if chosen is None:
             return otherwise or None
         is_default = otherwise is None and FALLBACK.search(self.text_at(node, "condition"))
@@ -192,7 +193,8 @@ class JavascriptTree(SourceTree):
             return self.value(arguments[0], depth)
         asked = arguments[-2] if len(arguments) > 1 and ASKS.search(self.text(function)) else None
         if asked and (self.text(asked).startswith("process.env") or isinstance(self.value(asked, depth), str)):
-            return self.value(arguments[-1], depth)
+            values, given = self.values(arguments[-2:], depth)
+            return values[-1] if given is None else given
         return None
 
 

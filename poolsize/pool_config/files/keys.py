@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import partial
 
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import plain, value_of
+from poolsize.pool_config.files.values import plain, setting_of, value_of
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
@@ -88,8 +89,8 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
             continue
         setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
         text = plain(entry.text) if library is DROPWIZARD else entry.text
-        value = value_of(text, durations=relaxed in library.durations, seconds=setting in library.seconds)
-        found = FileSetting(entry.path[-1], entry.text, value, entry.line)
+        read = partial(value_of, text, durations=relaxed in library.durations, seconds=setting in library.seconds)
+        found = setting_of(entry.path[-1], entry.text, entry.line, read)
         if setting:
             settings[setting] = found
         elif _is_ignored(library, prefix, entry, relaxed=relaxed):

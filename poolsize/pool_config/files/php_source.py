@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
 from poolsize.pool_config.files.entries import names_mysql
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import HYPERF, PHP
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
@@ -92,20 +93,23 @@ def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:
 
 def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
     return {
-        setting: FileSetting(name, "".join(tokens), _value(tokens), line)
+        setting: setting_of(name, "".join(tokens), line, partial(_value, tokens))
         for name, (tokens, line) in array.values.items()
         if (setting := library.setting(name) or library.aliases.get(name))
     }
 
 
 def _value(tokens: list[str]) -> Value:
-    """Return a literal, also after a cast; of env('NAME', default), the default; None for anything else."""
+    """Return a literal, also after a cast; of env('NAME', default), the variable's or the default; else None."""
     if tokens[:1] == ["("] and tokens[2:3] == [")"]:  # a cast, as in (int) env('NAME', 5)
         tokens = tokens[3:]
     words = [word.strip("'\"") for word in tokens if word != "("]
     last = next((word for word in reversed(words) if word not in CLOSING), "")
     first = next(iter(words), "")
     is_known = len(words) == 1 or first in {"env", "getenv", "-"} or "?:" in words or "??" in words
+    given = ENVIRONMENT.text(next(filter(NAME.fullmatch, words), None))
+    if given is not None:
+        return value_of(given)
     if not is_known or not LITERALS.fullmatch(last):
         return None
     return value_of(f"-{last}" if first == "-" else last)

@@ -35,6 +35,10 @@ class Names:
         self._paths: dict[int, tuple[int, str]] = {}
         self._changes: dict[tuple[int, str], list[Change]] = {}
         self._classes_of: dict[int, ast.ClassDef | None] = {}
+        self._prefixes: dict[int, str] = {}
+        """Class of pydantic's settings -> the beginning of its variables' names."""
+        self.variables: dict[int, str] = {}
+        """Default of a field of such a class -> the name of its variable."""
         self._blocks: dict[int, tuple[int, str]] = {}
         """Node -> the statement whose block it is in, and the block's name, as "orelse"."""
         pending: list[tuple[ast.AST, Scope, tuple[int, str]]] = [(tree, tree, (0, ""))]
@@ -59,7 +63,7 @@ class Names:
                 self.functions[node.name] = node
                 self._note_parameters(node)
             case ast.ClassDef():
-                self.classes[node.name] = node
+                self._note_class(node)
             case ast.Return(value=ast.expr() as value) if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
                 self.returned[scope.name] = value
             case ast.Import():
@@ -68,6 +72,11 @@ class Names:
                 self.imports |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
             case ast.Call(func=ast.Attribute(value=changed, attr=name)):
                 self._note_change(node, changed, name, scope)
+
+    def _note_class(self, node: ast.ClassDef) -> None:
+        self.classes[node.name] = node
+        if any(last_name(base) == "BaseSettings" for base in node.bases):
+            self._prefixes[id(node)] = _env_prefix(node)
 
     def _note_parameters(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         """Note the default values of parameters; those without a default are known to be unknown."""
@@ -89,6 +98,8 @@ class Names:
             self._assigned.setdefault((id(scope), target.id), []).append(value)
             if isinstance(scope, ast.ClassDef):
                 self._of_classes.setdefault(target.id, []).append(value)
+            if id(scope) in self._prefixes:
+                self.variables[id(value)] = (self._prefixes[id(scope)] + target.id).upper()
         elif isinstance(target, ast.Attribute):
             self._attributes.setdefault(target.attr, []).append(value)
         elif isinstance(target, ast.Subscript) and (name := last_name(target)):
@@ -196,6 +207,16 @@ class Names:
         """Return the dotted name of a function with the module that it is imported from."""
         first, dot, rest = path(node).partition(".")
         return self.imports.get(first, first) + dot + rest
+
+
+def _env_prefix(settings: ast.ClassDef) -> str:
+    """Return the env_prefix of a class of pydantic's settings, in its SettingsConfigDict or its Config."""
+    for node in ast.walk(settings):
+        names = [node.arg or ""] if isinstance(node, ast.keyword) else []
+        names = [last_name(target) for target in node.targets] if isinstance(node, ast.Assign) else names
+        if "env_prefix" in names and isinstance(node, ast.keyword | ast.Assign):
+            return str(node.value.value) if isinstance(node.value, ast.Constant) else ""
+    return ""
 
 
 def _children(node: ast.AST) -> Iterator[tuple[ast.AST, tuple[int, str] | None]]:

@@ -4,9 +4,11 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 from poolsize.pool_config.files.python_names import Names, last_name, path
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of
+from poolsize.pool_config.pool import FilePool, Library, Value
 
 Pairs = list[tuple[str | None, ast.expr]]
 """The keywords of a call, or the keys of a dictionary; None for the unknown ones of a spread dictionary."""
@@ -15,6 +17,8 @@ READS_ENVIRONMENT = {"get", "getenv", "getattr", "config", "setting", "int", "po
 """Functions whose second argument is a default, besides those with "env" in their names; getattr has it third."""
 DEFAULTS = {"default", "fallback"}
 """Names of the arguments, of such functions and of those in the file, that are a default."""
+NAMES_OF_FIELDS = {"env", "validation_alias", "alias"}
+"""Names of the arguments of pydantic's Field that name its variable."""
 CONVERSIONS = {"int", "float", "bool", "str"}
 SECONDS = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60, "seconds": 1, "milliseconds": 0.001}
 OPERATORS: Mapping[type[ast.operator], Callable[[float, float], float]] = {
@@ -42,7 +46,8 @@ class Values:
         self.spread: set[int] = set()
         self._open: list[ast.AST] = []
         self._mappings = 0
-        self._values: dict[ast.expr, Value] = {}
+        self._values: dict[ast.expr, tuple[Value, tuple[str, ...]]] = {}
+        """Node -> its value, and the variables that this depends on."""
         self._texts: dict[ast.expr, str] = {}
 
     def value(self, node: ast.expr, depth: int = 0) -> Value:
@@ -53,13 +58,30 @@ class Values:
         if depth > DEEPEST:
             return None
         if node not in self._values:
-            self._values[node] = None  # as long as it is not known: a constant may name itself
-            value = self._evaluated(node, depth + 1)
+            self._values[node] = None, ()  # as long as it is not known: a constant may name itself
+            value, variables = ENVIRONMENT.noted(partial(self._evaluated, node, depth + 1))
             fits = not isinstance(value, int | float) or abs(value) < LARGEST
-            self._values[node] = value if fits else None
-        return self._values[node]
+            self._values[node] = value if fits else None, variables
+        value, variables = self._values[node]
+        ENVIRONMENT.note(variables)
+        return value
+
+    def variable(self, node: ast.expr) -> str | None:
+        """Return the environment variable that a call, an item or a field of pydantic's settings is; None for none."""
+        match node:
+            case ast.Call(args=[ast.Constant(value=str() as name), *_]) if NAME.fullmatch(name):
+                return name
+            case ast.Call():
+                words = [word.value for word in node.keywords if word.arg in NAMES_OF_FIELDS]
+                named = [word.value for word in words if isinstance(word, ast.Constant)]
+                return str(named[0]).upper() if named else self.names.variables.get(id(node))
+            case ast.Subscript() if path(node.value).endswith("environ"):
+                return last_name(node)
+        return self.names.variables.get(id(node))
 
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
+        if given := ENVIRONMENT.text(self.variable(node)):
+            return int(given) if given.isdecimal() and len(given) < 16 else given
         value: Value = None
         match node:
             case ast.Constant(value=int() | float() | str() as literal):
@@ -87,7 +109,11 @@ class Values:
 
     def _one_of(self, nodes: Iterable[ast.expr], depth: int) -> Value:
         """Return the value that all have; else the largest number; None where a value is not known."""
-        values = [self.value(node, depth) for node in nodes]
+        read = [ENVIRONMENT.noted(partial(self.value, node, depth)) for node in nodes]
+        for value, names in read:
+            if value is not None and ENVIRONMENT.texts.keys() & names:
+                return value
+        values = [value for value, _ in read]
         if len({(type(value), value) for value in values}) == 1:
             return values[0]
         numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
@@ -287,7 +313,7 @@ class Values:
         for name, node in pairs:
             if name is None:
                 continue
-            found = FileSetting(name, ast.unparse(node), self.value(node), node.lineno)
+            found = setting_of(name, ast.unparse(node), node.lineno, partial(self.value, node))
             if setting := library.setting(renamed.get(name, name)):
                 settings[setting] = found
             elif library.setting(name, relaxed=True):

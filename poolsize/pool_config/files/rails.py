@@ -3,20 +3,22 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 import yaml
 
 from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
-from poolsize.pool_config.pool import FilePool, FileSetting, Value
+from poolsize.pool_config.pool import FilePool, Value
 
 ERB = re.compile(r"<%(?P<prints>=?)(?P<code>[^%]{0,500}(?:%(?!>)[^%]{0,100}){0,9})%>")
 """A tag of Ruby in the file: <%= it prints, <% it does not."""
 NUMBER = r"['\"]?(?P<number>-?\d{1,9}(?:\.\d{1,3})?)['\"]?"
 ENV = r"ENV(?:\[\s{0,9}['\"]\w{1,99}['\"]\s{0,9}\]|\.fetch\(?\s{0,9}['\"]\w{1,99}['\"]\s{0,9}\)?)"
 NAMED = r"\(\s{0,9}['\"]\w{1,99}['\"]\s{0,9}"
+VARIABLE = re.compile(r"ENV(?:\[|\.fetch\(?)\s{0,9}['\"](?P<name>\w{1,99})")
 DEFAULTS = tuple(
     re.compile(pattern)
     for pattern in (
@@ -119,7 +121,9 @@ def _pool(place: str, values: Mapping[str, tuple[str, int]]) -> FilePool:
     url, line = values.get("url", ("", 0))
     library = RAILS_8_1 if "max_connections" in values or "max_connections=" in url else RAILS
     settings = {
-        name: FileSetting(name, text, _value(text), at) for name, (text, at) in values.items() if library.setting(name)
+        name: setting_of(name, text, at, partial(_value, text))
+        for name, (text, at) in values.items()
+        if library.setting(name)
     }
     is_known = "<%" not in url
     if is_known:
@@ -135,13 +139,20 @@ def _value(text: str) -> Value:
     return ruby_number(match["code"]) if match else None
 
 
+def _number(match: re.Match[str]) -> str:
+    """Return the number of the variable that Ruby asks for, or the default."""
+    named = VARIABLE.search(match[0])
+    given = ENVIRONMENT.text(named["name"]) if named else None
+    return given if given and given.isdecimal() else match["number"]
+
+
 def ruby_number(code: str) -> int | float | None:
     """Return the number that Ruby code has as its value or its default; None where the code does not contain it."""
     code = code[:500].strip()
     for _ in range(9):
         before = code
         for pattern in DEFAULTS:
-            code = pattern.sub(lambda match: match["number"], code, count=9)
+            code = pattern.sub(_number, code, count=9)
         if code == before:
             break
     while match := PRODUCT.fullmatch(code):

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,10 @@ from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
 from poolsize.pool_config.files.urls import prisma_pools
+from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.table import LIBRARIES
-from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
 
 Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
@@ -56,11 +57,15 @@ WORDS = (
 
 Hyphens, underscores and capitals make no difference.
 """
-WORDS_OF = dict.fromkeys(
-    (".java", ".kt"),
-    (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
-)
-"""Ending -> fewer words than WORDS, for many files of this kind name MySQL in a comment."""
+WORDS_OF = {
+    **dict.fromkeys(
+        (".java", ".kt"),
+        (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
+    ),
+    **dict.fromkeys((".yml", ".yaml"), (*WORDS, b"env:", b"environment:", b"kind: configmap")),
+    ".env": (b"=",),
+}
+"""Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
 NAMES: Sequence[tuple[str, Reader]] = (
     (r"appsettings.*\.json", appsettings_pools),
     (r"proxysql.*\.sql", proxysql_sql_pools),
@@ -140,12 +145,13 @@ def is_likely(file_name: str) -> bool:
 def may_have_pools(raw: bytes, file_name: str) -> bool:
     """Return whether a file contains a word of WORDS. This takes microseconds; a parser takes milliseconds."""
     plain = (raw + file_name.encode(errors="replace")).lower().translate(None, b"-_")
-    return any(word in plain for word in WORDS_OF.get(Path(file_name).suffix.lower(), WORDS))
+    ending = ".env" if file_name.startswith(".env") else Path(file_name).suffix.lower()
+    return any(word in plain for word in WORDS_OF.get(ending, WORDS))
 
 
 MOST_BYTES = 2**21
-MOST_POOLS, MOST_UNREAD = 100, 20
-"""Pools of a file, and settings of a pool that its library does not read."""
+MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
+"""Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
 LONGEST_TEXT = 200
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
@@ -154,6 +160,31 @@ LEFT_OUT = {
     "testdata", "fixtures", "e2e",
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
+
+
+@dataclass(frozen=True)
+class SetVariable:
+    """An environment variable that a file sets. path: of the file."""
+
+    path: Path
+    variable: Variable
+
+    @property
+    def text(self) -> str:
+        """What the file sets it to."""
+        return self.variable.setting.text
+
+    @property
+    def number(self) -> float:
+        """The number in it; a duration in milliseconds."""
+        return float(self.variable.setting.value or 0)
+
+    @property
+    def place(self) -> str:
+        """The file, the line and the workload, for people."""
+        workload = f" ({self.variable.workload})" if self.variable.workload else ""
+        return f"{self.path}, line {self.variable.setting.line}{workload}"
+
 
 _Pool = tuple[
     str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str
@@ -165,14 +196,22 @@ _Pool = tuple[
 class PoolFile:
     """What a file configures.
 
-    pools: the first pools; none for a file that has counts only. more: the number of further pools. counts: the numbers
-    of instances and processes that it states.
+    pools: the first pools; none for a file that has counts or variables only. more: the number of further pools.
+    counts: the numbers of instances and processes that it states. variables: that it sets. environment: name of a
+    variable that the pools depend on -> where files set it, the largest value first (files/variables.py).
     """
 
     path: Path
     pools: tuple[FilePool, ...]
     more: int
     counts: tuple[Count, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    environment: Mapping[str, tuple[SetVariable, ...]] = field(default_factory=dict)
+
+    @property
+    def asks_for(self) -> set[str]:
+        """The variables that the pools depend on."""
+        return {name for pool in self.pools for each in pool.settings.values() for name in each.variables}
 
 
 class NoPools(BadInput):
@@ -180,9 +219,9 @@ class NoPools(BadInput):
 
 
 def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
-    """Return the files with pools among some files and the files in folders, and why others are not read; each once.
+    """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
-    Of a folder, files without pools are left out; those that can't be parsed have an error, and so has a file without
+    Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
     pools that is named itself. Raises BadInput for a file that is named itself and can't be read, and where no file has
     pools.
     """
@@ -222,24 +261,28 @@ def _files_in(folder: Path) -> list[Path]:
     return files
 
 
-def read_pools(path: Path, *, is_named: bool = True) -> PoolFile:
-    """Return the pools that a file configures. Raises NoPools for a file without any; BadInput for an unknown kind.
+def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | None = None) -> PoolFile:
+    """Return what a file configures. Raises NoPools for a file without anything; BadInput for an unknown kind.
 
-    is_named: whether somebody named the file, which is then parsed in any case.
+    is_named: whether somebody named the file, which is then parsed in any case. texts: of the variables of its program.
     """
     raw = content(path, MOST_BYTES)
     if reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     if not (is_named or may_have_pools(raw, path.name)):
         raise NoPools(_without_pools(path))
-    number, pools, counts = parsed(
-        lambda: _first(pools_and_counts(_text(raw), path.name)),
-        tuple[int, tuple[_Pool, ...], tuple[Count, ...]],
-        str(path),
+
+    def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
+        ENVIRONMENT.texts |= texts or {}
+        return _first(pools_and_counts(_text(raw), path.name))
+
+    number, pools, counts, variables = parsed(
+        parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
-    if not pools and not counts:
+    if not (pools or counts or variables):
         raise NoPools(_without_pools(path))
-    return PoolFile(path, tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools), number - len(pools), counts)
+    known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
+    return PoolFile(path, known, number - len(pools), counts, variables)
 
 
 def _without_pools(path: Path) -> str:
@@ -250,10 +293,11 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any]]:
-    """Return the number of pools, and the first pools and counts as values of JSON, with texts short enough to show."""
+def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any], list[Any]]:
+    """Return the number of pools, and the first pools, counts and variables as values of JSON, with short texts."""
     pools = [each for each in contents if isinstance(each, FilePool)]
     counts = [each for each in contents if isinstance(each, Count)]
+    variables = [each for each in contents if isinstance(each, Variable)]
     for pool in pools[:MOST_POOLS]:
         if len(pool.unread) > MOST_UNREAD:
             raise BadInput(
@@ -264,7 +308,7 @@ def _first(contents: Sequence[PoolOrCount]) -> tuple[int, list[Any], list[Any]]:
         [pool.library.title, *(_shown(getattr(pool, each.name)) for each in fields(pool)[1:])]
         for pool in pools[:MOST_POOLS]
     ]
-    return len(pools), first, list(map(_shown, counts[:MOST_POOLS]))
+    return len(pools), first, list(map(_shown, counts[:MOST_POOLS])), list(map(_shown, variables[:MOST_VARIABLES]))
 
 
 def _shown(value: Any) -> Any:
@@ -274,7 +318,7 @@ def _shown(value: Any) -> Any:
     """
     if isinstance(value, str):
         return "an expression with a URL" if "://" in value else shortened(value, LONGEST_TEXT)
-    if isinstance(value, FileSetting | Count):
+    if isinstance(value, FileSetting | Count | Variable):
         return {each.name: _shown(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {name: _shown(each) for name, each in value.items()}

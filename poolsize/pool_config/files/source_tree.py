@@ -5,11 +5,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from tree_sitter import Language, Node, Parser
 
 from poolsize.errors import BadInput
+from poolsize.pool_config.files.values import ENVIRONMENT, setting_of
 from poolsize.pool_config.pool import FileSetting, Library, Value
 
 ERROR = "ERROR"
@@ -35,6 +37,13 @@ WRAPPERS = {
     "type_cast_expression", "reference_expression", "expression_statement", "literal_element",
 }  # fmt: skip
 """Nodes with the value of the first node inside."""
+CALLS = {"call_expression", "method_invocation", "invocation_expression"}
+MEMBERS = {"member_expression", "subscript_expression"}
+VARIABLE = re.compile(
+    r"""[\w.:<>]{1,100}(?:\(\)[\w.]{1,100})?\(\s{0,40}["'`](?P<asked>[A-Z][A-Z0-9_]{1,120})["'`]"""
+    r"""|(?:[\w.]{1,100}\.)?env(?:\.|\[["'])(?P<member>[A-Z][A-Z0-9_]{1,120})"""
+)
+"""The beginning of a call that asks for a variable, as os.Getenv("POOL") and number("POOL", 5); or process.env.POOL."""
 SIGNED = {"unary_expression", "prefix_unary_expression"}
 NUMBERS = {"int_literal", "number", "integer_literal", "decimal_integer_literal"}
 TRUTH = {"true": True, "false": False}
@@ -168,8 +177,30 @@ class SourceTree:
         elif self.text(node) in TRUTH:
             value = TRUTH[self.text(node)]
         else:
-            value = self.other(node, depth + 1)
+            given = self.given(node)
+            value = self.other(node, depth + 1) if given is None else self.of_text(given)
         return None if isinstance(value, int | float) and not abs(value) < LARGEST else value
+
+    def given(self, node: Node) -> str | None:
+        """Return the text of the environment variable that a call or a member asks for; None where none is known."""
+        match = VARIABLE.match(self.text(node)) if node.type in CALLS | MEMBERS else None
+        return ENVIRONMENT.text(match["asked"] or match["member"]) if match else None
+
+    def of_text(self, text: str) -> Value:
+        """Return the value of the text of a variable."""
+        number = integer(text)
+        return text if number is None else number
+
+    def values(self, nodes: Iterable[Node | None], depth: int) -> tuple[list[Value], Value]:
+        """Return the values of nodes; and that which a variable gives to the first such node, or None."""
+        read = [ENVIRONMENT.noted(partial(self.value, node, depth)) for node in nodes]
+        given = (value for value, names in read if value is not None and ENVIRONMENT.texts.keys() & names)
+        return [value for value, _ in read], next(given, None)
+
+    def agreed(self, nodes: Iterable[Node | None], depth: int) -> Value:
+        """Return the value that a variable gives to one of some nodes; else the value in which they agree."""
+        values, given = self.values(nodes, depth)
+        return agreed(values) if given is None else given
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of an expression that not all languages have; here of a name."""
@@ -182,7 +213,9 @@ class SourceTree:
         agree. An unknown value before them needs a condition that shows a default: `if (!size) size = 10`.
         """
         nodes = self.named(name, at)
-        values = [self.value(node, depth) if node else None for node in nodes]
+        values, given = self.values(nodes, depth)
+        if given is not None:
+            return given
         known = [node for node, value in zip(nodes, values, strict=True) if node and value is not None]
         if None in values[:1] and not all(self.is_fallback(node) for node in known):
             return None
@@ -192,7 +225,7 @@ class SourceTree:
 
     def setting(self, name: str, node: Node, at: Node | None = None) -> FileSetting:
         """Return a setting with the value that a node has. at: the node on the setting's line, by default the same."""
-        return FileSetting(name, " ".join(self.text(node).split()), self.value(node), line(at or node))
+        return setting_of(name, " ".join(self.text(node).split()), line(at or node), partial(self.value, node))
 
     def constants_of(self, library: Library, at: Node) -> dict[str, FileSetting]:
         """Return a library's constants whose numbers the file has, as seen from a node."""

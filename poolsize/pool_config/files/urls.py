@@ -5,9 +5,11 @@ The URL itself, which may hold a password, is not kept.
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 
 from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
-from poolsize.pool_config.files.values import value_of
+from poolsize.pool_config.files.values import setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
@@ -25,9 +27,9 @@ def url_settings(url: str, library: Library, line: int, *, durations: bool = Fal
     for pair in url.partition("?")[2].partition("#")[0].split("&"):
         name, _, text = pair.partition("=")
         if setting := library.setting(name, relaxed=relaxed):
-            value = value_of(text, durations=durations)
-            is_number = isinstance(value, int | float)  # or true and false
-            settings[setting] = FileSetting(name, text if is_number else IN_URL, value if is_number else None, line)
+            found = setting_of(name, text, line, partial(value_of, text, durations=durations))
+            is_number = isinstance(found.value, int | float)  # or true and false
+            settings[setting] = found if is_number else replace(found, text=IN_URL, value=None)
     return settings
 
 

@@ -1,19 +1,23 @@
 """The text of a setting -> its value: numbers, durations, true and false, and the defaults of placeholders."""
 
 import re
+from collections.abc import Callable, Sequence
 
-from poolsize.pool_config.pool import Value
+from poolsize.pool_config.pool import FileSetting, Value
+
+NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
+"""Of an environment variable. Small letters only as in GITEA__database__HOST."""
 
 LONGEST = 500
 """A longer text is no number; defaults in defaults would take long to read."""
-PLACEHOLDER = re.compile(r"\$\{[^:{}]+(?::(?P<default>.*))?\}")
+PLACEHOLDER = re.compile(r"\$\{(?P<name>[^:{}]+)(?::(?P<default>.*))?\}")
 """Of Spring: ${NAME:default}; the default may have further colons."""
 REFERENCE = re.compile(r"\$(?:\{\w{1,120}(?::?-(?P<default>[^{}$]{0,200}))?\}|\(\w{1,120}\)|\w{1,120})")
 """Of Compose and shells, ${NAME:-default} and $NAME, and of Kubernetes, $(NAME)."""
 TEMPLATE = re.compile(r"\{\{-?(?P<words>[^{}]*?)-?\}\}")
 """Of Helm, Jinja and Go: {{ .Values.name | default 10 }}, {{ name | default(10) }}, {{ getenv "NAME" "10" }}."""
 TEMPLATE_DEFAULT = re.compile(
-    r"\b(?:default[\s(]|[gG]etenv\s\"\w{1,100}\")\s{0,9}(?P<quote>[\"']?)(?P<default>[\w.]{1,40})(?P=quote)(?=[\s|),]|$)"
+    r"\b(?:default[\s(]|[gG]etenv\s\"(?P<name>\w{1,100})\")\s{0,9}(?P<quote>[\"']?)(?P<default>[\w.]{1,40})(?P=quote)(?=[\s|),]|$)"
 )
 MAVEN = re.compile(r"@[\w.-]{1,100}@")
 """Of Maven's resource filtering and of Gradle's expansion: @name@."""
@@ -30,6 +34,46 @@ WORDS = {"milliseconds": "ms", "seconds": "s", "sec": "s", "minutes": "m", "min"
 """Longer names of the units; each also without its last s."""
 
 
+class Environment:
+    """The environment of the program while a file is read, and the variables that a value asks for.
+
+    texts: name -> text of the variables that other files set; no others are known.
+    """
+
+    def __init__(self) -> None:
+        self.texts: dict[str, str] = {}
+        self._asked: list[str] = []
+
+    def text(self, name: str | None) -> str | None:
+        """Return the text of a variable; None for one that is not known, and for another name."""
+        if name is None or not NAME.fullmatch(name):
+            return None
+        self._asked.append(name)
+        return self.texts.get(name)
+
+    def noted(self, read: Callable[[], Value]) -> tuple[Value, tuple[str, ...]]:
+        """Return the value that a function reads, and the variables that this asks for."""
+        outer, self._asked = self._asked, []
+        value = read()
+        names = tuple(dict.fromkeys(self._asked))
+        self._asked = [*outer, *names]
+        return value, names
+
+    def note(self, names: Sequence[str]) -> None:
+        """Note that a value asks for variables, as an earlier reading of it did."""
+        self._asked += names
+
+
+ENVIRONMENT = Environment()
+"""Of the process: each file is read in a process of its own."""
+
+
+def setting_of(name: str, text: str, line: int, read: Callable[[], Value]) -> FileSetting:
+    """Return a setting with the value that a function reads, and the variables that this asks for."""
+    value, variables = ENVIRONMENT.noted(read)
+    return FileSetting(name, text, value, line, variables)
+
+
 def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Value:
     """Return the value of a text; of a placeholder, its default or None.
 
@@ -40,8 +84,10 @@ def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Va
     if len(text) > LONGEST:
         return None if UNKNOWN.search(text) else text
     if match := PLACEHOLDER.fullmatch(text) or TEMPLATE.fullmatch(text):
-        default = match["default"] if "default" in match.groupdict() else _default(match["words"])
-        return value_of(default, durations=durations, seconds=seconds) if default else None
+        named = match if "name" in match.groupdict() else TEMPLATE_DEFAULT.search(match["words"])
+        given = ENVIRONMENT.text(named["name"]) if named else None
+        chosen = given or (named["default"] if named else None)
+        return value_of(chosen, durations=durations, seconds=seconds) if chosen else None
     if UNKNOWN.search(text):
         return None
     if text.lower() in {"true", "false"}:
@@ -54,21 +100,18 @@ def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Va
 
 def plain(text: str) -> str:
     """Return a text with references in Spring's form: ${NAME:-5} as ${NAME:5}, $NAME and $(NAME) as ${NAME}."""
-    return REFERENCE.sub(
-        lambda match: "${X}" if match["default"] is None else f"${{X:{match['default']}}}", text.replace("$$", "")
-    )
+    return REFERENCE.sub(_in_springs_form, text.replace("$$", ""))
+
+
+def _in_springs_form(match: re.Match[str]) -> str:
+    name, default = re.findall(r"\w+", match[0])[0], match["default"]
+    return f"${{{name}}}" if default is None else f"${{{name}:{default}}}"
 
 
 def number_from(text: str) -> int | None:
     """Return the whole number from 1 on of a text; None for another text, or a number that is not in the file."""
     value = value_of(plain(text))
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
-
-
-def _default(words: str) -> str | None:
-    """Return the default that the words of a template give; None without any."""
-    match = TEMPLATE_DEFAULT.search(words)
-    return match["default"] if match else None
 
 
 def _milliseconds(text: str) -> Value:

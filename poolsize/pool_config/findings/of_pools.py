@@ -131,6 +131,41 @@ class Elsewhere(NotFollowed, code="pool_elsewhere"):
     words = "{0.setting} {0.text} names further settings outside this file. They are not checked."
 
 
+class OfVariables(OfSetting, Reason):
+    """A finding on values that depend on environment variables. values: of the settings, in words."""
+
+    variables: tuple[str, ...]
+    values: tuple[str, ...]
+    shown = property(lambda self: " and ".join(self.values))
+    names = property(lambda self: " and ".join(self.variables))
+
+
+class FromVariable(OfVariables, code="pool_from_variable"):
+    """Another file sets the variable. text: to what. place: where. others: the smaller values of further places."""
+
+    text: str
+    place: str
+    others: tuple[str, ...]
+    words = "{0.shown}{0.why}"
+
+    @property
+    def why(self) -> str:
+        """The place, and that of smaller values, in words."""
+        if not self.others:
+            return f": {self.place}, sets {self.names} to {self.text}."
+        others = " and ".join(self.others)
+        return f" if {self.names} is {self.text}, as in {self.place}. That is the largest value: it is {others}."
+
+
+class OnlyDefaults(OfVariables, code="pool_only_defaults"):
+    """No file of the check sets the variables, so that the values are those without them."""
+
+    words = (
+        "{0.shown} only by default: no file of this check sets {0.names} to a number. If another file does, check "
+        "both together."
+    )
+
+
 class Incomplete(Worded, Reason, code="pool_incomplete"):
     """Further settings of a pool come from elsewhere."""
 

@@ -29,7 +29,7 @@ from poolsize.present.text.fleet import (
     pools_values,
 )
 from poolsize.present.text.layout import NO_END, Table, bullets, paragraph
-from poolsize.present.text.recommendation import OfClass, caution, engine_line
+from poolsize.present.text.recommendation import OfClass, caution
 from poolsize.present.text.sentences.findings import FindingsValues, findings_values, reason_sentences, sentence
 from poolsize.present.text.short import (
     ANY_LENGTH,
@@ -46,7 +46,6 @@ from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
 
 CONFIGURE_SAME = "poolsize config --for STACK, with the same traffic and fleet"
-OTHER_LIBRARIES = f"For another library: {CONFIGURE_SAME}"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
@@ -73,7 +72,7 @@ def traffic_text(answer: TrafficAnswer) -> str:
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in doubts)),
-        f"For each process: {engine_line(answer.pool_size)}\n{OTHER_LIBRARIES}",
+        f"The lines for your library: {CONFIGURE_SAME}",
     )
     return "\n\n".join(filter(None, parts))
 

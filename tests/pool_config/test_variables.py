@@ -1,0 +1,235 @@
+"""`poolsize config --check` on values from environment variables: other files set these, or only defaults are known."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from poolsize.pool_config.files.reading import read_files
+from poolsize.pool_config.files.variables import in_environment
+from tests.conftest import Command
+
+GO = """\
+package main
+import (
+	"database/sql"
+	_ "github.com/go-sql-driver/mysql"
+)
+func number(name string, otherwise int) int {
+	if value, err := strconv.Atoi(os.Getenv(name)); err == nil {
+		return value
+	}
+	return otherwise
+}
+func main() {
+	db, _ := sql.Open("mysql", dsn)
+	size := number("SHOP_POOL", 2)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	db.SetConnMaxLifetime(180 * time.Second)
+}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: shop}
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+        - name: app
+          image: shop:1
+          env:
+            - name: SHOP_POOL
+              value: "25"
+"""
+COMPOSE = """\
+services:
+  db: {image: "mysql:9", environment: {SHOP_POOL: 99}}
+  elsewhere: {build: ./elsewhere, environment: {SHOP_POOL: 98}}
+  web: {image: shop, environment: {SHOP_POOL: "${SHOP_POOL:-97}"}}
+  worker: {image: shop, environment: [SHOP_POOL=10]}
+  app:
+    build: {context: .}
+    environment:
+      SHOP_POOL: 25
+"""
+VALUES = "replicaCount: 3\nextraEnvVars:\n  - name: SHOP_POOL\n    value: '25'\n"
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  SHOP_POOL: '25'\n"
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text)
+
+
+def go(limits: str) -> str:
+    return f'package main\nimport _ "github.com/go-sql-driver/mysql"\n{limits}\n'
+
+
+def engine(size: str) -> str:
+    return f"create_engine(u, max_overflow=0, pool_size={size})\n"
+
+
+def node(size: str) -> str:
+    return f"import mysql2 from 'mysql2'\nmysql2.createPool({{host: h, connectionLimit: {size}}})\n"
+
+
+def java(size: str, field: str = "") -> str:
+    return f"""
+class A {{
+  {field}
+  void a() {{
+    HikariConfig c = new HikariConfig();
+    c.setJdbcUrl("jdbc:mysql://h/x");
+    c.setMaximumPoolSize({size});
+  }}
+}}
+"""
+
+
+SOURCES = {
+    "helper.go": GO,
+    "getenv.go": go("""
+func main() {
+	size := 2
+	if v := os.Getenv("SHOP_POOL"); v != "" { size, _ = strconv.Atoi(v) }
+	db.SetMaxOpenConns(size)
+}"""),
+    "or.go": go("""
+func main() {
+	size, _ := strconv.Atoi(cmp.Or(os.Getenv("SHOP_POOL"), "2"))
+	db.SetMaxOpenConns(size)
+}"""),
+    "tag.go": go("""
+type C struct { Max int `env:"SHOP_POOL" envDefault:"2"` }
+func main() { db.SetMaxOpenConns(c.Max) }"""),
+    "get.py": engine("int(os.environ.get('SHOP_POOL', 2))"),
+    "or.py": f"N = int(os.getenv('SHOP_POOL') or 2)\n{engine('N')}",
+    "decouple.py": engine("config('SHOP_POOL', cast=int, default=2)"),
+    "pydantic.py": f"""
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="SHOP_")
+    pool: int = 2
+{engine("Settings().pool")}""",
+    "alias.py": f"""
+class Settings(BaseSettings):
+    size: int = Field(2, validation_alias="SHOP_POOL")
+{engine("Settings().size")}""",
+    "or.js": node("Number(process.env.SHOP_POOL) || 2"),
+    "ternary.js": node("process.env.SHOP_POOL ? parseInt(process.env['SHOP_POOL'], 10) : 2"),
+    "get.ts": node("config.get('SHOP_POOL', 2)"),
+    "Get.java": java('Integer.parseInt(System.getenv().getOrDefault("SHOP_POOL", "2"))'),
+    "OrElse.java": java('Optional.ofNullable(System.getenv("SHOP_POOL")).map(Integer::parseInt).orElse(2)'),
+    "Value.java": java("size", '@Value("${SHOP_POOL:2}") private int size;'),
+    "A.kt": """
+fun a() {
+  val c = HikariConfig()
+  c.jdbcUrl = "jdbc:mysql://h/x"
+  c.maximumPoolSize = System.getenv("SHOP_POOL")?.toInt() ?: 2
+}
+""",
+    "application.yml": "spring.datasource.hikari.maximum-pool-size: ${SHOP_POOL:2}\n",
+    "application.properties": "spring.datasource.hikari.maximum-pool-size=${SHOP_POOL:2}\n",
+    "application.conf": """
+db.default {
+  url = "jdbc:mysql://h/x"
+  hikaricp { maximumPoolSize = 2 }
+  hikaricp { maximumPoolSize = ${?SHOP_POOL} }
+}
+""",
+    "database.yml": 'production:\n  adapter: mysql2\n  pool: <%= ENV.fetch("SHOP_POOL") { 2 } %>\n',
+    "databases.php": """<?php return ['default' => [
+    'driver' => 'mysql', 'pool' => ['max_connections' => (int) env('SHOP_POOL', 2)]
+]];
+""",
+    "main.rs": """
+fn a() {
+    let n = std::env::var("SHOP_POOL").ok().and_then(|v| v.parse().ok()).unwrap_or(2);
+    MySqlPoolOptions::new().max_connections(n);
+}
+""",
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_variable_that_a_file_sets_counts_in_every_language(tmp_path: Path, name: str) -> None:
+    write(tmp_path, **{name: SOURCES[name]})
+    for text, expected in (("", 2), ("SHOP_POOL=25\n", 25)):
+        (tmp_path / ".env").write_text(text)
+        (file,) = in_environment(read_files([tmp_path])[0])
+        (pool,) = file.pools
+        setting = pool.settings[pool.library.sizes[0]]
+        assert (setting.value, setting.variables) == (expected, ("SHOP_POOL",))
+
+
+def test_a_value_is_computed_with_the_variable(tmp_path: Path) -> None:
+    write(tmp_path, main__py=engine("2 * int(os.environ['SHOP_POOL'])"), __env="SHOP_POOL=25\n")
+    (file,) = in_environment(read_files([tmp_path])[0])
+    assert file.pools[0].settings["pool_size"].value == 50
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "workload"),
+    [
+        ("deployment.yaml", DEPLOYMENT, 13, " (shop)"),
+        ("values.yaml", VALUES, 4, ""),
+        ("config.yaml", CONFIG_MAP, 5, ""),
+        (".env", "# local\nSHOP_POOL=25\n", 2, ""),
+        (".env.production", "SHOP_POOL=25\n", 1, ""),
+        ("local.env", "SHOP_POOL='25'\n", 1, ""),
+    ],
+)
+def test_the_file_that_sets_the_variable_is_named(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, line: int, workload: str
+) -> None:
+    for file, written in (("main.go", GO), (name, text)):
+        (tmp_path / file).write_text(written.replace("SHOP_POOL", "SHOP_CONNS"))
+    done = poolsize_here("config", "--check", ".")
+    text = " ".join(done.stdout.split())
+    assert (
+        f"SetMaxOpenConns is 25 and SetMaxIdleConns is 25: {name}, line {line}{workload}, sets SHOP_CONNS to 25."
+        in text
+    )
+    assert "No known problem" not in text
+    if name == "deployment.yaml":
+        assert "may open 75 connections in 3 processes" in text
+
+
+def test_without_a_file_that_sets_the_variable_the_answer_is_that_of_the_default(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    write(tmp_path, main__go=GO)
+    text = " ".join(poolsize_here("config", "--check", "main.go", "--size", "2").stdout.split())
+    assert "SetMaxOpenConns is 2 and SetMaxIdleConns is 2 only by default: no file of this check sets SHOP_POOL" in text
+    assert "All settings of the pool in this file are as recommended, by the defaults of SHOP_POOL." in text
+
+
+def test_of_several_values_the_largest_of_services_that_may_be_the_program_counts(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    write(tmp_path, main__go=GO, compose__yaml=COMPOSE)
+    done = poolsize_here("config", "--check", "main.go", "compose.yaml", "--json")
+    values = json.loads(done.stdout)
+    (problem,) = values["problems"]
+    assert "is 25 if SHOP_POOL is 25, as in compose.yaml, line 9 (app)." in problem["message"]
+    assert problem["message"].endswith("That is the largest value: it is 10 in compose.yaml, line 5 (worker).")
+    assert values["files"][0]["pools"][0]["most_connections"] == 25
+
+
+def test_a_variable_is_that_of_the_nearest_program(tmp_path: Path) -> None:
+    for name, size in (("a", 5), ("b", 7)):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, main__go=GO, __env=f"SHOP_POOL={size}\n")
+    files = in_environment(read_files([tmp_path])[0])
+    assert [file.pools[0].settings["SetMaxOpenConns"].value for file in files] == [5, 7]
+
+
+def test_a_number_of_the_projects_own_is_not_counted_beside_the_pool_that_asks_for_it(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    env = "DB_URL=mysql://h/x\nDB_POOL_SIZE=25\n"
+    write(tmp_path, main__go=GO.replace("SHOP_POOL", "DB_POOL_SIZE"), __env=env)
+    values = json.loads(poolsize_here("config", "--check", ".", "--json").stdout)
+    assert values["connections"] == 25
