@@ -136,7 +136,7 @@ def test_a_mean_usage_time_of_seconds_confirms_that_connections_are_held(usage_m
     text = " ".join(events_text([event]).split())
     assert "The metrics confirm that connections are held for long" in text
     assert "quickly" not in text
-    assert events_values([event])["events"][0]["remedy"] in text  # type: ignore[operator]
+    assert events_values([event])["events"][0]["remedy"] in text
     assert "A larger pool does not help" in text
     assert "give the mean" in text
 
