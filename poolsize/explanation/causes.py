@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from poolsize.explanation.events import OF_POOL, Event, Use
-from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, Kind
+from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, SERVER, Kind
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,6 @@ LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
     CONNECTOR_J: "HikariCP's maxLifetime and keepaliveTime",
     GO: "SetConnMaxLifetime and SetConnMaxIdleTime",
-    "SQLAlchemy": "pool_recycle and pool_pre_ping",
 }
 """Library -> its settings that end a connection before the server or a firewall does."""
 _LIFETIMES_OF_CLIENTS = "SQLAlchemy: pool_recycle and pool_pre_ping; Django: CONN_MAX_AGE and CONN_HEALTH_CHECKS"
@@ -248,7 +247,7 @@ METRICS = {
     "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",
     "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
     "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
-    "mysql2": "its settings queueLimit and connectionLimit; its events acquire, release and enqueue, counted",
+    "mysql2": "queueLimit and connectionLimit; the pool's events acquire, release and enqueue, counted",
     GO: "go_sql_in_use_connections, go_sql_wait_count_total and go_sql_wait_duration_seconds_total",
 }
 """Library -> where its pool shows how its connections are used."""
@@ -260,7 +259,7 @@ def advice(event: Event) -> Advice:
     if _is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
-    if event.kind is Kind.STALE and event.library == CLIENT:
+    if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
         metrics = (_LIFETIMES_OF_CLIENTS,)
     return Advice(_causes(event, chosen), chosen.next[:1] + metrics + chosen.next[1:])
 

@@ -156,7 +156,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
         (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
-        (Kind.LOCK_WAIT, r"Lock wait timeout exceeded; try restarting transaction"),
+        (Kind.LOCK_WAIT, r"Lock wait timeout exceeded(; try restarting transaction)?"),
         (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
         (Kind.STALE, r"The client was disconnected by the server because of inactivity"),
         (Kind.STALE, r"Aborted connection \d{1,20} to db: …\(Got timeout reading communication packets"),

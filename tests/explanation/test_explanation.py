@@ -594,6 +594,11 @@ def test_a_full_pool_with_lock_errors_waits_for_locks(pool: str, lock: str) -> N
     assert not [cause for event in events for cause in advice(event).causes if "too small" in cause.cause]
 
 
+@pytest.mark.parametrize("typed", [("1205", OF_POOLS), (f"1205 Lock wait timeout exceeded; {OF_POOLS}",)])
+def test_an_error_in_short_is_recognised_beside_the_figures_of_a_pool(typed: tuple[str, ...]) -> None:
+    assert {event.load.use for event in command._of_arguments(typed, None)} == {Use.LOCKED}
+
+
 @pytest.mark.parametrize("pool", ["03:14:07 " + OF_POOLS, "02:15:00 active=2, idle=8, waiting=0"])
 def test_a_lock_error_of_another_hour_or_beside_free_connections_stands_alone(pool: str) -> None:
     events = find_events([f"2026-11-28 {pool}", f"2026-11-28 02:14:07 {LOCK_WAIT}"])
