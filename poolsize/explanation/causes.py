@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from poolsize.explanation.events import OF_POOL, Event, Use
-from poolsize.explanation.texts import GO, Kind
+from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, SERVER, Kind
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,14 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
-_NESTED = Cause("Threads hold a connection and wait for a second one: REQUIRES_NEW, a query outside the transaction "
-    "(Knex: without .transacting(trx)). Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
+_NESTED = Cause("Threads hold a connection and wait for a second one: REQUIRES_NEW, a query outside the transaction. "
+    "Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
     "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
+_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second one: a query outside the transaction "
+    "(Knex: without .transacting(trx)). Then the pool needs requests x (connections of a request - 1) + 1 connections.",
+    "On the server, all of the pool's connections sleep inside transactions.")  # fmt: skip
+_NOT_RELEASED = Cause("Code does not return connections: a release() is missing, most often after an error.",
+    "Connections in use stay at connectionLimit when the traffic stops, and only a restart helps.")  # fmt: skip
 _SLOW = Cause("Statements are slow, or wait for row locks.",
     "On the server most of the pool's connections run, or have LOCK WAIT in innodb_trx.")  # fmt: skip
 _LONG = Cause("Connections are held for long: by slow statements, row locks, or a call of another service.",
@@ -56,6 +61,8 @@ _RESTART = Cause("The server restarted, crashed or failed over.",
     "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
 _KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a packet above max_allowed_packet.",
     "It fails for the same statement, or after the same time.")  # fmt: skip
+_PACKET = Cause("A packet is larger than max_allowed_packet.",
+    "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
     "Connections in SHOW GLOBAL STATUS rises as fast as the requests; ss -tan has thousands in TIME_WAIT.")  # fmt: skip
 _POOLS_TOGETHER = Cause("The pools of all processes together may open more than the limit.",
@@ -73,10 +80,24 @@ _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
 _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a request does not wait.",
     "The errors begin as soon as more threads than connections work at once.")  # fmt: skip
 
+_OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
+    **{
+        library: {_NESTED: _NESTED_REQUESTS}
+        for library in ("Sequelize", "Knex", "Prisma", "Vert.x", "R2DBC pool", GO, "sqlx", "deadpool")
+    },
+    "mysql2": {_NESTED: _NESTED_REQUESTS, _LEAK: _NOT_RELEASED},
+}
+"""Library -> causes in its own words: requests of these libraries do not stand in a thread dump."""
+
 _PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
 _HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
+_LOCKS = "SELECT * FROM sys.innodb_lock_waits; without sys, information_schema.innodb_trx"
+_SUM = (
+    "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
+    "limit?"
+)
 _BELOW = "the cause below the error in the log"
 _AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
@@ -85,11 +106,12 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER, _NESTED), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
     Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
+    Use.LOCKED: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS, _PROCESSES)),
     Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
     Use.NONE_OPEN: Advice((_REFUSED, _NETWORK, _SLOW_OPENING), (_BELOW, _HOLDERS)),
     Kind.WAIT_TIMEOUT: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Kind.EXHAUSTED: Advice((_MORE_THREADS, _ACROSS, _LEAK), (_PROCESSES,)),
-    Kind.QUEUE_FULL: Advice((_SLOWER, _BURST, _ACROSS, _NESTED), (_PROCESSES, _MEASURE)),
+    Kind.QUEUE_FULL: Advice((_LEAK, _SLOWER, _BURST, _NESTED), (_PROCESSES, _MEASURE)),
     Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), ("the stack trace below: it names the code", _PROCESSES)),
     Kind.RETURNED_LATE: Advice((_SLOW, _ACROSS, _LONG_TRANSACTION), ("the stack trace of the leak report", _PROCESSES)),
     Kind.STALLED: Advice((
@@ -100,7 +122,9 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Kind.OPENING_BLOCKED: Advice((
         _SLOW_OPENING, _NETWORK, Cause("Closing statements blocks the helper threads.", "They stand in close()."),
     ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
-    Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART), (_AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
+    Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART, _PACKET), (
+        _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'",
+    )),
     Kind.LOST: Advice((_RESTART, _FIREWALL, _KILLED), ("the server's error log at that time", _AGES)),
     Kind.CLOSED: Advice((
         Cause("The process shuts down while requests still run.", "The errors begin with the stop of the process."),
@@ -112,16 +136,19 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The size is 0 or negative.", "The setting, or its environment variable, is empty."),
         Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
     ), ("poolsize config --for mysql-connector-python --size SIZE",)),
-    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_HOLDERS_INSIDE, _PROCESSES)),
+    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_SUM, _HOLDERS_INSIDE, _PROCESSES)),
+    Kind.USER_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
+        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'",
+    )),
     Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW CREATE USER: its limits",
+        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change",
     )),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("SELECT * FROM performance_schema.host_cache; to truncate this table admits the host again",)),
-    Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), ("SELECT * FROM sys.innodb_lock_waits",)),
+    Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,)),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
         "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
     )),
@@ -148,6 +175,70 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
+_SESSIONS = (
+    "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep, find the code that holds connections; if they "
+    "run, the slow statement."
+)
+_UNBLOCK = (
+    "KILL the blocking session that sys.innodb_lock_waits names; without sys, the oldest transaction of "
+    "information_schema.innodb_trx."
+)
+_STACK_TRACE = "read the stack trace of the report: it names the code that holds the connection."
+FIRST: Mapping[Kind | Use, str] = {
+    Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST shows whether they "
+    "sleep, run, or wait for a lock.",
+    Use.UNCLEAR: "compare this usage time with the mean without load. If that is as long, enlarge the pool; if it is "
+    "far shorter, find what holds the connections.",
+    Use.BUSY: "compare the mean usage time with an hour before. If it grew, find the slow statement; if not, enlarge "
+    "the pool.",
+    Use.FULL: _SESSIONS,
+    Use.LOCKED: _UNBLOCK,
+    Use.NOT_FULL: "read the cause below the error in the log, and open a connection by hand from the same host.",
+    Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
+    "cause.",
+    Kind.WAIT_TIMEOUT: _SESSIONS,
+    Kind.EXHAUSTED: "let no more threads use the pool at once than it has connections.",
+    Kind.QUEUE_FULL: _SESSIONS,
+    Kind.STATISTICS: "nothing, if no request fails. If requests time out, explain the text of that error.",
+    Kind.HELD_LONG: _STACK_TRACE,
+    Kind.RETURNED_LATE: _STACK_TRACE,
+    Kind.STALLED: "look for a pause of that length in the garbage collector's log.",
+    Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
+    Kind.STALE: "set {settings} below {limit}: poolsize config --check FILE --url URL.",
+    Kind.LOST: "read the server's error log at that time: it shows a restart, a failover, or an ended session.",
+    Kind.CLOSED: "read what the log has just before the first error: the stop of the process, or a reload.",
+    Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",
+    Kind.SERVER_FULL: "with an account with CONNECTION_ADMIN or SUPER (MariaDB: or by extra_port), KILL old sleeping "
+    "sessions, or SET GLOBAL max_connections = NUMBER.",
+    Kind.USER_LIMIT: "end idle sessions of this account, or raise the limit of all accounts: SET GLOBAL "
+    "max_user_connections = NUMBER.",
+    Kind.ACCOUNT_LIMIT: "end idle sessions of this account, or raise its own limit: ALTER USER ... WITH "
+    "MAX_USER_CONNECTIONS NUMBER.",
+    Kind.HOST_BLOCKED: "find the client in performance_schema.host_cache; then TRUNCATE this table (MariaDB: FLUSH "
+    "HOSTS).",
+    Kind.LOCK_WAIT: _UNBLOCK,
+    Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere.",
+    Kind.NO_PORT: "keep connections open: the client has run out of ports.",
+    Kind.UNREACHABLE: "mysqladmin --host HOST ping from the same host; read the server's error log and its Uptime.",
+    Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
+    "free, and servers ONLINE?",
+    Kind.DEADLINE: "find where the error arose: in a borrow (Conn, BeginTx), requests wait for the pool; in a query, "
+    "for the server.",
+}
+"""What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
+FIRST_OF_LIBRARY = {
+    "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
+    "PROCESSLIST shows sleeping sessions.",
+    "Knex": "look for transactions without a commit or a rollback, and for queries without .transacting(trx).",
+}
+"""Library -> what to do first where a request waited for its pool in vain."""
+LIFETIMES = {
+    "HikariCP": "maxLifetime and keepaliveTime",
+    CONNECTOR_J: "HikariCP's maxLifetime and keepaliveTime",
+    GO: "SetConnMaxLifetime and SetConnMaxIdleTime",
+}
+"""Library -> its settings that end a connection before the server or a firewall does."""
+_LIFETIMES_OF_CLIENTS = "SQLAlchemy: pool_recycle and pool_pre_ping; Django: CONN_MAX_AGE and CONN_HEALTH_CHECKS"
 METRICS = {
     "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
     "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
@@ -156,7 +247,7 @@ METRICS = {
     "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",
     "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
     "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
-    "mysql2": "the pool's events acquire, release and enqueue, counted",
+    "mysql2": "queueLimit and connectionLimit; the pool's events acquire, release and enqueue, counted",
     GO: "go_sql_in_use_connections, go_sql_wait_count_total and go_sql_wait_duration_seconds_total",
 }
 """Library -> where its pool shows how its connections are used."""
@@ -164,17 +255,40 @@ METRICS = {
 
 def advice(event: Event) -> Advice:
     """Return the causes of an event, and what to look at next. A pool with free connections has no causes."""
-    if event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN):
-        return Advice(next=(METRICS[event.library],))
-    chosen = ADVICE[event.load.use or event.kind]
     metrics = (METRICS[event.library],) if event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE) else ()
+    if _is_at_ease(event):
+        return Advice(next=metrics)
+    chosen = ADVICE[event.load.use or event.kind]
+    if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
+        metrics = (_LIFETIMES_OF_CLIENTS,)
     return Advice(_causes(event, chosen), chosen.next[:1] + metrics + chosen.next[1:])
+
+
+def first_action(event: Event) -> str:
+    """Return what to do first."""
+    if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
+        return FIRST_OF_LIBRARY[event.library]
+    chosen = FIRST[event.kind if _is_at_ease(event) else event.load.use or event.kind]
+    limit = "wait_timeout" if event.is_near_wait_timeout else "wait_timeout and the limits of firewalls"
+    if event.is_near_firewall:
+        limit = "300 s, a usual limit of firewalls and load balancers"
+    return chosen.format(settings=LIFETIMES.get(event.library, "the pool's lifetime"), limit=limit)
+
+
+def _is_at_ease(event: Event) -> bool:
+    return event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN)
 
 
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
+    causes = chosen.causes
     if event.load.is_above_mean:
-        return _LEAK, _NESTED, _ACROSS
-    if event.load.is_confirmed:
-        return *(cause for cause in chosen.causes if cause is not _LEAK), _LEAK
-    return chosen.causes
+        causes = _LEAK, _NESTED, _ACROSS
+    elif event.load.is_confirmed:
+        causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
+    elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
+        causes = tuple(cause for cause in causes if cause is not _PACKET)
+        if event.is_near_firewall:
+            causes = _FIREWALL, *(cause for cause in causes if cause is not _FIREWALL)
+    own = _OWN_CAUSES.get(event.library, {})
+    return tuple(own.get(cause, cause) for cause in causes)

@@ -39,8 +39,8 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
     """Explain an error of a connection pool, a driver or the server.
 
     TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read: a
-    log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what the numbers in the text
-    say, the most probable causes, and what to look at next.
+    log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what to do first, what the
+    numbers in the text say, the most probable causes, and what to look at next.
     """
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values
@@ -54,14 +54,18 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
 def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event]":
     """Return the events in the arguments: each argument is a text, or all are the words of a text without quotes.
 
-    A text that is not known as it is may be a known text in short.
+    A text that is not known as it is may be a known text in short, also beside known texts.
     """
     from poolsize.explanation.events import find_events
     from poolsize.explanation.texts import completed
 
     lines = [line[:LONGEST_LINE] for text in texts for line in text.splitlines()]
+    if any(known := [bool(find_events([line])) for line in lines]):
+        return find_events(
+            (line if is_known else completed(line) for line, is_known in zip(lines, known, strict=True)), usage_ms
+        )
     together = [" ".join(lines)[:LONGEST_LINE]]
-    readings = (lines, together, map(completed, lines), map(completed, together))
+    readings = (together, map(completed, lines), map(completed, together))
     return next(filter(None, (find_events(reading, usage_ms) for reading in readings)), [])
 
 

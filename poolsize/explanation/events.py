@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from poolsize.bounds import shortened
@@ -12,6 +12,7 @@ from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
 """Kinds that report how a pool's connections are used."""
+OF_LOCKS = (Kind.LOCK_WAIT, Kind.DEADLOCK)
 LONG_USAGE_MS = 1000
 """A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
 UNCLEAR_USAGE_MS = 200
@@ -20,6 +21,8 @@ FAR_ABOVE_MEAN = 2
 """The multiple of a known mean usage time from which on a connection counts as held or leaked."""
 LONG_IDLE_MS = 60_000
 """The time since a server's last packet from which on a lost connection counts as idle: limits are rarely shorter."""
+WAIT_TIMEOUT_MS = 28_800_000
+"""The default of wait_timeout."""
 MOST_MINUTES = 10_000
 """The most minutes of an event that are counted apart: a week."""
 LONGEST_SHOWN = 300
@@ -46,6 +49,7 @@ class Use(StrEnum):
     UNCLEAR = "unclear"
     BUSY = "busy"
     FULL = "full"
+    LOCKED = "locked"
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,16 @@ class Event:
     load: PoolLoad
     count: int
     minutes: dict[str, int]
+
+    @property
+    def is_near_firewall(self) -> bool:
+        """Whether a connection was idle for about 300 or 350 s, usual limits of firewalls and load balancers."""
+        return 285_000 <= self.numbers.get("idle_ms", 0) <= 420_000
+
+    @property
+    def is_near_wait_timeout(self) -> bool:
+        """Whether a connection was idle for the default of wait_timeout, within 1 %."""
+        return abs(self.numbers.get("idle_ms", 0) - WAIT_TIMEOUT_MS) <= WAIT_TIMEOUT_MS / 100
 
 
 def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
@@ -199,7 +213,21 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         )
         for (library, kind), each in occurrences.items()
     ]
-    return sorted(events, key=lambda event: -event.count)
+    return sorted(_with_locks(events), key=lambda event: -event.count)
+
+
+def _with_locks(events: list[Event]) -> list[Event]:
+    """Return the events; a full pool, and a lock error of the same hour or without times, have Use.LOCKED."""
+    locks = [event for event in events if event.kind in OF_LOCKS]
+    full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL)]
+    pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
+    locked = [event for pair in pairs for event in pair]
+    return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
+
+
+def _are_together(*events: Event) -> bool:
+    first, second = ({minute[: -len(":00")] for minute in event.minutes} for event in events)
+    return not (first and second) or bool(first & second)
 
 
 def _was_idle(text: str, numbers: Numbers) -> bool:

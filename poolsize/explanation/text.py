@@ -1,12 +1,13 @@
 """An explained error in words, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TypedDict
 
-from poolsize.explanation.causes import Cause, advice
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, Event, Use
+from poolsize.explanation.causes import Cause, advice, first_action
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, WAIT_TIMEOUT_MS, Event, Use
 from poolsize.explanation.texts import Kind, Numbers
-from poolsize.present.text.layout import Table, bullets, paragraph
+from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
 
 MOST_MINUTES_SHOWN = 20
@@ -19,12 +20,13 @@ HAPPENED = {
     Kind.RETURNED_LATE: "a connection that was reported as leaked came back: it was held long, not leaked.",
     Kind.STALLED: "the threads of the process did not run for a while.",
     Kind.OPENING_BLOCKED: "c3p0's helper threads, which open and close connections, make no progress.",
-    Kind.STALE: "an idle connection was ended by the server or the network, and the client noticed it late.",
+    Kind.STALE: "a connection was ended, most often an idle one, and the client noticed it late.",
     Kind.LOST: "a connection broke.",
     Kind.CLOSED: "code used a pool that is closed.",
     Kind.SETTING: "the library does not accept this pool size.",
     Kind.SERVER_FULL: "error 1040: max_connections is reached, and the server refuses a further connection.",
-    Kind.ACCOUNT_LIMIT: "error 1203 or 1226: the account has reached a limit of its own.",
+    Kind.USER_LIMIT: "error 1203: the account has reached max_user_connections, the limit of each account.",
+    Kind.ACCOUNT_LIMIT: "error 1226: the account has reached a limit of its own.",
     Kind.HOST_BLOCKED: "error 1129: connections of this host broke max_connect_errors times before they were ready.",
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
@@ -43,12 +45,14 @@ ERRNO = {
 """Of Linux, macOS and Windows."""
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
-FREE_CONNECTIONS = (
-    "To get in now: the server keeps one connection for an account with CONNECTION_ADMIN or SUPER (MariaDB also has "
-    "extra_port, if it is set). With it, end sleeping sessions of old instances (KILL), or raise the limit until the "
-    "cause is found: SET GLOBAL max_connections = NUMBER."
+FULL_BY_LOCKS = (
+    "The text has a full pool and an error of row locks: the pool is full because its transactions wait for locks. A "
+    "larger pool adds waiters."
 )
-"""Source: the manuals of MySQL and MariaDB, "Too many connections", and extra_port of MariaDB's variables."""
+ROLLED_BACK = (
+    "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the transaction keeps its "
+    "locks: roll the transaction back before a retry."
+)
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
@@ -57,6 +61,7 @@ _BY_USE = {
     Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",
+    Use.LOCKED: FULL_BY_LOCKS,
     Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",
 }
 
@@ -68,8 +73,7 @@ class EventValues(TypedDict):
     line, by names with units. per_second: requests that arrive. held_ms: usage time. full_above_per_second: the rate
     that the connections in use serve at the mean usage time. use: how the pool's connections are used. These are null
     where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do
-    first, where connections are held for long, and at error 1040. causes: the most probable first. next: what to look
-    at.
+    first. causes: the most probable first. next: what to look at.
     """
 
     text: str
@@ -84,7 +88,7 @@ class EventValues(TypedDict):
     use: Use | None
     happened: str
     says: list[str]
-    remedy: str | None
+    remedy: str
     causes: tuple[Cause, ...]
     next: tuple[str, ...]
 
@@ -101,8 +105,22 @@ def events_values(events: Sequence[Event]) -> EventsValues:
 
 
 def events_text(events: Sequence[Event]) -> str:
-    """Return each event: what happened, what the numbers say, the remedy, the causes, and what to look at next."""
-    return "\n\n".join(map(_event_text, events))
+    """Return each event: what happened, what to do first, what the numbers say, the causes, what to look at next.
+
+    Several events with times begin with a table of them, in the order of time.
+    """
+    parts = list(map(_event_text, events))
+    if len(events) > 1 and any(event.minutes for event in events):
+        parts.insert(0, _overview(events))
+    return "\n\n".join(parts)
+
+
+def _overview(events: Sequence[Event]) -> str:
+    rows = ((next(iter(event.minutes), UNKNOWN), f"{event.count:,}", event) for event in events)
+    return Table(
+        ("first seen", "count", "error"),
+        [(*row, f"{event.library}: {event.kind.replace('_', ' ')}") for *row, event in sorted(rows, key=itemgetter(0))],
+    ).below(count(len(events), "kind") + " of errors")
 
 
 def _values(event: Event) -> EventValues:
@@ -120,7 +138,7 @@ def _values(event: Event) -> EventValues:
         "use": load.use,
         "happened": _happened(event),
         "says": list(_says(event)),
-        "remedy": _remedy(event),
+        "remedy": first_action(event),
         "causes": chosen.causes,
         "next": chosen.next,
     }
@@ -128,13 +146,15 @@ def _values(event: Event) -> EventValues:
 
 def _event_text(event: Event) -> str:
     chosen = advice(event)
-    parts = [paragraph(f"{event.library}: {_happened(event)}"), paragraph(event.text, "    ")]
+    parts = [
+        paragraph(f"{event.library}: {_happened(event)}"),
+        paragraph(f"Do first: {first_action(event)}"),
+        paragraph(event.text, "    "),
+    ]
     if event.count > 1:
         parts.append(_counted(event))
     if says := list(_says(event)):
         parts.append("What the numbers say:\n" + bullets(says))
-    if remedy := _remedy(event):
-        parts.append(paragraph(remedy))
     if chosen.causes:
         causes = (
             paragraph(f"{each.cause} Sign: {each.tell}", f"  {place}. ") for place, each in enumerate(chosen.causes, 1)
@@ -165,6 +185,10 @@ def _says(event: Event) -> Iterator[str]:
     numbers = event.numbers
     if event.kind in OF_POOL:
         yield from _says_of_pool(event)
+    elif event.load.use is Use.LOCKED:
+        yield FULL_BY_LOCKS
+    if event.kind is Kind.LOCK_WAIT:
+        yield ROLLED_BACK
     if "late_ms" in numbers:
         yield f"The housekeeper of the pool, due every 30 s, came after {_time(numbers['late_ms'])}."
     if "idle_ms" in numbers:
@@ -185,6 +209,15 @@ def _says(event: Event) -> Iterator[str]:
 def _says_of_idle(event: Event) -> str:
     """Return what the time since the server's last packet says."""
     idle = _time(event.numbers["idle_ms"])
+    if event.kind is Kind.STALE and event.is_near_wait_timeout:
+        excess_ms = event.numbers["idle_ms"] - WAIT_TIMEOUT_MS
+        side = "above" if excess_ms >= 0 else "below"
+        return f"The connection was idle for {idle}: {_time(abs(excess_ms))} {side} the default of wait_timeout."
+    if event.kind is Kind.STALE and event.is_near_firewall:
+        return (
+            f"The connection was idle for {idle}: firewalls and load balancers often drop connections after 300 or "
+            "350 s, and the default of wait_timeout is 28,800 s."
+        )
     if event.kind is Kind.STALE:
         return (
             f"The connection was idle for {idle}. A limit just below that is a candidate. Compare SHOW GLOBAL "
@@ -222,6 +255,8 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
     if waits := numbers.get("waits"):
         yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
+    if load.use is Use.HELD:
+        yield _says_of_held(event)
     if load.full_above_per_second and load.usage_ms:
         yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
 
@@ -248,13 +283,9 @@ def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[
         )
 
 
-def _remedy(event: Event) -> str | None:
-    """Return what to do now at error 1040; where connections are held for long, also what does not help; else None."""
+def _says_of_held(event: Event) -> str:
+    """Return what does not help where connections are held for long."""
     load = event.load
-    if event.kind is Kind.SERVER_FULL:
-        return FREE_CONNECTIONS
-    if load.use is not Use.HELD:
-        return None
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
     is_known = load.held_ms or load.is_confirmed
     held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
@@ -264,7 +295,7 @@ def _remedy(event: Event) -> str | None:
             "for connections that do not come back. A larger pool helps only if threads wait for a second connection "
             "while they hold one."
         )
-    return f"A larger pool does not help while each connection is held for {held}. First find what holds it."
+    return f"A larger pool does not help while each connection is held for {held}."
 
 
 def _unless_many_waited(in_use: float, wait_ms: float) -> str:

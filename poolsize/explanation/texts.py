@@ -26,6 +26,7 @@ class Kind(StrEnum):
     SETTING = "pool_setting"
     SERVER_FULL = "server_full"
     ACCOUNT_LIMIT = "account_limit"
+    USER_LIMIT = "user_limit"
     HOST_BLOCKED = "host_blocked"
     LOCK_WAIT = "lock_wait"
     DEADLOCK = "deadlock"
@@ -51,6 +52,7 @@ class KnownText:
 
 
 SERVER, CLIENT, CONNECTOR_J, GO = "MySQL/MariaDB server", "MySQL/MariaDB client", "MySQL Connector/J", "Go database/sql"
+ANY_POOL = "a pool"
 _CANT_CONNECT = r"Can't connect to (MySQL )?server on '[^']{1,200}' ?\((\[Errno )?"
 _DATABASE_PORT = r":(33\d\d|6033)\b"
 _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
@@ -128,6 +130,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
             r" WaitCount:<waits> WaitDuration:<<waited>>")),
         (Kind.STALE, r"closing bad idle connection: "),
         (Kind.STALE, r"driver: bad connection"),
+        (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
         (Kind.DEADLINE, r"context deadline exceeded", "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
@@ -150,10 +153,10 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     ),
     SERVER: (
         (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)", "421 ", "ftp", "smtp", "postfix"),
-        (Kind.ACCOUNT_LIMIT, r"already has more than 'max_user_connections' active connections"),
-        (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource \(current value: <limit>\)"),
+        (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
+        (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
-        (Kind.LOCK_WAIT, r"Lock wait timeout exceeded; try restarting transaction"),
+        (Kind.LOCK_WAIT, r"Lock wait timeout exceeded(; try restarting transaction)?"),
         (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
         (Kind.STALE, r"The client was disconnected by the server because of inactivity"),
         (Kind.STALE, r"Aborted connection \d{1,20} to db: …\(Got timeout reading communication packets"),
@@ -182,6 +185,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
             r"(\. {1,2}is longer than the server configured value of 'wait_timeout')?")),
         (Kind.LOST, r"No operations allowed after connection closed"),
     ),
+    ANY_POOL: ((Kind.STATISTICS, r"active=<in_use>, idle=<idle>, waiting=<waiting>"),),
 }  # fmt: skip
 """Library -> kind, pattern, and parts of a line that exclude it. <name> is a number, <<name>> a duration with units,
 and … up to 300 characters."""
@@ -205,7 +209,8 @@ _TYPED = {
     "pool exhausted": "Failed getting connection; pool exhausted",
     "timeout acquiring a connection": "Knex: Timeout acquiring a connection",
     "too many connections": "Too many connections",
-    "max_user_connections": "already has more than 'max_user_connections' active connections",
+    "1203 max_user_connections": "already has more than 'max_user_connections' active connections",
+    "max_user_connections": "has exceeded the 'max_user_connections' resource",
     "lock wait timeout exceeded": "Lock wait timeout exceeded; try restarting transaction",
     "deadlock found": "Deadlock found when trying to get lock",
     "server has gone away": "MySQL server has gone away",
@@ -217,7 +222,7 @@ _TYPED = {
 _CODES = {
     "1040": "too many connections",
     "1129": "host is blocked",
-    "1203": "max_user_connections",
+    "1203": "1203 max_user_connections",
     "1205": "lock wait timeout exceeded",
     "1213": "deadlock found",
     "1226": "max_user_connections",
@@ -238,8 +243,9 @@ def completed(typed: str) -> str:
     """
     parts = _TYPED_ERROR.fullmatch(typed.strip())
     assert parts is not None  # every part may be empty
-    words = parts[2].lower() or _CODES.get(parts[1] or "", "")
-    return next((text for beginning, text in _TYPED.items() if words.startswith(beginning)), typed)
+    code, words = parts[1] or "", parts[2].lower()
+    said = (words or _CODES.get(code, ""), f"{code} {words}")
+    return next((text for beginning, text in _TYPED.items() if any(each.startswith(beginning) for each in said)), typed)
 
 
 def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:

@@ -6,7 +6,7 @@ the library's repository that is named. Numbers and names in the texts are made 
 
 from dataclasses import dataclass
 
-from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, SERVER, Kind
+from poolsize.explanation.texts import ANY_POOL, CLIENT, CONNECTOR_J, GO, SERVER, Kind
 
 JAR = "strings of the released jar"
 
@@ -44,7 +44,7 @@ TYPED = {
     "1040": (SERVER, Kind.SERVER_FULL),
     "Error 1040": (SERVER, Kind.SERVER_FULL),
     "ERROR 1040 (HY000):": (SERVER, Kind.SERVER_FULL),
-    "1203": (SERVER, Kind.ACCOUNT_LIMIT),
+    "1203": (SERVER, Kind.USER_LIMIT),
     "1129": (SERVER, Kind.HOST_BLOCKED),
     "2013": (CLIENT, Kind.LOST),
     "4031": (SERVER, Kind.STALE),
@@ -293,6 +293,16 @@ EXAMPLES = [
         "[mysql] 2026/11/26 10:15:03 connection.go:803: closing bad idle connection: EOF",
         Kind.STALE, {},
     ),
+    Example(
+        GO, "go-sql-driver/mysql 1.5 to 1.9", "its issues 777 and 1140; packets.go, readPacket",
+        "[mysql] 2026/11/28 02:14:07 packets.go:58: unexpected EOF",
+        Kind.STALE, {},
+    ),
+    Example(GO, "go-sql-driver/mysql", "without the colon", "[mysql] packets.go:37 unexpected EOF", Kind.STALE, {}),
+    Example(
+        ANY_POOL, "-", "HikariCP's figures, without its name", "active=20, idle=0, waiting=130",
+        Kind.STATISTICS, {"in_use": 20, "idle": 0, "waiting": 130},
+    ),
     Example(GO, "Go 1", "database/sql/driver, ErrBadConn", "query: driver: bad connection", Kind.STALE, {}),
     Example(GO, "go-sql-driver/mysql 1.9.3", "errors.go, ErrInvalidConn", 'err="invalid connection"', Kind.LOST, {}),
     Example(GO, "Go 1", "context.DeadlineExceeded", "borrow: context deadline exceeded", Kind.DEADLINE, {}),
@@ -354,7 +364,7 @@ EXAMPLES = [
     Example(
         SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
         "ERROR 1203 (42000): User shop already has more than 'max_user_connections' active connections",
-        Kind.ACCOUNT_LIMIT, {},
+        Kind.USER_LIMIT, {},
     ),
     Example(
         SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
