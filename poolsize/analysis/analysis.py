@@ -82,16 +82,23 @@ class Analysis:
     def free_pools(self) -> tuple[PoolUse, PoolUse] | None:
         """The use of an application's smallest pool, and of the smallest that was never full (see free_pools).
 
-        None where a measured size may limit throughput, and without the application's metrics.
+        None where a measured size may limit throughput, and without the application's metrics. Sizes that the users
+        never filled count where the users pause: their number and their pauses are then the user's own load.
         """
-        if self.setting.application is None or self.plateau is None:
+        if self.setting.application is None:
             return None
-        by_size = (PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools) for size in self.valid_sizes)
-        uses = [use for use in by_size if use]
-        if not uses or len(uses) < len(self.valid_sizes):
+        by_size = [(size, PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools)) for size in self.sizes]
+        counted = [
+            use
+            for size, use in by_size
+            if size.valid or (size.disqualified_by == {Check.USERS_LIMITED} and use and use.is_paced)
+        ]
+        uses = [use for use in counted if use]
+        if not uses or len(uses) < len(counted):
             return None
         saturated_cpu = self.bottleneck is not None and self.bottleneck.name in OF_APPLICATION
-        return free_pools(uses, self.plateau.tolerance, saturated_cpu=saturated_cpu)
+        tolerance = self.plateau.tolerance if self.plateau else TOLERANCE
+        return free_pools(uses, tolerance, saturated_cpu=saturated_cpu)
 
     @property
     def speed_corrections(self) -> tuple[float, ...]:

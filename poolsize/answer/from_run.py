@@ -43,6 +43,7 @@ from poolsize.answer.warnings import (
     BudgetSpent,
     Contradicted,
     FewSteps,
+    LeftOut,
     NothingVerified,
     WideRange,
     high_utilisation,
@@ -58,8 +59,8 @@ KEPT_FOR_APPLICATION = (LimitedBy, FormulaCompared)
 """Reasons of the load generator's pool size that also hold for an application."""
 OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
-OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted)
-"""Warnings about the fitted curve, which is noise where the pool is not the limit."""
+OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted, LeftOut)
+"""Warnings about the fitted curve and its sizes, which are noise where the pool is not the limit."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def _not_the_limit(
         formula=Formula.of(start),
         verdict=Verdict.NOT_THE_LIMIT,
         findings=_known(*findings),
-        throughput=analysis.throughput_at(size),
+        throughput=analysis.at(size).throughput.mean,
         limit_probability=probability,
         measured_in=analysis.setting.application,
         estimates=analysis.models.sizes,
