@@ -8,13 +8,13 @@ from statistics import fmean
 from poolsize.analysis.application_pool import PoolUse, free_pools
 from poolsize.analysis.attempts import curve_places, curve_steps, retried_places, valid_steps, verification_steps
 from poolsize.analysis.bottleneck import OF_APPLICATION, Bottleneck, Evidence, bottleneck
-from poolsize.analysis.by_size import BySize, steps_by_size
+from poolsize.analysis.by_size import BySize, mean_counter, steps_by_size
 from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import CERTAINTY, TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
-from poolsize.analysis.service_demand import service_demands
+from poolsize.analysis.service_demand import SATURATED, service_demands
 from poolsize.analysis.size_summary import (
     RunNoise,
     SizeSummary,
@@ -99,6 +99,16 @@ class Analysis:
         saturated_cpu = self.bottleneck is not None and self.bottleneck.name in OF_APPLICATION
         tolerance = self.plateau.tolerance if self.plateau else TOLERANCE
         return free_pools(uses, tolerance, saturated_cpu=saturated_cpu)
+
+    @cached_property
+    def is_crowded(self) -> bool:
+        """Whether an application shares its machine with the load generator, and no core was free at the answer."""
+        if self.setting.application is None:
+            return False
+        nearest = self.by_size.nearest(self.plateau.pool_size) if self.plateau else self.sizes[-1]
+        steps = self.by_size.steps[nearest.pool_size]
+        busy, cores = (mean_counter(steps, name) for name in ("machine_cpu", "machine_cores"))
+        return bool(busy and cores and busy >= SATURATED * cores)
 
     @property
     def speed_corrections(self) -> tuple[float, ...]:

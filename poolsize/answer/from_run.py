@@ -47,6 +47,7 @@ from poolsize.answer.warnings import (
     NothingVerified,
     WideRange,
     high_utilisation,
+    no_free_core,
     warnings,
 )
 from poolsize.bounds import LARGEST_POOL
@@ -143,7 +144,7 @@ def _measured(
         doubts = [replace(each, limit_broken=True) if isinstance(each, StillRising) else each for each in doubts]
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
     all_warnings = (limit_warning, *doubts, *busy_warnings, *warnings(analysis, has_size=True))
-    findings = (mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
+    findings = (no_free_core(analysis), mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
     database = next((row for row in analysis.models.application_sizes if not row.added_ms), None)
     return Recommendation(
         basis="measured",

@@ -230,7 +230,7 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     nearest = analysis.by_size.nearest(plateau.pool_size)
     separable = nearest.demands is not None or analysis.setting.application is not None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:
-        return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(nearest))
+        return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(analysis, nearest))
     return None
 
 
@@ -252,7 +252,7 @@ def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Sequence[
     if analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, size):
         verdict, findings = _at_an_end(analysis, size) or (verdict, findings)
     if _is_generator_limited(analysis, size):
-        way_out = more_workers(analysis.by_size.nearest(size))
+        way_out = more_workers(analysis, analysis.by_size.nearest(size))
         return Verdict.GENERATOR_LIMITED, [GeneratorLimited(size, way_out), *findings]
     if analysis.setting.means_only:
         return Verdict.MEANS_ONLY if verdict is Verdict.MEASURED else verdict, [*findings, MeansOnly()]
@@ -274,7 +274,7 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     if plan.rate is not None and everywhere(Check.ARRIVALS):
         return Verdict.NOISY, RateNotServed(plan.rate)
     if everywhere(Check.GENERATOR) and not everywhere(Check.QUIET):  # other programs delay workers, too
-        return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis.sizes[-1]))
+        return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis, analysis.sizes[-1]))
     if everywhere(Check.USERS_LIMITED) and not everywhere(Check.ERRORS):
         smaller = analysis.sizes[0].pool_size > 1 or recorded
         way_out = MoreUsers(None if recorded else _enough_users(analysis), smaller_sizes=smaller)

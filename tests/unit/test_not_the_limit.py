@@ -162,6 +162,21 @@ def test_too_few_users_without_pauses_are_no_answer() -> None:
     assert recommend(paced(1, {100: 500, 200: 600})).verdict == "users-limited"
 
 
+@pytest.mark.parametrize("worker_cores", [0.3, 0.98])
+def test_on_a_machine_without_a_free_core_only_another_machine_helps(worker_cores: float) -> None:
+    """The ways out were more workers, users and pool sizes on the same machine."""
+    run = free({1: 600, 2: 780, 4: 900, 8: 1_000}, (8,) * 10, wait_share=0.9, saturated=False)
+    busy = {"machine_cpu": (1.8,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (0.8,) * 11}
+    steps = [replace(step, server=dict(step.server) | busy) for step in run.steps]
+    steps = [replace(step, workers=tuple(replace(each, cpu=worker_cores) for each in step.workers)) for step in steps]
+    answer = recommend(replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)))
+    text = " ".join(recommendation_text(answer).split())
+    assert text.startswith("No core of this machine was free")
+    assert "1 connection reached 600/s: a service that needs much less is not limited by its pool." in text
+    assert "still rises at 8, the largest measured size: run Locust on another machine." in text
+    assert not {"--processes", "--pool-sizes", "--users", "--budget"} & set(text.split())
+
+
 @pytest.mark.parametrize("shown", [1, 2])
 def test_few_readings_show_nothing(shown: int) -> None:
     """A page that is read late has no reading in some of the seconds; another shows no connection in use."""
