@@ -8,13 +8,13 @@ from statistics import fmean
 from poolsize.analysis.application_pool import PoolUse, free_pools
 from poolsize.analysis.attempts import curve_places, curve_steps, retried_places, valid_steps, verification_steps
 from poolsize.analysis.bottleneck import OF_APPLICATION, Bottleneck, Evidence, bottleneck
-from poolsize.analysis.by_size import BySize, steps_by_size
+from poolsize.analysis.by_size import BySize, mean_counter, steps_by_size
 from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import CERTAINTY, TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
-from poolsize.analysis.service_demand import service_demands
+from poolsize.analysis.service_demand import SATURATED, service_demands
 from poolsize.analysis.size_summary import (
     RunNoise,
     SizeSummary,
@@ -82,16 +82,33 @@ class Analysis:
     def free_pools(self) -> tuple[PoolUse, PoolUse] | None:
         """The use of an application's smallest pool, and of the smallest that was never full (see free_pools).
 
-        None where a measured size may limit throughput, and without the application's metrics.
+        None where a measured size may limit throughput, and without the application's metrics. Sizes that the users
+        never filled count where the users pause: their number and their pauses are then the user's own load.
         """
-        if self.setting.application is None or self.plateau is None:
+        if self.setting.application is None:
             return None
-        by_size = (PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools) for size in self.valid_sizes)
-        uses = [use for use in by_size if use]
-        if not uses or len(uses) < len(self.valid_sizes):
+        by_size = [(size, PoolUse.of(self.by_size.steps[size.pool_size], self.setting.pools)) for size in self.sizes]
+        counted = [
+            use
+            for size, use in by_size
+            if size.valid or (size.disqualified_by == {Check.USERS_LIMITED} and use and use.is_paced)
+        ]
+        uses = [use for use in counted if use]
+        if not uses or len(uses) < len(counted):
             return None
         saturated_cpu = self.bottleneck is not None and self.bottleneck.name in OF_APPLICATION
-        return free_pools(uses, self.plateau.tolerance, saturated_cpu=saturated_cpu)
+        tolerance = self.plateau.tolerance if self.plateau else TOLERANCE
+        return free_pools(uses, tolerance, saturated_cpu=saturated_cpu)
+
+    @cached_property
+    def is_crowded(self) -> bool:
+        """Whether an application shares its machine with the load generator, and no core was free at the answer."""
+        if self.setting.application is None:
+            return False
+        nearest = self.by_size.nearest(self.plateau.pool_size) if self.plateau else self.sizes[-1]
+        steps = self.by_size.steps[nearest.pool_size]
+        busy, cores = (mean_counter(steps, name) for name in ("machine_cpu", "machine_cores"))
+        return bool(busy and cores and busy >= SATURATED * cores)
 
     @property
     def speed_corrections(self) -> tuple[float, ...]:

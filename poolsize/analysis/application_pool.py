@@ -19,6 +19,8 @@ MOST_WAIT = 0.25
 
 A queue that is busy for 0.9 of the time has 9 requests on average (M/M/1), a quarter of 38 users.
 """
+MOSTLY = 0.5
+"""The share of a user's time from which on pauses decide the load. A chosen value."""
 FEWEST_READINGS = 10
 """Fewer readings of the metrics do not show that a pool was never full."""
 
@@ -119,7 +121,7 @@ class PoolUse:
     parts of a millisecond. most_in_use: the highest number that a reading of the metrics has, one reading a second, and
     at least in_use: the reading itself may keep a thread of the service busy. Several pools on a metrics page count
     together. has_waiting: whether a reading has requests that wait for a connection. wait_share: share of the response
-    time that a request waits for a connection; NaN where not known.
+    time that a request waits for a connection; NaN where not known. pause_share: share of its time that a user pauses.
     """
 
     pool_size: int
@@ -127,6 +129,7 @@ class PoolUse:
     most_in_use: int
     has_waiting: bool
     wait_share: float
+    pause_share: float
 
     @classmethod
     def of(cls, steps: Sequence[Step], pools: int) -> Self | None:
@@ -141,12 +144,14 @@ class PoolUse:
         in_use = max(fmean(busy), fmean(levels))
         response_ms = mean_ms(step.latencies.total for step in steps if step.latencies)
         wait_ms = fmean(mean_times_ms(step, pools)[0] for step in steps)
+        pause_ms = fmean(step.gap_ms for step in steps)
         return cls(
             pool_size=steps[0].pool_size,
             in_use=in_use,
             most_in_use=ceil(max(in_use, *active)),
             has_waiting=any(waiting),
             wait_share=wait_ms / response_ms if response_ms else nan,
+            pause_share=pause_ms / (pause_ms + response_ms) if response_ms else 0.0,
         )
 
     @property
@@ -154,21 +159,26 @@ class PoolUse:
         """Whether the pool was the bottleneck: a queue saturates a server that is busy for nearly all of the time."""
         return self.in_use >= NEARLY * self.pool_size
 
+    @property
+    def is_paced(self) -> bool:
+        """Whether the users' pauses decide the load, as in production, and not the response times."""
+        return self.pause_share > MOSTLY
+
 
 def free_pools(uses: Sequence[PoolUse], tolerance: float, *, saturated_cpu: bool) -> tuple[PoolUse, PoolUse] | None:
     """Return the use of the smallest pool, and of the smallest that was never full, where no size limits throughput.
 
     None where the metrics do not show that. They show it where the smallest pool was never full, or where its
     connections were free for a part of the time, and without the waits for them throughput would be higher by no more
-    than the tolerance: a closed loop has users / response time (interactive law). Where the application's processors
-    are saturated, throughput would not be higher: requests that do not wait for a connection wait for a core. But most
-    of their wait must be for a core already.
+    than the tolerance: a closed loop has users / (response time + pause) (interactive law). Where the application's
+    processors are saturated, throughput would not be higher: requests that do not wait for a connection wait for a
+    core. But most of their wait must be for a core already.
     uses: of the measured sizes, ascending. tolerance: a share of throughput. saturated_cpu: of the application.
     """
     smallest, answer = uses[0], _never_full(uses)
     if len(uses) < 2 or answer is None:
         return None
-    most_wait = MOST_WAIT if saturated_cpu else tolerance
+    most_wait = MOST_WAIT if saturated_cpu else tolerance / (1 - smallest.pause_share)
     is_free = not smallest.is_full and smallest.wait_share <= most_wait
     return (smallest, answer) if is_free or answer.pool_size == smallest.pool_size else None
 

@@ -56,8 +56,8 @@ class BySize:
         return by_pool_size[pool_size]
 
     def nearest(self, pool_size: float) -> SizeSummary:
-        """Return the summary of the valid size that is nearest on a logarithmic scale. At least one must be valid."""
-        return min(self.valid, key=lambda summary: abs(log(summary.pool_size / pool_size)))
+        """Return the summary of the valid size that is nearest on a logarithmic scale; if none is valid, of all."""
+        return min(self.valid or self.summaries, key=lambda summary: abs(log(summary.pool_size / pool_size)))
 
     def is_measured(self, pool_size: int) -> bool:
         """Return whether the size was measured by a valid step."""

@@ -112,7 +112,12 @@ class SizeSummary:
     @property
     def valid(self) -> bool:
         """Whether the size may enter an estimate: no step failed a check that disqualifies."""
-        return not any(result.check.disqualifies for result in self.failed_checks)
+        return not self.disqualified_by
+
+    @property
+    def disqualified_by(self) -> set[Check]:
+        """The failed checks that keep the size out of an estimate."""
+        return {result.check for result in self.failed_checks if result.check.disqualifies}
 
     def failed(self, check: Check) -> bool:
         """Return whether a check failed in any repeat."""

@@ -168,6 +168,8 @@ def size_for_application(analysis: Analysis, client_times: ClientTimes) -> Appli
     Raises BadInput where the run has no such size, and for a usage time below half of the database's time.
     """
     usage_time_ms = client_times.usage_time_ms
+    if analysis.setting.application is not None:
+        raise BadInput(f"`usage_time_ms` {usage_time_ms:g}ms: this run's pool is the application's own; leave it out")
     network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
     if network is None or analysis.plateau is None:
         raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")
@@ -291,4 +293,5 @@ def _why_unknown(analysis: Analysis) -> Unknown:
         return Unknown.REPLAY
     if analysis.models.network_with_client is not None:
         return Unknown.UNCERTAIN
-    return Unknown.FEW_SIZES if analysis.valid_sizes[-1].demands else Unknown.SERVICE_DEMANDS
+    measured = all(size.demands for size in analysis.valid_sizes[-1:])
+    return Unknown.FEW_SIZES if measured else Unknown.SERVICE_DEMANDS

@@ -87,11 +87,7 @@ def too_few_valid(analysis: "Analysis") -> Finding | None:
 
     An answer compares two sizes or more. The finding stands before the headline, because it is the cause.
     """
-    may_pass = any(
-        all(result.check.disturbed for result in size.failed_checks if result.check.disqualifies)
-        for size in analysis.sizes
-        if not size.valid
-    )
+    may_pass = any(all(check.disturbed for check in size.disqualified_by) for size in analysis.sizes if not size.valid)
     if len(analysis.valid_sizes) > 1 or not may_pass:
         return None
     valid = [size.pool_size for size in analysis.valid_sizes]

@@ -168,6 +168,10 @@ class SweepRecordingBeyond(WayOut, code="sweep_recording_beyond"):
     """Replay other pool sizes of the recording."""
 
 
+class OtherMachine(WayOut, code="other_machine"):
+    """Run the load generator on another machine: more steps on a machine without a free core show no more."""
+
+
 class MoreUsers(WayOut, code="more_users"):
     """Fill the pools with more users, with shorter pauses, or by measuring smaller pools; None for no such way."""
 
@@ -178,6 +182,10 @@ class MoreUsers(WayOut, code="more_users"):
 
 class MoreWorkers(WayOut, code="more_workers"):
     """Give the load generator more CPU time."""
+
+
+class MoreWorkersElsewhere(MoreWorkers):
+    """Give the load generator the CPU time of another machine: no core of this one is free."""
 
 
 class MoreWorkersByDemands(MoreWorkers):
@@ -196,11 +204,14 @@ class MoreWorkersByDemands(MoreWorkers):
 def measure_longer(analysis: "Analysis") -> WayOut:
     """Return the way to a narrower range.
 
-    A search that its budget ended goes on. Else the widest gap between the measured sizes there is filled; or the
-    search goes on until its range is narrower, or each size is measured longer.
+    It is another machine where no core was free. A search that its budget ended goes on. Else the widest gap between
+    the measured sizes there is filled; or the search goes on until its range is narrower, or each size is measured
+    longer.
     """
     plan, plateau = analysis.setting.plan, analysis.plateau
     assert plateau is not None
+    if analysis.is_crowded:
+        return OtherMachine()
     gaps = [
         (above / below, below, above)
         for below, above in pairwise(size.pool_size for size in analysis.valid_sizes)
@@ -233,12 +244,14 @@ def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
     return _larger_sizes(analysis)
 
 
-def more_workers(size: "SizeSummary") -> MoreWorkers:
-    """Return the way out of a saturated load generator: more workers.
+def more_workers(analysis: "Analysis", size: "SizeSummary") -> MoreWorkers:
+    """Return the way out of a saturated load generator: more workers, or another machine where no core was free.
 
     size: the summary whose service demands show how many workers make the database the bottleneck.
     """
     demands = size.demands
+    if analysis.is_crowded:
+        return MoreWorkersElsewhere()
     if demands is None or demands.inferred or not demands.server_ms:
         return MoreWorkers()
     workers = ceil(ROOM * demands.client_ms * demands.server_cores / demands.server_ms)
@@ -249,6 +262,8 @@ def more_workers(size: "SizeSummary") -> MoreWorkers:
 def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
     if analysis.setting.recording is not None:
         return SweepRecordingBeyond()
+    if analysis.is_crowded:
+        return OtherMachine()
     users = users_for(analysis, sizes[-1])
     return SweepBeyond(sizes, users > ENOUGH_USERS, users if users > analysis.setting.plan.users else None)
 

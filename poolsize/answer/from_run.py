@@ -43,9 +43,11 @@ from poolsize.answer.warnings import (
     BudgetSpent,
     Contradicted,
     FewSteps,
+    LeftOut,
     NothingVerified,
     WideRange,
     high_utilisation,
+    no_free_core,
     warnings,
 )
 from poolsize.bounds import LARGEST_POOL
@@ -58,8 +60,8 @@ KEPT_FOR_APPLICATION = (LimitedBy, FormulaCompared)
 """Reasons of the load generator's pool size that also hold for an application."""
 OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
-OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted)
-"""Warnings about the fitted curve, which is noise where the pool is not the limit."""
+OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted, LeftOut)
+"""Warnings about the fitted curve and its sizes, which are noise where the pool is not the limit."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,7 @@ def _measured(
         doubts = [replace(each, limit_broken=True) if isinstance(each, StillRising) else each for each in doubts]
     busy_warnings = high_utilisation(analysis, (plateau.pool_size, size)) if at_rate else ()
     all_warnings = (limit_warning, *doubts, *busy_warnings, *warnings(analysis, has_size=True))
-    findings = (mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
+    findings = (no_free_core(analysis), mostly_failed(analysis, has_size=True), *all_reasons, *all_warnings)
     database = next((row for row in analysis.models.application_sizes if not row.added_ms), None)
     return Recommendation(
         basis="measured",
@@ -199,7 +201,7 @@ def _not_the_limit(
         formula=Formula.of(start),
         verdict=Verdict.NOT_THE_LIMIT,
         findings=_known(*findings),
-        throughput=analysis.throughput_at(size),
+        throughput=analysis.at(size).throughput.mean,
         limit_probability=probability,
         measured_in=analysis.setting.application,
         estimates=analysis.models.sizes,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from math import isnan
 from typing import TYPE_CHECKING, Literal
 
 from poolsize.answer.failed_attempts import too_few_valid
@@ -110,7 +111,8 @@ class NotTheLimit(Caution, code="not_the_limit", leads=True):
     """No measured size of an application's pool limits its throughput; pool_size is the smallest that was never full.
 
     users: of the closed loop. in_use: mean connections in use of pool_size; most_in_use: the most at once. smallest:
-    the smallest measured size. smallest_in_use: its mean connections in use.
+    the smallest measured size. smallest_in_use, smallest_throughput, smallest_wait_ms: its mean connections in use, its
+    requests per second, and its mean wait time, None where it is not known.
     """
 
     pool_size: int
@@ -119,6 +121,8 @@ class NotTheLimit(Caution, code="not_the_limit", leads=True):
     most_in_use: int
     smallest: int
     smallest_in_use: float
+    smallest_throughput: float
+    smallest_wait_ms: float | None
 
 
 class RateNotServed(Refusal, code="rate_not_served"):
@@ -196,6 +200,7 @@ def not_the_limit(analysis: "Analysis") -> NotTheLimit | None:
     smallest, answer = analysis.free_pools
     if any(_is_generator_limited(analysis, use.pool_size) for use in (smallest, answer)):
         return None
+    of_smallest = analysis.at(smallest.pool_size)
     return NotTheLimit(
         pool_size=answer.pool_size,
         users=analysis.setting.plan.users,
@@ -203,6 +208,8 @@ def not_the_limit(analysis: "Analysis") -> NotTheLimit | None:
         most_in_use=answer.most_in_use,
         smallest=smallest.pool_size,
         smallest_in_use=smallest.in_use,
+        smallest_throughput=of_smallest.throughput.mean,
+        smallest_wait_ms=None if isnan(of_smallest.wait.mean) else of_smallest.wait.mean,
     )
 
 
@@ -223,7 +230,7 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
     nearest = analysis.by_size.nearest(plateau.pool_size)
     separable = nearest.demands is not None or analysis.setting.application is not None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:
-        return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(nearest))
+        return Verdict.GENERATOR_LIMITED, GeneratorNotSeparable(more_workers(analysis, nearest))
     return None
 
 
@@ -245,7 +252,7 @@ def verdict_on_size(analysis: "Analysis", size: int) -> tuple[Verdict, Sequence[
     if analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, size):
         verdict, findings = _at_an_end(analysis, size) or (verdict, findings)
     if _is_generator_limited(analysis, size):
-        way_out = more_workers(analysis.by_size.nearest(size))
+        way_out = more_workers(analysis, analysis.by_size.nearest(size))
         return Verdict.GENERATOR_LIMITED, [GeneratorLimited(size, way_out), *findings]
     if analysis.setting.means_only:
         return Verdict.MEANS_ONLY if verdict is Verdict.MEASURED else verdict, [*findings, MeansOnly()]
@@ -267,7 +274,7 @@ def _failed_everywhere(analysis: "Analysis") -> tuple[Verdict, Finding] | None:
     if plan.rate is not None and everywhere(Check.ARRIVALS):
         return Verdict.NOISY, RateNotServed(plan.rate)
     if everywhere(Check.GENERATOR) and not everywhere(Check.QUIET):  # other programs delay workers, too
-        return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis.sizes[-1]))
+        return Verdict.GENERATOR_LIMITED, GeneratorEverywhere(more_workers(analysis, analysis.sizes[-1]))
     if everywhere(Check.USERS_LIMITED) and not everywhere(Check.ERRORS):
         smaller = analysis.sizes[0].pool_size > 1 or recorded
         way_out = MoreUsers(None if recorded else _enough_users(analysis), smaller_sizes=smaller)

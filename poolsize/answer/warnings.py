@@ -25,6 +25,16 @@ HIGH_UTILISATION = 0.9
 """Above this utilisation, wait times rise steeply: M/M/1 has 1 outstanding transaction at 0.5, 9 at 0.9, 19 at 0.95."""
 
 
+class NoFreeCore(Caution, code="no_free_core", leads=True):
+    """An application and its load generator share a machine on which no core was free.
+
+    smallest: the smallest measured pool size; throughput: its requests per second.
+    """
+
+    smallest: int
+    throughput: float
+
+
 class CheckFailed(Caution, code="check_failed"):
     """A check failed at pool sizes, ascending. values: its figures at the largest of them."""
 
@@ -208,6 +218,14 @@ class LongTotalTimes(Caution, code="long_total_times"):
     users: int
     total_seconds: float
     fewer: int
+
+
+def no_free_core(analysis: Analysis) -> Finding | None:
+    """Return the warning that the machine decided the answer of an application, or None."""
+    if not analysis.is_crowded:
+        return None
+    smallest = (analysis.valid_sizes or analysis.sizes)[0]
+    return NoFreeCore(smallest.pool_size, smallest.throughput.mean)
 
 
 def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.command_line.options import flag, is_typed, read_by
-from poolsize.command_line.run_file import require_shown
 from poolsize.errors import BadInput
 from poolsize.quick_record import QuickRecord
 from poolsize.sweep.readers import decimal
@@ -179,11 +178,15 @@ def plan_of_run(
     several services and a run in which the pool is not the limit.
     """
     from poolsize.answer.fleet_plan import PoolSizeKept, plan_fleet
+    from poolsize.answer.verdict import Verdict
 
     assert answer.connections is not None
     assert answer.pool_size is not None
-    if len(services) > 1:
-        require_shown(answer, "`run_path`")
+    if len(services) > 1 and answer.verdict is Verdict.NOT_THE_LIMIT:
+        raise BadInput(
+            "`run_path`: the pool is not the limit in this run, so it does not show how many connections the database "
+            "can use: leave it out"
+        )
     limited, pools = _limited_in_application(analysis, answer), services[0].pools
     if limited is None or len(services) > 1 or answer.measured_in is None or pools == answer.measured_in.pools:
         return plan_fleet(answer.connections, services, limit, losses_of(analysis, answer))

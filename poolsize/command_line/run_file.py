@@ -142,17 +142,12 @@ def client_times_of(usage_ms: float | None, cpu_ms: float | None, cores: int | N
     return ClientTimes(usage_ms, cpu_ms, cores)
 
 
-def require_shown(answer: "Recommendation", named: str) -> None:
-    """Raise BadInput where a run does not show what the database can use: the pool is not the limit there.
-
-    named: the run, as the error names it.
-    """
-    from poolsize.answer.verdict import Verdict
-
-    if answer.verdict is Verdict.NOT_THE_LIMIT:
+def _require_database(analysis: "Analysis") -> None:
+    """Raise BadInput for the run of an application, whose own time and CPU are a part of what it shows."""
+    if analysis.setting.application is not None:
         raise BadInput(
-            f"{named}: the pool is not the limit in this run, so it does not show how many connections the database "
-            "can use: leave it out"
+            "`run_path`: the run of an application does not show how many connections the database can use: leave it "
+            "out; `poolsize recommend` and `poolsize fleet` take `cores`, of the database's host, in its place"
         )
 
 
@@ -164,22 +159,23 @@ def traffic_with(
         return demand.traffic(usage_ms, service)
     from poolsize.answer.application import usage_of_run
 
+    _require_database(analysis)
     return demand.traffic(None, service, usage_of_run(analysis))
 
 
 def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
     """Return what the database can use, by the run in a file.
 
-    Raises WorkFailed for a run without a pool size, and BadInput for a run in which the pool is not the limit.
+    Raises WorkFailed for a run without a pool size, and BadInput for the run of an application.
     """
     from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
+    _require_database(analysis)
     measured = recommend(analysis, None, None, client_times)
     if measured.connections is None:
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
-    require_shown(measured, f"`run_path` {path}")
     rates = rates_in_use(analysis, measured.application) if measured.application else None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
     highest = max(size.throughput.mean for size in analysis.valid_sizes)

@@ -64,8 +64,9 @@ class SweepOptions(QuickRecord):
         settled=False, of_pool=True, switch=True, group=Group.COMMON,
     )] = None
     dry_run: Annotated[bool | None, Option(
-        "--dry-run", "Measure nothing, and print what the sweep would do: its statements, connections and load.",
-        "measure", readers.switched_on, settled=False, of_pool=True, switch=True, group=Group.COMMON,
+        "--dry-run", "Measure nothing, and print what the sweep would do; not with --application. It prints the "
+        "statements, connections and load.", "measure", readers.switched_on, settled=False, of_pool=True, switch=True,
+        group=Group.COMMON,
     )] = None
     wait_for_server_seconds: Annotated[int | None, Option(
         "--wait-for-server", "Longest time to wait in a step for a database that goes away. The step is measured again "
@@ -101,6 +102,10 @@ class SweepOptions(QuickRecord):
         "recommended size is probably within 5 % of capacity, and either the range is within this ratio, or the "
         "recommended size is probably not much larger than needed.",
         "1.5", readers.decimal, readers.write_decimal, settled=False, replayed=True, group=Group.EXPERT,
+    )] = None
+    current: Annotated[int | None, Option(
+        "--current", "The pool size that you use today, to compare with the answer. A search measures it, or sizes "
+        "around it.", "", readers.whole_number, settled=False, replayed=True, group=Group.COMMON,
     )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,

@@ -21,7 +21,7 @@ from poolsize.analysis.application_size import (
 from poolsize.analysis.models.closed_network import NOT_MEASURED, FittedNetwork, MeasuredStations, Station, throughputs
 from poolsize.analysis.models.network_fit import fit_network
 from poolsize.analysis.service_demand import ServiceDemands, saturated_server_ms
-from poolsize.answer.application import ClientTimes, LocksHeld
+from poolsize.answer.application import ClientTimes, LocksHeld, usage_of_run
 from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.errors import BadInput
 from poolsize.present.report import report_markdown
@@ -335,6 +335,8 @@ def test_runs_without_a_network_say_why() -> None:
     no_lone_connection = analyze(a_run({2: 100, 4: 200, 8: 390, 16: 400}))
     with pytest.raises(BadInput, match="only if pool size 1 was measured"):
         recommend(no_lone_connection, client_times=ClientTimes(30))
+    with pytest.raises(BadInput, match="4 valid pool sizes"):
+        usage_of_run(analyze(a_run({1: 100, 2: 200}, users=1)))
 
 
 @pytest.mark.long

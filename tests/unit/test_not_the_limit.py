@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.analysis import analyze
 from poolsize.analysis.checks import check_step
@@ -77,11 +78,11 @@ def test_noise_between_the_sizes_is_no_answer() -> None:
     assert (answer.pool_size, answer.range, answer.verdict) == (5, None, "not-the-limit")
     assert answer.prices == ()
     text = " ".join(recommendation_text(answer).split())
-    assert text.startswith("The pool is not the limit: no measured pool size limits throughput.")
-    assert "The smallest measured pool, 1 connection, had 0.6 in use on average." in text
+    assert text.startswith("The pool is not the limit: no measured size limits throughput.")
+    assert "Even 1 connection reached 1,000/s, with 0.6 in use on average and a mean wait time of 4.18 ms." in text
     assert (
-        "The smallest measured pool that was never full has 5 connections: with 38 users, 1 were in use on average, "
-        "and at most 4 at once."
+        "The smallest that was never full has 5 connections: with 38 users, 1 were in use on average, and at most 4 at "
+        "once."
     ) in text
     assert "Use 5 connections [not-the-limit]" in text
     assert "Your current pool size, 10, is not the limit either." in text
@@ -111,7 +112,7 @@ def test_a_smallest_pool_that_was_never_full_needs_no_wait_times() -> None:
     steps = tuple(replace(step, server=dict(step.server) | {"pool_wait_seconds": ()}) for step in run.steps)
     answer = recommend(replace(run, steps=steps))
     assert (answer.pool_size, answer.verdict) == (5, "not-the-limit")
-    assert "The smallest measured pool, " not in recommendation_text(answer)
+    assert "Even " not in recommendation_text(answer)
 
 
 def test_without_metrics_nothing_shows_it() -> None:
@@ -125,6 +126,55 @@ def test_more_were_in_use_at_once_than_on_average() -> None:
     run = free({2: 400, 5: 410, 10: 405, 19: 390}, (1,) * 10)
     steps = tuple(metrics(step, (1,) * 10, 0.0, SATURATED | {"pool_usage_seconds": 1.66}) for step in run.steps)
     assert recommend(replace(run, steps=steps)).pool_size == 5
+
+
+def paced(pause_ms: float, curve: dict[int, int]) -> Run:
+    """A run of users who pause, and are too few to fill any pool: 0.4 of a connection is in use on average."""
+    run = free(curve, (0, 1, 0, 0, 1, 0, 1, 1, 0, 0), wait_share=0.001, users=60, saturated=False)
+    steps = tuple(_paused(step, pause_ms) for step in run.steps)
+    return replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps))
+
+
+def _paused(step: Step, pause_ms: float) -> Step:
+    assert step.latencies is not None
+    total = HdrHistogram(1, 3_600_000_000, 3)
+    total.record_value(round(1e6 * step.users / step.mean_throughput - 1000 * pause_ms), sum(step.counted))
+    return replace(step, gap_ms=pause_ms, latencies=replace(step.latencies, total=total.encode().decode()))
+
+
+@pytest.mark.parametrize(("curve", "answer"), [({1: 150, 2: 148, 4: 151, 25: 149}, 2), ({4: 150, 25: 149}, 4)])
+def test_users_who_pause_are_a_peak_that_fills_no_pool(
+    curve: dict[int, int], answer: int, poolsize_here: Command, tmp_path: Path
+) -> None:
+    """The answer was a refusal that asked for 323 users in place of the 60 of the user's peak."""
+    run = paced(395, curve)
+    assert all(not step.valid for step in run.steps)
+    of_run = recommend(run, current=25)
+    assert (of_run.pool_size, of_run.verdict) == (answer, "not-the-limit")
+    assert "never filled" not in recommendation_text(of_run)
+    path = stored(run, tmp_path)
+    assert f"maximumPoolSize={answer}" in poolsize_here("config", "--for", "hikaricp", "--run", path).stdout
+    assert "<h3>The pool is not the limit</h3>" in report_html(analyze(run), of_run)
+
+
+def test_too_few_users_without_pauses_are_no_answer() -> None:
+    """Their number may be any: where no pool was full, throughput shows nothing."""
+    assert recommend(paced(1, {100: 500, 200: 600})).verdict == "users-limited"
+
+
+@pytest.mark.parametrize("worker_cores", [0.3, 0.98])
+def test_on_a_machine_without_a_free_core_only_another_machine_helps(worker_cores: float) -> None:
+    """The ways out were more workers, users and pool sizes on the same machine."""
+    run = free({1: 600, 2: 780, 4: 900, 8: 1_000}, (8,) * 10, wait_share=0.9, saturated=False)
+    busy = {"machine_cpu": (1.8,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (0.8,) * 11}
+    steps = [replace(step, server=dict(step.server) | busy) for step in run.steps]
+    steps = [replace(step, workers=tuple(replace(each, cpu=worker_cores) for each in step.workers)) for step in steps]
+    answer = recommend(replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)))
+    text = " ".join(recommendation_text(answer).split())
+    assert text.startswith("No core of this machine was free")
+    assert "1 connection reached 600/s: a service that needs much less is not limited by its pool." in text
+    assert "still rises at 8, the largest measured size: run Locust on another machine." in text
+    assert not {"--processes", "--pool-sizes", "--users", "--budget"} & set(text.split())
 
 
 @pytest.mark.parametrize("shown", [1, 2])
@@ -175,7 +225,8 @@ def test_json_has_the_verdict_and_its_figures(poolsize_here: Command, tmp_path: 
     finding = answer["findings"][0]
     assert finding["code"] == "not_the_limit"
     assert finding["values"] == {
-        "pool_size": 5, "users": 38, "in_use": 1.0, "most_in_use": 4, "smallest": 1, "smallest_in_use": 0.6
+        "pool_size": 5, "users": 38, "in_use": 1.0, "most_in_use": 4, "smallest": 1, "smallest_in_use": 0.6,
+        "smallest_throughput": 1000.0, "smallest_wait_ms": pytest.approx(4.18),
     }  # fmt: skip
 
 

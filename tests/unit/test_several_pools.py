@@ -168,3 +168,13 @@ def test_the_report_begins_with_the_number_of_pools() -> None:
 def test_no_users_are_predicted_for_several_pools() -> None:
     with pytest.raises(BadInput, match="4 pools"):
         predict(analyze(of_pools(a_run(CURVE, users=1024), 2, 2)), WhatIf())
+
+
+@pytest.mark.parametrize("usage", [(), ("--usage-time", "2ms")])
+def test_the_run_of_an_application_does_not_show_what_the_database_can_use(
+    poolsize_here: Command, stored: str, usage: tuple[str, ...]
+) -> None:
+    """One error asked for the usage time, and the other to leave it out."""
+    done = poolsize_here("recommend", "--run", stored, "--rate", "300/s", "--instances", "3", *usage)
+    assert done.returncode == 2
+    assert "--run: the run of an application does not show how many connections the database can use" in done.stderr

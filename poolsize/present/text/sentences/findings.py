@@ -17,6 +17,8 @@ from poolsize.answer.finding import (
     MoreUsers,
     MoreWorkers,
     MoreWorkersByDemands,
+    MoreWorkersElsewhere,
+    OtherMachine,
     SearchLonger,
     SearchNarrower,
     Severity,
@@ -206,6 +208,8 @@ register_templates(
                 "{server_cores:#core}."
             )
         ),
+        OtherMachine: "run Locust on another machine",
+        MoreWorkersElsewhere: "Run Locust on another machine.",
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
     }
 )

@@ -210,15 +210,20 @@ register_templates(
         warnings.SizeUnconfirmed: "Nothing shows that the application's pool had the measured sizes. Give `database` "
         "or `metrics` in the application's file: then each step is checked.",
         verdict.NotTheLimit: lambda finding: (
-            "The pool is not the limit: no measured pool size limits throughput. The smallest measured pool that was "
-            "never full has {pool_size:#connection}: with {users:#user}, {in_use:number} were in use on average, and "
-            "at most {most_in_use} at once."
+            "The pool is not the limit: no measured size limits throughput. The smallest that was never full has "
+            "{pool_size:#connection}: with {users:#user}, {in_use:number} were in use on average, and at most "
+            "{most_in_use} at once."
             + (
-                " The smallest measured pool, {smallest:#connection}, had {smallest_in_use:number} in use on average."
+                " Even {smallest:#connection} reached {smallest_throughput:/s}, with {smallest_in_use:number} in use "
+                "on average"
+                + ("." if finding.smallest_wait_ms is None else " and a mean wait time of {smallest_wait_ms:ms}.")
                 if finding.smallest < finding.pool_size
                 else ""
             )
         ),
+        warnings.NoFreeCore: "No core of this machine was free. Run Locust on another machine (--expect-workers), or "
+        "size the pool by your traffic: poolsize recommend --rate. {smallest:#connection} reached {throughput:/s}: a "
+        "service that needs much less is not limited by its pool.",
         verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. The "
         "database may need another size. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
