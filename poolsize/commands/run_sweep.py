@@ -40,7 +40,7 @@ from poolsize.terminal import pasteable
 from poolsize.units import count
 
 
-def run_sweep(texts: Mapping[str, Any], *, as_json: bool) -> None:
+def run_sweep(current: int | None, texts: Mapping[str, Any], *, as_json: bool) -> None:
     """Sweep, or print what the sweep would do, and print the answer. The parameters are the command's."""
     options = SweepOptions.parse(texts)
     if options.dry_run:
@@ -54,7 +54,7 @@ def run_sweep(texts: Mapping[str, Any], *, as_json: bool) -> None:
     if options.application is not None:
         options = _of_application(options)
     if measures_two(options):
-        _compare_in_turn(options, resumed, as_json=as_json)
+        _compare_in_turn(options, resumed, current, as_json=as_json)
         return
     if options.replay is None and resumed and resumed.recording:
         if resumed.recording not in published_curves():
@@ -62,7 +62,7 @@ def run_sweep(texts: Mapping[str, Any], *, as_json: bool) -> None:
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
     run = load_run(run_path)
-    answer = recommend(analyze(run), LatencyLimits.of_plan(run.plan), options.current)
+    answer = recommend(analyze(run), LatencyLimits.of_plan(run.plan), current)
     if as_json:
         click.echo(json_text(_values(answer, str(run_path), run)))
     else:
@@ -117,14 +117,14 @@ def measures_two(options: SweepOptions) -> bool:
     return resumed or any(getattr(options, name) is not None for name in NAMES_ANOTHER)
 
 
-def _compare_in_turn(options: SweepOptions, resumed: Setting | None, *, as_json: bool) -> None:
+def _compare_in_turn(options: SweepOptions, resumed: Setting | None, current: int | None, *, as_json: bool) -> None:
     from poolsize.command_line.in_turn import measure_in_turn  # a replay starts without what only two servers need
     from poolsize.command_line.locust_sweep import require_processes
     from poolsize.comparison.command import compare_files
     from poolsize.comparison.text import comparison_text, comparison_values
 
     require_processes(options)
-    not_for_two = {"current": options.current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
+    not_for_two = {"current": current, "max_p95_ms": options.max_p95_ms, "max_p99_ms": options.max_p99_ms}
     unsupported = [name for name, value in not_for_two.items() if value is not None]
     first, other = measure_in_turn(_locustfile(options, resumed), options, unsupported)
     comparison = compare_files([str(first), str(other)])

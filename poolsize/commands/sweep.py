@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import json_option
+from poolsize.command_line.options import current_option, json_option
 from poolsize.command_line.sweep_options import GROUPS, sweep_options
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS
@@ -23,8 +23,9 @@ from poolsize.sweep.options import OPTIONS
     },
 )
 @sweep_options(OPTIONS)
+@current_option
 @json_option
-def sweep(as_json: bool, **texts: Any) -> None:
+def sweep(current: int | None, as_json: bool, **texts: Any) -> None:
     """Measure pool sizes on a real server, and recommend a pool size.
 
     Without --url or POOLSIZE_URL it starts a private MariaDB or MySQL on this machine and removes it afterwards.
@@ -34,4 +35,4 @@ def sweep(as_json: bool, **texts: Any) -> None:
     """
     from poolsize.commands.run_sweep import run_sweep  # --help starts without the analysis
 
-    run_sweep(texts, as_json=as_json)
+    run_sweep(current, texts, as_json=as_json)

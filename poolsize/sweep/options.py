@@ -103,10 +103,6 @@ class SweepOptions(QuickRecord):
         "recommended size is probably not much larger than needed.",
         "1.5", readers.decimal, readers.write_decimal, settled=False, replayed=True, group=Group.EXPERT,
     )] = None
-    current: Annotated[int | None, Option(
-        "--current", "The pool size that you use today, to compare with the answer. A search measures it, or sizes "
-        "around it.", "", readers.whole_number, settled=False, replayed=True, group=Group.COMMON,
-    )] = None
     think_time_ms: Annotated[float | None, Option(
         "--think-time", "Mean pause of a user between transactions, e.g. 50ms.", "none", readers.milliseconds,
         readers.write_milliseconds, of_pool=True, group=Group.MEASURING,

@@ -34,7 +34,6 @@ a JVM until it has compiled its code, and each change of size costs time, so tha
 
 TYPES: dict[str, Any] = {
     "cores": Cores,
-    "current": Annotated[int, Field(ge=1, le=LARGEST_POOL)],
     "disks": Disks,
     "wait_for_server_seconds": Annotated[int, Field(ge=0, le=86_400)],
     **{
@@ -167,10 +166,8 @@ def _values(options: SweepOptions, record: type) -> dict[str, Any]:
 
 
 def _search(options: SweepOptions, start: int, recorded: tuple[int, int] | None, pools: int) -> Search:
-    """Return a search around a size and today's size, within those of the recording, or that the users can fill."""
-    furthest, current = min(FURTHEST * start, LARGEST_POOL), options.current
-    if current is not None and recorded is None:  # the sizes to begin with, half of the start to twice, enclose it
-        furthest, start = max(furthest, current), min(max(start, ceil(current / 2)), 2 * current)
+    """Return a search around a size, within those of the recording, or else those that the users can fill."""
+    furthest = min(FURTHEST * start, LARGEST_POOL)
     largest = furthest if options.users is None else min(furthest, max(1, options.users // (2 * pools)))
     smallest, largest = recorded or (1, largest)
     start = min(max(start, smallest), largest)

@@ -196,15 +196,6 @@ def test_the_options_of_a_plan_make_it_again() -> None:
         assert {"--budget", "--pool-sizes"} & set(words_of(options_of(plan)))
 
 
-@pytest.mark.parametrize(("current", "start", "largest"), [(None, 3, 24), (25, 13, 25), (1, 2, 24), (4, 3, 24)])
-def test_a_search_begins_around_todays_size(current: int | None, start: int, largest: int) -> None:
-    """A search of 1 to 24 said after 6 minutes that it had no price for 25."""
-    plan = plan_for(SweepOptions(cores=1, current=current), "shop", pools=1)
-    assert plan.search is not None
-    assert (plan.search.start, plan.search.largest, plan.users) == (start, largest, 2 * largest)
-    assert current is None or start // 2 <= current <= 2 * start
-
-
 def test_a_search_ends_with_an_open_loop_and_what_has_none_does_not() -> None:
     assert plan_for(SweepOptions(cores=4), "scan").verify == (round(100 * LOAD),)
     for options in (SweepOptions(no_verify=True), SweepOptions(sizes=(1, 4)), SweepOptions(rate=100.0)):

@@ -17,7 +17,7 @@ from tests.reference import PAGES, RECORDS, options_page, unexplained_fields
 DOCS = ROOT / "docs"
 BUILT = {DOCS / "calculator.html"}
 """Pages that docs/hooks makes when the documentation is built."""
-NOT_OF_SWEEP_OPTIONS = {"--json", "--help-all"}
+NOT_OF_SWEEP_OPTIONS = {"--current", "--json", "--help-all"}
 
 
 @pytest.mark.parametrize("name", PAGES)
