@@ -258,7 +258,7 @@ def test_json_has_the_documented_fields() -> None:
     assert [step["pool_size"] for step in steps] == [1, 2, 4, 8]
     assert steps[0].keys() == {
         "pool_size", "repeats", "throughput", "throughput_low", "throughput_high", "wait_ms", "usage_ms",
-        "total_ms", "intervals_ms", "kinds", "utilisation", "demands", "errors", "valid", "checks",
+        "total_ms", "intervals_ms", "kinds", "utilisation", "demands", "errors", "valid", "checks", "sampled_usage",
     }  # fmt: skip
     assert steps[0]["wait_ms"].keys() == {"p50", "p75", "p90", "p95", "p99", "p99_9", "mean", "max"}
 
