@@ -176,6 +176,7 @@ def test_the_page_asks_for_nothing_and_runs_no_other_script(browser: Browser, tm
     page.close()
 
 
+@pytest.mark.costly
 def test_the_command_writes_the_page(poolsize_here: Command, tmp_path: Path, text: str) -> None:
     done = poolsize_here("calculator", "--output", "page.html")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "poolsize: wrote page.html\n")

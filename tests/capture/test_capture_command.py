@@ -110,6 +110,7 @@ def test_several_logs_follow_one_option(poolsize_here: Command, tmp_path: Path) 
     assert load_workload(tmp_path / "workload.json").source.statements == 2 * (3 * 120 + 40)
 
 
+@pytest.mark.costly
 def test_json_has_the_coverage_and_what_changed(poolsize_here: Command, tmp_path: Path) -> None:
     slow_log(tmp_path / "a.log")
     first = poolsize_here("capture", "--slow-log", "a.log", "--output", "old.py", "--writes", "--json")

@@ -101,6 +101,7 @@ def test_an_insert_of_unlike_rows_stays_as_it_is() -> None:
     assert text_of("INSERT INTO t VALUES (1, 2), (3, DEFAULT)") == "INSERT INTO t VALUES (%s, %s), (%s, DEFAULT)"
 
 
+@pytest.mark.costly
 def test_long_lists_and_many_rows_are_bounded() -> None:
     assert len(values_of(f"SELECT 1 IN ({'5,' * 20_000}5)")[1]) == 1000  # type: ignore[arg-type]  # it is a tuple
     fingerprint = fingerprinted(f"INSERT INTO t VALUES {'(1,2),' * 20_000}(1,2)")
@@ -138,6 +139,7 @@ def test_statements_are_split_at_semicolons_that_separate() -> None:
     assert split_statements(text) == ["BEGIN", "INSERT INTO t VALUES ('a;b') /* c;d */", "-- e;f\nCOMMIT"]
 
 
+@pytest.mark.costly
 @given(st.lists(st.one_of(st.integers(), st.text(), st.binary(), st.none()), min_size=1), st.integers(0, 3))
 @example(["%s", "'", '"', "\\", "\0", "*/", "/*", "`"], 1)
 def test_pymysql_writes_the_statement_again(values: list[Value], more: int) -> None:
@@ -155,6 +157,7 @@ def _written(text: str, values: list[Value]) -> str:
     return str(text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in values))
 
 
+@pytest.mark.costly
 @given(st.text(alphabet="'\"`\\/*!-# \n;()%5aN,\0"))
 def test_no_text_fails(text: str) -> None:
     fingerprint = fingerprinted(text)

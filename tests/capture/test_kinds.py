@@ -59,6 +59,7 @@ def test_a_connection_is_held_while_its_statements_run() -> None:
     assert kind.held_ms == kind.mean_ms
 
 
+@pytest.mark.costly
 def test_a_loop_is_one_kind() -> None:
     """A loop over two statements has the same kind for every number of rounds, and the mean number of executions."""
 
@@ -119,6 +120,7 @@ def test_an_execute_is_not_covered() -> None:
     assert "10 statements are left out: EXECUTE of a statement that the source does not show." in workload.notes
 
 
+@pytest.mark.costly
 def test_samples_are_bounded_and_not_biased(monkeypatch: pytest.MonkeyPatch) -> None:
     """With room for a tenth of the literals, what is kept stands for the whole log."""
     monkeypatch.setattr(kinds, "CELLS_OF_ALL", 3_000)
@@ -134,6 +136,7 @@ def test_samples_are_bounded_and_not_biased(monkeypatch: pytest.MonkeyPatch) -> 
     assert sum(numbers) / len(numbers) == pytest.approx(2_500, rel=0.15)
 
 
+@pytest.mark.costly
 def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statements whose text is always another do not push the frequent kind out."""
     monkeypatch.setattr(kinds, "MOST_TRACKED", 50)
@@ -143,6 +146,7 @@ def test_a_flood_of_kinds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert workload.other_share_of_statements > 0.4
 
 
+@pytest.mark.costly
 def test_a_statement_of_many_parameters_counts_among_the_others() -> None:
     """Each parameter costs a fit, and the number of fits is bounded."""
     dense = " OR ".join(f"c{place} = {place}" for place in range(MOST_PARAMETERS + 1))
@@ -169,6 +173,7 @@ def test_a_description_is_read_as_it_was_written(tmp_path: Path) -> None:
         load_workload(path)
 
 
+@pytest.mark.costly
 def test_two_captures_are_compared() -> None:
     """The same log has no changes; shares, statements and ranges that differ are named."""
 
@@ -221,6 +226,7 @@ def test_a_change_of_a_parameter_s_values_is_named(old: Parameter, new: Paramete
     assert [each.text for each in changes(earlier, later)] == expected
 
 
+@pytest.mark.costly
 def test_numbers_of_a_range_are_found_again() -> None:
     """The whole path for the simplest log."""
     workload = captured((f"SELECT a FROM t WHERE id = {number}",) for number in range(1, 1_001))
@@ -228,6 +234,7 @@ def test_numbers_of_a_range_are_found_again() -> None:
     assert parameter == Range((1, 1_000), table="t", column="id")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("most_tracked", [50, 4_000])
 def test_tables_in_shards_are_variants_of_one_kind(monkeypatch: pytest.MonkeyPatch, most_tracked: int) -> None:
     """Transactions on random tables out of eight are nearly all different; some stand for all, with all tables."""

@@ -93,6 +93,7 @@ def test_a_description_gives_the_same_file_after_it_was_stored(tmp_path: Path) -
     assert first == second
 
 
+@pytest.mark.costly
 def test_a_sweep_loads_the_file_and_its_tasks_run_the_captured_statements(tmp_path: Path) -> None:
     result = loaded(tmp_path / "shop_load.py", SHOP)
     assert (result["class"], result["weights"]) == ("ShopLoad", 10)
@@ -117,6 +118,7 @@ WIDE = kind(
 )  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", ["check", "format --check"])
 def test_the_file_is_as_ruff_has_it_by_default(tmp_path: Path, command: str) -> None:
     """Also where statements, draws and names are long. poolsize is installed, and not in the folder of the file."""
@@ -168,6 +170,7 @@ def test_a_list_may_hold_the_same_value_always() -> None:
     assert "several(lambda: 3, 1, 2, 1.5)" in text
 
 
+@pytest.mark.costly
 def test_names_and_notes_of_others_are_text_and_not_code(tmp_path: Path) -> None:
     evil = '"""\nimport os\n\\x {{ 7 * 7 }} \u202e'
     parts = [

@@ -39,6 +39,7 @@ def parameter_of(make: Callable[[random.Random, int], str], *, keeps: bool = Fal
     return statement.parameters[-1]
 
 
+@pytest.mark.costly
 def test_short_numbers_and_limits_stay() -> None:
     """A LIMIT, NULL and a number of up to three digits can't be a secret."""
     assert parameter_of(lambda *_: "SELECT a FROM t ORDER BY a LIMIT 12345") == Constant("12345")
@@ -58,6 +59,7 @@ def test_a_constant_is_not_shown_unless_values_are_kept() -> None:
     assert parameter_of(make, keeps=True) == Constant("'it''s active'", table="shop.orders", column="status")
 
 
+@pytest.mark.costly
 def test_a_few_texts_are_frequent_values() -> None:
     """Their shares are those of the log, in descending order."""
     shares = {"open": 0.7, "paid": 0.2, "gone": 0.1}
@@ -85,6 +87,7 @@ def test_large_numbers_are_spread_as_small_numbers_are() -> None:
     assert len(spread[0][1]) > 1
 
 
+@pytest.mark.costly
 def test_one_frequent_value_stands_out_of_a_range() -> None:
     """A guest account beside all others."""
 
@@ -108,6 +111,7 @@ def test_null_among_numbers_is_a_frequent_value() -> None:
     assert isinstance(drawn.tail, Range)
 
 
+@pytest.mark.costly
 def test_prices_keep_their_decimals() -> None:
     """The ends of a range of decimals are whole numbers over a power of ten."""
     drawn = parameter_of(lambda chance, _: f"UPDATE t SET price = {chance.randint(100, 9_999) / 100:.2f}")
@@ -121,6 +125,7 @@ def test_the_ends_of_a_range_are_no_literals() -> None:
     assert b"41111" not in text
 
 
+@pytest.mark.costly
 def test_texts_have_lengths_and_an_alphabet() -> None:
     """Also those of a pattern, whose wildcards are apart."""
     drawn = parameter_of(lambda chance, _: f"SELECT a FROM t WHERE name LIKE '{'abcdefgh'[: chance.randint(2, 6)]}%'")
@@ -149,6 +154,7 @@ def test_moments_are_ages() -> None:
     assert 80_000 < drawn.ages[-1] <= 90_000
 
 
+@pytest.mark.costly
 def test_between_is_a_distance() -> None:
     """The upper end of BETWEEN follows from the lower end."""
 
@@ -162,6 +168,7 @@ def test_between_is_a_distance() -> None:
     assert high == Reference("parameter", 0, 0, 90, 99, table="t", column="id")
 
 
+@pytest.mark.costly
 def test_an_id_is_used_again() -> None:
     """A value that an earlier statement had is a reference to this statement; repeated executions share it."""
 
@@ -182,6 +189,7 @@ def test_an_id_is_used_again() -> None:
     assert update.parameters[-1] == Reference("parameter", 0, 0, table="orders", column="id")
 
 
+@pytest.mark.costly
 def test_a_generated_id_is_a_reference_to_its_insert() -> None:
     """The server counts orders up; the next statements of the transaction have the order's id."""
 
@@ -197,6 +205,7 @@ def test_a_generated_id_is_a_reference_to_its_insert() -> None:
     assert stock.parameters[-1] == Reference("parameter", 1, 0, table="stock", column="order_id")
 
 
+@pytest.mark.costly
 def test_an_id_that_the_application_counts_is_a_sequence() -> None:
     """The first parameter of an INSERT that grows."""
     (insert,) = statements_of(
@@ -205,6 +214,7 @@ def test_an_id_that_the_application_counts_is_a_sequence() -> None:
     assert insert.parameters[0] == Sequence(70_400, table="t", column="id")
 
 
+@pytest.mark.costly
 def test_lists_and_rows_have_lengths() -> None:
     """IN (...) is a list of one parameter; an INSERT has the parameters of a row."""
 
@@ -242,6 +252,7 @@ def test_a_percent_sign_is_no_parameter() -> None:
     assert select.parameters == (Constant("5"), Constant("6"))
 
 
+@pytest.mark.costly
 def test_a_placeholder_without_a_value_is_drawn_from_the_copy() -> None:
     """The statement history of a server shows prepared statements so."""
     (statement,) = statements_of(
@@ -256,6 +267,7 @@ def test_a_placeholder_without_a_value_is_drawn_from_the_copy() -> None:
     assert limit == Constant("10")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("times", [1, 5, 40])
 def test_no_secret_is_in_the_description(times: int) -> None:
     """Not a number, a name, a mail address or a text of the log, however often each of them stands in it."""
@@ -278,6 +290,7 @@ def test_no_secret_is_in_the_description(times: int) -> None:
     assert [secret for secret in (*numbers, "Sekret", "@mail", *in_hex) if secret in text] == []
 
 
+@pytest.mark.costly
 def test_no_end_of_a_piece_of_a_range_is_a_literal() -> None:
     """Numbers of four digits that lie together have a range with quantiles, each of which could be a literal."""
     chance = random.Random(5)

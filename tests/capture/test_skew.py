@@ -23,6 +23,7 @@ def _drawn(ids: list[int]) -> object:
     return parameter_of([(np.nan, number) for number in ids], is_limit=False, in_insert=False, keeps_values=False)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("seed", range(41, 44))  # no seed with which the fit was made
 def test_zipf_over_100_000_ids_is_recovered(scattered: bool, seed: int) -> None:
@@ -34,6 +35,7 @@ def test_zipf_over_100_000_ids_is_recovered(scattered: bool, seed: int) -> None:
     assert drawn.first == ("scattered" if scattered else "low")
 
 
+@pytest.mark.costly
 def test_zipf_is_recovered_from_a_log() -> None:
     """The whole path, from statements to the workload."""
     ids = zipf_ids(0.9, 100_000, 5_000, seed=44, scattered=True)
@@ -67,6 +69,7 @@ def _likeliest_of_ranks(counts: np.ndarray) -> float:
     return float(exponents[int(np.argmin(misfits))])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("draws", [500, 5_000, 20_000])
 def test_a_uniform_distribution_is_told_from_zipf(draws: int) -> None:
     """Uniform ids are a range, however few are seen."""
@@ -78,6 +81,7 @@ def test_a_uniform_distribution_is_told_from_zipf(draws: int) -> None:
         assert 98_000 < drawn.ends[1] <= 100_000
 
 
+@pytest.mark.costly
 def test_the_newest_rows_have_the_first_ranks() -> None:
     """A Zipf distribution from the high end is one."""
     ids = [100_001 - number for number in zipf_ids(0.9, 100_000, 20_000, seed=70, scattered=False)]
@@ -87,6 +91,7 @@ def test_the_newest_rows_have_the_first_ranks() -> None:
     assert drawn.exponent == pytest.approx(0.9, abs=0.05)
 
 
+@pytest.mark.costly
 def test_gaps_in_a_range_are_no_skew() -> None:
     """Of a range of which few numbers occur, the number of values is estimated, and all are equally likely."""
     ids = np.random.default_rng(71).choice(np.random.default_rng(72).integers(1, 10**9, 2_000), 20_000)
@@ -132,6 +137,7 @@ def _hit_rate(ids: Iterable[int]) -> float:
     return sum(warm) / len(warm)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("skew", SKEWS)
 def test_the_hit_rate_of_a_buffer_pool_is_the_original_s(skew: str) -> None:
     """Within 2 points. The ids are drawn by the line of the generated file."""
@@ -144,6 +150,7 @@ def test_the_hit_rate_of_a_buffer_pool_is_the_original_s(skew: str) -> None:
     assert _hit_rate(draw() for _ in range(60_000)) == pytest.approx(_hit_rate(originals), abs=0.02)
 
 
+@pytest.mark.costly
 def test_the_numbers_of_a_list_stay_near_each_other() -> None:
     """A list of neighbours reads a few pages, and a list of numbers from everywhere reads many."""
     chance = random.Random(75)

@@ -116,6 +116,7 @@ def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> No
     assert tally.bytes_read == later.stat().st_size + earlier.stat().st_size
 
 
+@pytest.mark.costly
 def test_a_gzip_file_that_was_cut_off_gives_what_it_has(tmp_path: Path) -> None:
     packed = gzip.compress("".join(mysql_entry(f"SELECT {n * n * 7919}") for n in range(5000)).encode())
     tally = Tally()
@@ -164,6 +165,7 @@ def test_an_empty_log_has_no_events(tmp_path: Path) -> None:
         list(slow_log_events([tmp_path], Tally()))
 
 
+@pytest.mark.costly
 def test_a_gzip_bomb_is_refused(tmp_path: Path) -> None:
     bomb = gzip.compress(mysql_entry("SELECT 1").encode() + b"\0" * 2**27, 9)
     with pytest.raises(BadInput, match="200 times its size"):

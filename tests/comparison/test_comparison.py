@@ -53,6 +53,7 @@ def with_setting(run: Run, **different: Any) -> Run:
     return replace(run, setting=setting)
 
 
+@pytest.mark.costly
 def test_turned_round_every_difference_is_its_inverse() -> None:
     random = np.random.default_rng(6)
     first, second = noisy(random), noisy(random, 1.1, tail=0.6)
@@ -67,6 +68,7 @@ def test_turned_round_every_difference_is_its_inverse() -> None:
         assert there.significant == again.significant
 
 
+@pytest.mark.costly
 def test_every_step_counts_where_one_run_has_more_of_them() -> None:
     once, more = a_run({1: 100, 2: 200, 4: 390}), a_run({1: 110, 2: 220, 4: 429})
     again = tuple(replace(step, repeat=1) for step in a_run({1: 130, 2: 260, 4: 507}).steps)
@@ -77,6 +79,7 @@ def test_every_step_counts_where_one_run_has_more_of_them() -> None:
     assert difference.throughput.mean == pytest.approx(0.2, abs=1e-3)
 
 
+@pytest.mark.costly
 def test_a_known_difference_is_found_and_told() -> None:
     random = np.random.default_rng(3)
     comparison = compare({"before": noisy(random), "after": noisy(random, 1.2)})
@@ -91,6 +94,7 @@ def test_a_known_difference_is_found_and_told() -> None:
     assert text[0].endswith("a significant difference.")
 
 
+@pytest.mark.costly
 def test_a_difference_at_one_size_is_found_there_and_nowhere_else() -> None:
     random = np.random.default_rng(4)
     (difference,) = compare({"before": noisy(random), "after": noisy(random, tail=0.6)}).others
@@ -98,6 +102,7 @@ def test_a_difference_at_one_size_is_found_there_and_nowhere_else() -> None:
     assert difference.significant_sizes[32].low < -0.4 < difference.significant_sizes[32].high
 
 
+@pytest.mark.costly
 def test_equal_runs_do_not_differ() -> None:
     run = noisy(np.random.default_rng(5))
     comparison = compare({"before": run, "after": run})
@@ -196,6 +201,7 @@ def with_loop(run: Run, loop_us: float) -> Analysis:
     return analyze(replace(run, calibration=Calibration(loop_us, 60.0)))
 
 
+@pytest.mark.costly
 def test_a_machine_of_another_speed_is_told() -> None:
     run = a_run({1: 100, 2: 200, 4: 390})
 

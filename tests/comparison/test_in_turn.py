@@ -58,6 +58,7 @@ def started_at(run: Run, minutes: list[int]) -> Run:
     return replace(run, steps=steps, setting=setting)
 
 
+@pytest.mark.costly
 def test_a_comparison_tells_runs_in_turn_from_runs_one_after_the_other() -> None:
     run = a_run({1: 100, 2: 200, 4: 390})
     first = analyze(started_at(run, [0, 3, 4]))
@@ -133,6 +134,7 @@ def significant_averages(order: str, difference: float) -> float:
     return float(np.mean([paired(session(random, order, difference))[0].significant for _ in range(600)]))
 
 
+@pytest.mark.costly
 def test_a_machine_that_drifts_is_no_difference_between_sweeps_in_turn() -> None:
     in_turn = order([7, 7])
     assert significant_averages(in_turn, 0.0) <= 5 / 60

@@ -54,6 +54,7 @@ def test_intervals_hold_the_truth_where_steps_differ_by_up_to_3_percent(truth: n
     assert everywhere >= 0.93
 
 
+@pytest.mark.costly
 def test_repeats_tell_how_much_steps_differ_and_make_it_precise() -> None:
     average, everywhere = coverage(FLAT, 0.03, repeats=3)
     assert average >= 0.93

@@ -48,6 +48,7 @@ def test_a_scenario_plans_at_most_three_minutes_and_measures_what_it_claims(name
             assert scenario.sweeps * len(plan.sizes) * plan.repeats * (plan.warm_up_seconds + plan.step_seconds) <= 180
 
 
+@pytest.mark.costly
 def test_the_list_names_every_scenario(poolsize_here: Command) -> None:
     listed = poolsize_here("scenario", "--list")
     assert listed.returncode == 0
@@ -70,6 +71,7 @@ def directions(rates: dict[int, int]) -> list[tuple[Direction, bool | None]]:
     return [(verdict.direction, verdict.agrees) for verdict in verdicts]
 
 
+@pytest.mark.costly
 def test_a_run_agrees_where_its_throughput_changes_as_published() -> None:
     """Both published curves agree with themselves; a ratio of 1.036 by one step each may be a change, or not."""
     for name in ("druid_insert_mysql57", "druid_insert_mysql9"):
@@ -125,6 +127,7 @@ def test_the_second_run_of_a_scenario_is_not_resumed_as_its_first(poolsize_here:
     assert not (tmp_path / "a-other-other.jsonl").exists()
 
 
+@pytest.mark.costly
 def test_options_without_a_scenario_are_refused(poolsize_here: Command) -> None:
     for words in (["--full"], ["--step-time", "2s"], ["--resume", "a.jsonl"]):
         refused = poolsize_here("scenario", *words)
@@ -144,6 +147,7 @@ def two_runs(first: dict[int, int], other: dict[int, int]) -> list[Analysis]:
     return [analyze(a_run(rates, users=512)) for rates in (first, other)]
 
 
+@pytest.mark.costly
 def test_two_servers_are_compared_claim_by_claim() -> None:
     scenario = read_scenario("thread-pool")
     runs = two_runs({16: 1000, 64: 1000, 512: 500}, {16: 1000, 64: 1000, 512: 1000})
@@ -194,6 +198,7 @@ def of_kinds(total_ms: dict[int, float], noise: float) -> Analysis:
     return analyze(replace(run, steps=tuple(steps)))
 
 
+@pytest.mark.costly
 def test_the_latencies_of_one_kind_of_transaction_are_compared() -> None:
     """With 8 connections the second pool makes the p95 a tenth; with 4 the noise is larger than the change."""
     scenario = read_scenario("mixed-lengths")
@@ -320,6 +325,7 @@ def test_the_timeouts_of_an_exhausted_pool_follow_from_the_usage_times() -> None
     assert exhaustions(unlimited, []) == ()
 
 
+@pytest.mark.costly
 def test_wait_limits_are_shares_of_the_wait_time_at_the_smallest_size() -> None:
     """1 connection serves 50/s, 20 ms each: of 8 users 7 wait, 140 ms each."""
     unlimited = analyze(a_run({1: 50, 2: 100, 3: 150, 4: 200}, users=8))

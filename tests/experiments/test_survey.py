@@ -34,6 +34,7 @@ def timing(pool: str, work: Work, users: int, transactions: int, served: int, lo
     return Timing(pool, Concurrency.THREADS, work, users, transactions, 1.0, served, longest_wait_ms)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 1000), st.integers(1, 10**7), st.floats(0.1, 10))
 def test_the_time_of_a_transaction_and_the_fair_wait_follow_from_the_rate(
     users: int, rate: int, seconds: float

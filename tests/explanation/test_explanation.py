@@ -222,6 +222,7 @@ def timeouts(rate: float, usage_s: float, pool_size: int, limit_s: float) -> lis
     return [sum(arrival <= at < end for arrival, end in requests) for at in ends[200:1200:20]]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("rate", [1.4, 2.5, 5.0])
 def test_the_rate_and_the_bound_of_the_usage_time_are_those_of_a_simulated_pool(rate: float) -> None:
     """10 connections that are held for 8 s serve 1.25 a second, and as many requests come as the waiting ones say."""
@@ -408,6 +409,7 @@ def test_a_failure_that_a_spring_boot_log_has_twice_counts_once(failure: str, ti
     assert [event.count for event in find_events("".join(one_by_one).splitlines())] == [times]
 
 
+@pytest.mark.costly
 def test_minutes_are_bounded_and_the_busiest_are_shown() -> None:
     lines = (
         f"2026-{month:02d}-{day:02d} {hour:02d}:{minute:02d}:00 {ON_CALL}"
@@ -435,6 +437,7 @@ REPEATED = [
 ]  # fmt: skip
 
 
+@pytest.mark.costly
 def test_a_long_line_takes_linear_time() -> None:
     """Each is as hard as it can be made: 64 KiB of a text's beginning. Quadratic time would take minutes."""
     start = time.process_time()
@@ -443,6 +446,7 @@ def test_a_long_line_takes_linear_time() -> None:
     assert time.process_time() - start < 20
 
 
+@pytest.mark.costly
 @given(
     st.sampled_from(EXAMPLES),
     st.lists(st.sampled_from(["0", "00", "999999999999", "1.5", "-1", "1,000,000,000", "٣", "", "x", "9" * 40])),
@@ -478,6 +482,7 @@ def explained(*arguments: str, content: bytes = b"") -> "subprocess.CompletedPro
     return subprocess.run([*EXPLAIN, *arguments], input=content, capture_output=True, timeout=60, check=False)
 
 
+@pytest.mark.costly
 def test_a_log_on_standard_input_is_explained_as_json() -> None:
     content = b"\xff\xfe not UTF-8\n" + b"".join(
         f"2026-11-26 10:15:{second} {ON_CALL}\n".encode() for second in range(10, 30)
@@ -506,6 +511,7 @@ def test_words_without_quotes_are_one_text_and_quoted_texts_are_several(poolsize
     ]
 
 
+@pytest.mark.costly
 def test_what_is_not_known_is_bad_input_with_the_list_of_what_is(poolsize_here: Command) -> None:
     """Nothing failed, and another input is the way out: so the exit code is 2."""
     done = poolsize_here("explain", "--json", "nothing of a pool\x1b")
@@ -527,6 +533,7 @@ def test_a_file_s_name_leads_to_standard_input(poolsize_here: Command) -> None:
         assert poolsize_here("explain", no_path).stderr.startswith("poolsize: error: no known error in '")
 
 
+@pytest.mark.costly
 def test_a_terminal_and_a_closed_standard_input_get_the_usage() -> None:
     master, slave = pty.openpty()
     for closed in ({"stdin": slave}, {"preexec_fn": lambda: os.close(0)}):
@@ -549,12 +556,14 @@ def reading() -> Iterator["subprocess.Popen[bytes]"]:
         child.kill()
 
 
+@pytest.mark.costly
 def test_ctrl_c_ends_the_reading(reading: "subprocess.Popen[bytes]") -> None:
     reading.send_signal(signal.SIGINT)
     _, errors = reading.communicate(timeout=20)
     assert (reading.returncode, errors.strip()) == (130, b"poolsize: error: interrupted")
 
 
+@pytest.mark.costly
 def test_a_reader_that_is_gone_ends_it_silently(reading: "subprocess.Popen[bytes]") -> None:
     assert reading.stdout is not None
     reading.stdout.close()

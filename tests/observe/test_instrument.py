@@ -95,6 +95,7 @@ def test_a_usage_that_lasts_counts_in_the_mean_until_now(engine: Engine) -> None
     assert after.used - before.used > 0.019e9
 
 
+@pytest.mark.costly
 def test_nothing_is_lost_with_16_threads(engine: Engine) -> None:
     engine = create_engine(engine.url, poolclass=QueuePool, pool_size=4, max_overflow=0)
     metrics, uses = instrument(engine), BATCH // 4
@@ -146,6 +147,7 @@ def test_requests_that_open_connections_are_not_pending(engine: Engine) -> None:
     assert len(held) == totals.demand == 3
 
 
+@pytest.mark.costly
 def test_a_connection_that_cannot_be_opened_is_no_use(tmp_path: Path) -> None:
     engine = create_engine(f"sqlite:///{tmp_path}/missing/a.db", poolclass=QueuePool)
     metrics = instrument(engine)
@@ -192,6 +194,7 @@ ENDINGS: list[tuple[Callable[[Engine], Any], int]] = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("use", "uses"), ENDINGS)
 def test_every_way_to_end_a_usage_ends_it_once(engine: Engine, use: Callable[[Engine], Any], uses: int) -> None:
     metrics = instrument(engine)
@@ -254,6 +257,7 @@ def test_an_engine_is_instrumented_once(engine: Engine) -> None:
         instrument(engine)
 
 
+@pytest.mark.costly
 def test_the_name_of_a_pool_holds_no_password() -> None:
     engine = create_engine("mysql+pymysql://me:secret@db.example:3307/shop")
     assert instrument(engine).name == "db.example:3307/shop"
@@ -490,6 +494,7 @@ def test_a_file_that_cannot_be_written_costs_one_line(
     assert "records no more" in message
 
 
+@pytest.mark.costly
 def test_importing_it_is_light() -> None:
     heavy = {"scipy", "pandas", "rich", "click", "locust", "pydantic", "matplotlib", "prometheus_client"}
     code = f"import sys; from poolsize.observe import instrument; print({heavy} & set(sys.modules))"
@@ -542,6 +547,7 @@ def levels(requests: list[tuple[int, int, int | None]]) -> tuple[list[int], list
     return in_use, demand
 
 
+@pytest.mark.costly
 @given(REQUESTS, st.lists(st.integers(0, 59)), st.none() | st.integers(0, 4))
 def test_totals_are_the_truth_whenever_they_are_read(
     requests: list[tuple[int, int, int | None]], reads: list[int], limit: int | None
@@ -561,6 +567,7 @@ def test_totals_are_the_truth_whenever_they_are_read(
     assert (totals.in_use.now, totals.demand) == (0, 0)
 
 
+@pytest.mark.costly
 @given(REQUESTS, st.lists(st.integers(0, 36)))
 def test_sums_are_the_truth_however_late_the_events_are(
     requests: list[tuple[int, int, int | None]], reads: list[int]

@@ -53,6 +53,7 @@ def night(poolsize_here: Command, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("code", "page", "reference"), CASES)
 def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str, reference: str) -> None:
     program = shlex.quote(str(Path(sys.executable).with_name("poolsize")))
@@ -64,6 +65,7 @@ def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str
     assert (mail.read_text() if mail.exists() else "") == (f"mails {code}\n" if code else "")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("code", "page", "reference"), [getattr(case, "values", case) for case in CASES])
 @pytest.mark.usefixtures("night")
 def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, reference: str) -> None:

@@ -79,6 +79,7 @@ def test_a_page_that_does_not_answer_costs_one_line(rogue: RoguePage) -> None:
     assert "did not answer" in kept.notes[1]
 
 
+@pytest.mark.costly
 @measured_again
 def test_a_clock_that_is_set_loses_no_period(monkeypatch: pytest.MonkeyPatch) -> None:
     """NTP sets the clock forward by an hour after 2 s; the periods of 1 s go on."""
@@ -92,6 +93,7 @@ def test_a_clock_that_is_set_loses_no_period(monkeypatch: pytest.MonkeyPatch) ->
     assert sum(len(span.size) for span in kept.spans) in {4, 5}
 
 
+@pytest.mark.costly
 @measured_again
 def test_pages_of_one_host_are_of_different_processes() -> None:
     with served(SimulatedPool(100, 0.02)) as url:
@@ -113,6 +115,7 @@ def test_no_page_breaks_the_observation(rogue: RoguePage, name: str) -> None:
     assert time.monotonic() - began < 15
 
 
+@pytest.mark.costly
 def test_a_page_without_a_pool_is_refused_at_once(rogue: RoguePage) -> None:
     with pytest.raises(BadInput, match="has no metric of a pool that poolsize knows"):
         observed(rogue.url("druid_text"), seconds=60)
@@ -176,6 +179,7 @@ def test_what_the_command_refuses(
     assert "p@" not in done.stderr
 
 
+@pytest.mark.costly
 def test_the_check_is_for_a_nightly_job(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "page").write_text(
         LIBRARIES["HikariCP by its own tracker"][0].replace('threads{pool="shop"} 4', 'threads{pool="shop"} 0')

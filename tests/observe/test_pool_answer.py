@@ -39,6 +39,7 @@ def stored(path: Path, observation: Observation) -> str:
     return str(path)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
 @pytest.mark.parametrize("period", [30.0, 60.0])
 def test_what_is_in_use_and_the_need_are_those_of_the_simulation(shown: str, period: float) -> None:
@@ -76,6 +77,7 @@ def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
     assert (large.wait_ms.p99, large.periods_above_limit, large.one_away) == (0, 0, None)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pool_size", [2, 4])
 def test_a_pool_that_is_too_small_is_never_answered_without_at_least(pool_size: int) -> None:
     answer = answer_of(serve(EXPONENTIAL, pool_size, HOUR, 2))
@@ -85,6 +87,7 @@ def test_a_pool_that_is_too_small_is_never_answered_without_at_least(pool_size: 
     assert verdict(answer).startswith("censored: in use at its maximum in ")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("shown", ["gauges", "counters", "buckets"])
 def test_a_pool_that_is_full_now_and_then_is_large_enough_where_waits_are_short(shown: str) -> None:
     answer = answer_of(serve(replace(EXPONENTIAL, rate=40.0), 9, HOUR, 2), shown)
@@ -93,6 +96,7 @@ def test_a_pool_that_is_full_now_and_then_is_large_enough_where_waits_are_short(
     assert abs(answer.need - 7) <= 1
 
 
+@pytest.mark.costly
 def test_timeouts_count_as_demand() -> None:
     served = serve(replace(EXPONENTIAL, rate=60.0), 5, HOUR, 3, timeout_s=1.0)
     answer = answer_of(served)
@@ -125,6 +129,7 @@ def test_threads_that_sleep_do_not_saturate_a_server(running: float, busy: float
     assert (saturated_threads(observed([], [server]).servers) is not None) == is_saturated
 
 
+@pytest.mark.costly
 def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s() -> None:
     rates = 30 + 25 * np.sin(np.arange(240) / 20)
     usages = 0.1 * (1 + rates / 50)
@@ -139,6 +144,7 @@ def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s()
     assert "requests wait in the database" in observed_text(observed([span]), why=True)
 
 
+@pytest.mark.costly
 def test_random_usage_times_do_not_rise() -> None:
     assert answer_of(serve(replace(EXPONENTIAL, kind="log-normal", variation=6.0), 20, HOUR, 4)).growing is None
 
@@ -219,6 +225,7 @@ def test_a_pool_without_limit_has_poisson_use_and_a_full_one_uses_all() -> None:
     assert in_use_at_most(np.array([9.0]), Bursts(), 6, 6)[0].tolist() == [0, 0, 0, 0, 0, 0, 1]
 
 
+@pytest.mark.costly
 def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
     calm = observed([plain(uses=600, usage_seconds=60, size=4)])
     busy = observed([plain(uses=3_000, usage_seconds=300, size=4), plain("other", uses=1, usage_seconds=0.1)])
@@ -234,6 +241,7 @@ def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
             read_reference(reference)
 
 
+@pytest.mark.costly
 def test_json_has_the_keys_of_the_design() -> None:
     (pool,) = observed_values(observed([span_of(serve(EXPONENTIAL, 20, HOUR, 1), "buckets")]))["pools"]
     keys = "name labels in_use_mean in_use_p99_9 in_use_max size wait_ms usage_ms timeouts censored need verdict"
@@ -241,6 +249,7 @@ def test_json_has_the_keys_of_the_design() -> None:
     assert pool["verdict"].startswith("never more than ")
 
 
+@pytest.mark.costly
 def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile(poolsize_here: Command) -> None:
     words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), "--json")
     values, spread = (json.loads(poolsize_here(*words, *more).stdout) for more in ((), ("--usage-p99", "300ms")))

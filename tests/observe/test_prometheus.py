@@ -63,6 +63,7 @@ SERIES = st.lists(
 )
 
 
+@pytest.mark.costly
 @given(SERIES, st.sampled_from([None, 2]), st.booleans(), FEW_BYTES)
 def test_the_series_of_an_answer_are_those_that_json_reads(
     series: list[tuple[dict[str, str], list[tuple[float, str]]]], indent: int | None, ascii_only: bool, size: int
@@ -81,6 +82,7 @@ def test_the_series_of_an_answer_are_those_that_json_reads(
 WHOLE = json.dumps(answer(({"__name__": ACTIVE, "a": "b"}, [(START, "3"), (START + 30, "4")]))).encode()
 
 
+@pytest.mark.costly
 @given(st.integers(0, len(WHOLE)), st.binary(max_size=6))
 def test_a_damaged_answer_is_refused_or_read(cut: int, added: bytes) -> None:
     with suppress(PoolsizeError):
@@ -179,6 +181,7 @@ def read(url: str, seconds: float = 6 * 3600) -> Kept:
     return kept
 
 
+@pytest.mark.costly
 def test_a_range_is_read_in_parts_without_holes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prometheus, "GOOD_ANSWER_BYTES", 1_500)
     with pretended(usual) as url:
@@ -233,6 +236,7 @@ def test_a_label_may_say_what_a_metric_counts() -> None:
     assert ({*span.in_use_mean}, {*span.waiting_max}, {*span.size}) == ({3}, {0}, {8})
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "value", "header"),
     [(TOKEN, "secret1", "Bearer secret1"), (LOGIN, "me:secret1", "Basic bWU6c2VjcmV0MQ==")],

@@ -24,6 +24,7 @@ def answer_of(*spans: PoolSpan) -> PoolAnswer:
     return answer
 
 
+@pytest.mark.costly
 def test_the_alternative_texts_have_the_main_figures() -> None:
     answer = answer_of(span_of(two_hours(20), "buckets"))
     assert alt_in_use(answer) == (
@@ -40,6 +41,7 @@ def test_the_alternative_texts_have_the_main_figures() -> None:
     )
 
 
+@pytest.mark.costly
 def test_the_report_has_the_answer_the_table_and_the_conditions(poolsize_here: Command, tmp_path: Path) -> None:
     observation = observed([span_of(two_hours(20), "buckets")])
     with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
@@ -55,6 +57,7 @@ def test_the_report_has_the_answer_the_table_and_the_conditions(poolsize_here: C
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.costly
 def test_names_of_strangers_are_harmless() -> None:
     """Also in Markdown, which shows images of the web, and whose blocks of code end at three backticks."""
     span = replace(span_of(two_hours(20), "buckets"), pool=HOSTILE)
@@ -87,6 +90,7 @@ def test_a_size_far_above_all_else_leaves_room_for_it() -> None:
         assert any("pool size: 500" in str(line.get_label()) for line in ax.lines)
 
 
+@pytest.mark.costly
 def test_what_is_not_known_is_not_drawn() -> None:
     answer = answer_of(plain(in_use_mean=4.0))
     assert not plot_times(Figure().subplots(), answer).collections

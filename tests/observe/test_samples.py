@@ -168,6 +168,7 @@ def test_springs_gauges_of_a_pool_that_hikari_counts_are_no_second_pool() -> Non
     ]  # fmt: skip
 
 
+@pytest.mark.costly
 def test_periods_are_taken_once_as_they_end() -> None:
     whole, parts = Readings(), Readings()
     taken = []
@@ -227,6 +228,7 @@ def test_instances_are_named_by_their_labels(labels: dict[str, str], name: str) 
 COUNTS = st.lists(st.tuples(st.floats(1, 200), st.floats(0, 1e6)), min_size=2, max_size=30)
 
 
+@pytest.mark.costly
 @given(COUNTS, st.sampled_from([15.0, 60.0, 300.0]))
 def test_no_increase_is_negative_and_none_counts_twice(steps: list[tuple[float, float]], period: float) -> None:
     """Whatever restarts and gaps there are; only a period that is not wholly covered counts for more than it saw."""
@@ -239,6 +241,7 @@ def test_no_increase_is_negative_and_none_counts_twice(steps: list[tuple[float, 
     assert sum(found) <= sum(rises) / LEAST_COVERED + 1
 
 
+@pytest.mark.costly
 @given(st.lists(st.tuples(st.floats(allow_nan=True), st.floats(allow_nan=True)), max_size=20))
 def test_no_reading_breaks_the_periods(values: list[tuple[float, float]]) -> None:
     readings = Readings()

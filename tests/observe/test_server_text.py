@@ -3,6 +3,8 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
 from poolsize.observe.server_text import accounts_table, server_lines
 from poolsize.observe.text import observed_text, observed_values
@@ -29,6 +31,7 @@ def seen(*spans: PoolSpan, server: tuple[ServerSpan, ...] = (SERVER,)) -> Observ
     return Observation(Source("server", "127.0.0.1", "0", STARTED.isoformat()), spans, server)
 
 
+@pytest.mark.costly
 def test_why_shows_each_account_and_host_and_the_server() -> None:
     observation = seen(replace(SHOP, instance="10.0.0.2", in_use_mean=(4.0, 4.0)), SHOP)
     table = accounts_table(observation)
@@ -41,6 +44,7 @@ def test_why_shows_each_account_and_host_and_the_server() -> None:
     assert list(server_lines(observation)) == [LINE]
 
 
+@pytest.mark.costly
 def test_what_a_server_counts_is_a_lower_bound() -> None:
     """The server does not show the connections that an application holds outside transactions and statements."""
     of_server, of_pool = seen(SHOP), seen(replace(SHOP, held_max=()))

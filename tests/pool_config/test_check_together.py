@@ -22,6 +22,7 @@ def checked(run: Command, *words: str, code: int) -> dict[str, Any]:
     return values
 
 
+@pytest.mark.costly
 def test_the_limit_holds_for_the_sum_of_all_processes(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text(f"import x\n{ENGINE.format(200)}")
     words = ["db.py", *FLEET, "--max-connections=1000"]
@@ -89,6 +90,7 @@ def test_a_limit_that_is_not_checked_is_named(
     assert (named in text, "No known problem." in text) == (options is not None, options is None)
 
 
+@pytest.mark.costly
 def test_a_proxys_limit_is_its_servers(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "maxscale.cnf").write_text("[a]\ntype=server\nmax_routing_connections=9\n")
     text = poolsize_here("config", "--check", "maxscale.cnf").stdout
@@ -96,6 +98,7 @@ def test_a_proxys_limit_is_its_servers(poolsize_here: Command, tmp_path: Path) -
     assert "Not checked" not in poolsize_here("config", "--check", "maxscale.cnf", "--max-connections=99").stdout
 
 
+@pytest.mark.costly
 def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=20\n")
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 310\n")
@@ -105,6 +108,7 @@ def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_pa
     checked(poolsize_here, "a.properties", "my.cnf", "--instances=12", "--max-connections=309", code=3)
 
 
+@pytest.mark.costly
 def test_files_of_a_server_only_have_no_pool_and_the_text_says_so(poolsize_here: Command, tmp_path: Path) -> None:
     service = "services:\n  db:\n    image: mariadb:11\n    command: --wait_timeout=600\n"
     (tmp_path / "compose.yml").write_text(service)
@@ -114,6 +118,7 @@ def test_files_of_a_server_only_have_no_pool_and_the_text_says_so(poolsize_here:
     assert "no pool of an application" not in done.stdout
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("most", "size"), [(0, 1), (5, 3), (5, 20), (10, 1)])
 def test_a_limit_that_the_reserve_uses_up_leaves_no_connection(
     poolsize_here: Command, tmp_path: Path, most: int, size: int
@@ -136,6 +141,7 @@ def test_less_than_a_connection_for_each_pool_does_not_fit(poolsize_here: Comman
     assert message.endswith("Not even 1 connection in each pool fits: there are 200 pools.")
 
 
+@pytest.mark.costly
 def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command, tmp_path: Path) -> None:
     for name in ("shop/a.py", "shop/api/b.py", "other.py", *(f"shop/{name}/c.py" for name in (
         ".git", "node_modules", "venv", "target", "build", "vendor", "tests"
@@ -151,6 +157,7 @@ def test_several_files_and_folders_are_checked_each_once(poolsize_here: Command,
     assert values["connections"] == 15
 
 
+@pytest.mark.costly
 def test_a_file_in_a_folder_that_can_not_be_read_is_named(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5))
     (tmp_path / "b.py").write_text("print 'a pool of Python 2'\n")
@@ -161,6 +168,7 @@ def test_a_file_in_a_folder_that_can_not_be_read_is_named(poolsize_here: Command
     assert poolsize_here("config", "--check", "a.py", "b.py").returncode == 2
 
 
+@pytest.mark.costly
 def test_a_named_file_without_pools_is_named_beside_files_with_pools(poolsize_here: Command, tmp_path: Path) -> None:
     """As a shell's `src/*.py` names them."""
     (tmp_path / "a.py").write_text("x = 1\n")
@@ -172,6 +180,7 @@ def test_a_named_file_without_pools_is_named_beside_files_with_pools(poolsize_he
     assert poolsize_here("config", "--check", "a.py", "a.py").returncode == 2
 
 
+@pytest.mark.costly
 def test_a_file_of_a_folder_without_a_word_of_pools_is_not_parsed(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5))
     (tmp_path / "b.py").write_text("print 'of Python 2'\n")
@@ -189,6 +198,7 @@ def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Pat
     assert "src: no file in this folder has settings of a pool" in done.stderr
 
 
+@pytest.mark.costly
 def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) -> None:
     profile = "---\nspring.config.activate.on-profile: prod\nspring.datasource.hikari.maximum-pool-size: 50\n"
     (tmp_path / "application.yml").write_text(SPRING.format(10) + profile)
@@ -200,6 +210,7 @@ def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) ->
     assert "The pools of each process may together have 50 connections." in " ".join(text.split())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("names", "text"),
     [
@@ -217,6 +228,7 @@ def test_files_that_are_no_profiles_have_pools_of_their_own(
     assert json.loads(done.stdout)["connections"] == 190
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ending", ["yml", "yaml", "properties"])
 def test_files_of_profiles_are_no_further_pools(poolsize_here: Command, tmp_path: Path, ending: str) -> None:
     line = "spring.datasource.hikari.maximum-pool-size" + ("={}\n" if ending == "properties" else ": {}\n")
@@ -225,6 +237,7 @@ def test_files_of_profiles_are_no_further_pools(poolsize_here: Command, tmp_path
     assert checked(poolsize_here, ".", code=0)["connections"] == 50
 
 
+@pytest.mark.costly
 def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text(ENGINE.format(5) + "create_engine(u, **options)\n")
     text = " ".join(poolsize_here("config", "--check", "a.py", "--instances=2").stdout.split())
@@ -242,6 +255,7 @@ def test_a_pool_of_unknown_size_is_left_out_of_the_sum(poolsize_here: Command, t
     assert [problem["severity"] for problem in values["problems"]] == ["reason"]
 
 
+@pytest.mark.costly
 def test_problems_have_their_line_and_a_departure_from_advice_is_no_failure(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
@@ -278,6 +292,7 @@ def test_what_a_check_can_not_use_is_refused(
     assert line in done.stderr
 
 
+@pytest.mark.costly
 def test_a_bootstrap_file_sets_the_same_pool_as_the_applications_file(poolsize_here: Command, tmp_path: Path) -> None:
     for name, size in (("application.yml", 20), ("bootstrap.yml", 50), ("bootstrap-prod.yml", 30)):
         (tmp_path / name).write_text(f"spring.datasource.hikari.maximum-pool-size: {size}\n")

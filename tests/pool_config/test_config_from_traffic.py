@@ -35,6 +35,7 @@ def configured(poolsize_here: Command, stack: str, *words: str) -> tuple[dict[st
     return json.loads(done.stdout), done.stderr
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command, stack: str) -> None:
     written, _ = configured(poolsize_here, stack, *TRAFFIC, "--caller-timeout=12s")
@@ -61,6 +62,7 @@ def test_the_workers_of_gunicorn_fit_the_threads(poolsize_here: Command, threads
     assert f'#   threads = {threads}\n#   worker_class = "{worker_class}"\n' in text
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("stack", sorted(set(STACKS) - UNREAD))
 def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str) -> None:
     done, file = poolsize_here("config", "--for", stack, *TRAFFIC), STACKS[stack].file
@@ -72,6 +74,7 @@ def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str)
     assert stack == "django" or json.loads(more.stdout)["files"][0]["pools"][0]["differences"]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("size", "code", "exit_code"), [(4, "pool_below_traffic", 3), (5, "pool_below_need", 0)])
 def test_a_pool_that_the_traffic_outgrows_is_named(
     poolsize_here: Command, tmp_path: Path, size: int, code: str, exit_code: int
@@ -89,6 +92,7 @@ def test_a_pool_that_the_traffic_outgrows_is_named(
     assert "line=2" in annotated.stdout
 
 
+@pytest.mark.costly
 def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> None:
     """While an instance is away, at the usage times and with the wait limit of the configuration."""
     words = ["--rate=20/s", "--usage-time=1s", "--instances=3", "--max-connections=500"]
@@ -111,6 +115,7 @@ def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> 
     assert "Raise the server's limit, or give a longer" in configured(poolsize_here, "hikaricp", *bounded)[1]
 
 
+@pytest.mark.costly
 def test_a_share_that_the_model_can_t_tell_is_no_number(poolsize_here: Command) -> None:
     """At so long a limit, in bursts beyond the pool, its matrices overflow."""
     words = ["--rate=1000/s", "--usage-time=15ms", "--usage-p99=120ms", "--burst=20x", "--max-connections=30"]
@@ -119,6 +124,7 @@ def test_a_share_that_the_model_can_t_tell_is_no_number(poolsize_here: Command) 
     assert all(line.startswith("poolsize: ") for line in errors.splitlines())
 
 
+@pytest.mark.costly
 def test_no_caution_stands_beside_a_p99_9_wait_below_the_limit(poolsize_here: Command) -> None:
     words = ["--rate=60/s", "--usage-time=150ms", "--usage-p99=2s", "--instances=3", "--caller-timeout=4s"]
     written, errors = configured(poolsize_here, "node-mysql2", *words)
@@ -150,6 +156,7 @@ def test_a_pool_that_serves_in_random_order_has_longer_waits(poolsize_here: Comm
     assert "in random order" not in configured(poolsize_here, "hikaricp", *TRAFFIC)[1]
 
 
+@pytest.mark.costly
 def test_a_longer_p99_usage_time_leaves_a_shorter_wait_limit(poolsize_here: Command) -> None:
     words = ["--rate=20/s", "--usage-time=1s", "--usage-p99=9s", "--instances=3"]
     (wait_limit, _) = (each for each in configured(poolsize_here, "go", *words)[0]["settings"] if each["unit"] == "s")
@@ -187,6 +194,7 @@ def test_the_size_and_its_cautions_are_those_of_recommend(
     assert (by_code[f"traffic_{decides}"] in errors) == (decides in {"limit", "floor"})
 
 
+@pytest.mark.costly
 def test_a_queue_without_end_times_out(poolsize_here: Command) -> None:
     _, errors = configured(poolsize_here, "go", *TRAFFIC[1:3], "--rate=3960/s", "--max-connections=90")
     assert "The queue grows without end with one instance away. Raise max_connections to" in errors
@@ -194,6 +202,7 @@ def test_a_queue_without_end_times_out(poolsize_here: Command) -> None:
     assert f"{percent(pool_use(away, 1).share_timed_out)} of the requests time out at the wait limit of 10 s" in errors
 
 
+@pytest.mark.costly
 def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
     words = ["--size=200", "--instances=90", "--max-connections=50"]
     for stack, name in (("proxysql", "mysql_servers.max_connections"), ("maxscale", "max_routing_connections")):
@@ -208,6 +217,7 @@ def test_a_proxy_has_what_the_server_admits(poolsize_here: Command) -> None:
             assert "fleet" not in errors
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("sized", [["--rate=10/s", "--usage-time=15ms"], ["--size=17"]])
 def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command, sized: list[str]) -> None:
     """With a deadlock floor of the threads of all processes of a deploy, which the server's limit must allow."""
@@ -233,6 +243,7 @@ def test_too_few_threads_are_those_of_a_process_also_behind_a_proxy(poolsize_her
     assert "A process has 2 threads, and its requests use 6 connections on average with one of 2 instances" in errors
 
 
+@pytest.mark.costly
 def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
     words = [f"--run={EXAMPLES['oltp_read_write-mariadb']}", "--usage-time=3.1ms", "--instances=2", "--rate=400/s"]
     recommended = json.loads(poolsize_here("recommend", *words, "--json").stdout)

@@ -101,6 +101,7 @@ def test_variables_and_embedded_files_of_kubernetes_have_the_outer_lines(tmp_pat
     assert len(found) == 3
 
 
+@pytest.mark.costly
 def test_the_replicas_of_a_deployment_multiply_its_pool(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "shop.yml").write_text(DEPLOYMENT)
     values = checked(poolsize_here, "shop.yml")
@@ -133,6 +134,7 @@ def test_the_deployment_says_how_many_instances_a_deploy_adds(
     assert checked(poolsize_here, "shop.yml")["connections_in_deploy"] == in_deploy
 
 
+@pytest.mark.costly
 def test_the_autoscalers_maximum_counts_also_from_another_file(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "shop.yml").write_text(DEPLOYMENT)
     (tmp_path / "hpa.yml").write_text(AUTOSCALER)
@@ -141,6 +143,7 @@ def test_the_autoscalers_maximum_counts_also_from_another_file(poolsize_here: Co
     assert checked(poolsize_here, ".")["connections_in_deploy"] == 50
 
 
+@pytest.mark.costly
 def test_compose_has_the_server_and_the_replicas(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "compose.yml").write_text(COMPOSE)
     values = checked(poolsize_here, "compose.yml")
@@ -162,12 +165,14 @@ def test_the_recommendation_is_for_the_instances_of_the_file(poolsize_here: Comm
     assert [each["recommended"] for each in pool["differences"] if each["name"] == "maximumPoolSize"] == [8]
 
 
+@pytest.mark.costly
 def test_a_deployment_replaces_the_pool_of_the_applications_file(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "application.yml").write_text("spring.datasource.hikari.maximum-pool-size: 50\n")
     (tmp_path / "shop.yml").write_text(DEPLOYMENT)
     assert checked(poolsize_here, ".")["connections"] == 40
 
 
+@pytest.mark.costly
 def test_values_of_a_chart(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "values.yaml").write_text(VALUES)
     values = checked(poolsize_here, "values.yaml")
@@ -176,6 +181,7 @@ def test_values_of_a_chart(poolsize_here: Command, tmp_path: Path) -> None:
     assert checked(poolsize_here, "values.yaml")["connections_in_deploy"] == 40
 
 
+@pytest.mark.costly
 def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
@@ -191,6 +197,7 @@ def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
     assert checked(poolsize_here, ".", "--processes=3")["connections"] == 15
 
 
+@pytest.mark.costly
 def test_workloads_with_different_instances_are_summed(poolsize_here: Command, tmp_path: Path) -> None:
     second = DEPLOYMENT.replace("name: shop}", "name: jobs}").replace("replicas: 4", "replicas: 12")
     (tmp_path / "all.yml").write_text(f"{DEPLOYMENT}---\n{second}")
@@ -375,6 +382,7 @@ def test_a_public_file(
     assert [(count.kind, count.setting.value) for count in file.counts] == counts
 
 
+@pytest.mark.costly
 def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Command, tmp_path: Path) -> None:
     """The largest counts, whatever the document that has it; the pool of the application's own file gives way."""
     hikari = "spring.datasource.hikari.maximum-pool-size: "

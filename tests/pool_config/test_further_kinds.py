@@ -126,6 +126,7 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "text", "settings"), CASES)
 def test_settings_in_files_of_further_kinds(
     poolsize_here: Command, tmp_path: Path, name: str, text: str, settings: list[dict[str, Value]]
@@ -172,6 +173,7 @@ RUBY = {
 }  # fmt: skip
 
 
+@pytest.mark.costly
 def test_names_that_name_each_other_are_refused_at_once(tmp_path: Path) -> None:
     assignments = "a = b + b\n" * 9 + "b = a + a\n" * 9
     (tmp_path / "a.go").write_text(f"package p\nfunc f() {{\n{assignments}db.SetMaxOpenConns(a)\n}}\n")
@@ -220,6 +222,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "text"), in_ci(HOSTILE, HOSTILE[1], HOSTILE[3], HOSTILE[7]))
 def test_hostile_files_are_read_or_refused(poolsize_here: Command, tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text)

@@ -343,6 +343,7 @@ def test_what_hocon_includes_and_what_slick_does_not_read_is_named(tmp_path: Pat
     assert [(each.text, each.line) for each in pool.pool.elsewhere] == [('"b"', 1)]
 
 
+@pytest.mark.costly
 def test_durations_of_frameworks_have_units(tmp_path: Path) -> None:
     text = "".join(
         f"quarkus.datasource.jdbc.{name}\n"
@@ -370,6 +371,7 @@ def test_settings_of_spring_boot_1_beside_those_of_a_pool_are_not_read(tmp_path:
     assert {each.name for each in pool.pool.unread} == {"maxActive", "max-pool-size"}
 
 
+@pytest.mark.costly
 def test_no_secret_of_a_url_is_kept(tmp_path: Path) -> None:
     for name, text in (
         ("a.yml", "spring.r2dbc.url: r2dbc:pool:mysql://u:secret@db/shop?maxSize=4"),

@@ -107,6 +107,7 @@ LIFETIMES = (
 """Name and text of a file with a lifetime of the project's own -> one above wait_timeout, and one that may be below."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "text", "long", "short"), LIFETIMES)
 def test_a_stated_lifetime_above_the_servers(tmp_path: Path, name: str, text: str, long: object, short: object) -> None:
     codes = []
@@ -134,6 +135,7 @@ def test_a_variable_and_the_source_that_reads_it_are_one_pool(tmp_path: Path) ->
     assert [file.path.name for file, _ in pools_of_process(files)] == ["db.js"]
 
 
+@pytest.mark.costly
 def test_of_values_and_of_defaults_of_one_program_the_values_count(tmp_path: Path) -> None:
     (tmp_path / "a.go").write_text("package mysql\nvar d = Config{MaxOpenConns: 90, ConnectionMaxLifetime: 60}\n")
     (tmp_path / "a.yml").write_text("mysql:\n  max-open-connections: 12\n  max-connection-life-time: 10s\n")

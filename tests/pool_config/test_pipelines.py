@@ -70,6 +70,7 @@ def test_fingerprints_differ_within_a_report_and_stay_when_lines_move() -> None:
     assert fingerprints(problem(line=7), problem(line=11)) == first[:2]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("text", "code", "level"), [(TOO_MANY, 3, "error"), (SHRINKS, 0, "notice")])
 def test_an_error_is_what_exit_code_3_says(
     poolsize_here: Command, tmp_path: Path, text: str, code: int, level: str
@@ -82,6 +83,7 @@ def test_an_error_is_what_exit_code_3_says(
     assert (done.returncode, len(json.loads(done.stdout))) == (code, 1)
 
 
+@pytest.mark.costly
 def test_without_a_problem_there_is_no_annotation(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_text("spring.datasource.hikari.maximum-pool-size=9\n")
     outputs = {form: poolsize_here("config", "--check", ".", "--format", form) for form in ("github", "gitlab")}
@@ -90,6 +92,7 @@ def test_without_a_problem_there_is_no_annotation(poolsize_here: Command, tmp_pa
     }  # fmt: skip
 
 
+@pytest.mark.costly
 def test_format_json_is_json(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "a.properties").write_text(TOO_MANY)
     for words in (("--check", "."), ("--for", "go", "--size", "5"), ("--list",)):
@@ -144,6 +147,7 @@ def test_no_input_of_the_action_is_part_of_a_script() -> None:
     assert inputs == {f"${{{{ inputs.{name} }}}}" for name in ACTION["inputs"]}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("inputs", "code", "output"),
     [
@@ -175,6 +179,7 @@ def test_the_last_step_of_the_action(tmp_path: Path, inputs: dict[str, str], cod
     assert output or not done.stdout
 
 
+@pytest.mark.costly
 def test_the_page_names_the_action_the_hook_and_options_that_exist(poolsize_here: Command, tmp_path: Path) -> None:
     workflow, job, hooks = (
         yaml.safe_load(block.text) for block in blocks("docs/how-to/pipelines.md") if block.language == "yaml"

@@ -181,6 +181,7 @@ def codes(folder: Path, name: str, text: str) -> set[str]:
     return {finding.code for finding in checked.findings}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("name", "bad", "good", "code"), BORDERS)
 def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | None, code: str) -> None:
     assert code in codes(tmp_path, name, bad)
@@ -195,6 +196,7 @@ def test_every_rule_is_tested() -> None:
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables
 
 
+@pytest.mark.costly
 def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u, pool_recycle=600)")
     for wait_timeout, warned in ((600, True), (601, False)):
@@ -202,6 +204,7 @@ def test_the_servers_wait_timeout_decides(tmp_path: Path) -> None:
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "text", "period"),
     [
@@ -217,6 +220,7 @@ def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, 
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
 
 
+@pytest.mark.costly
 def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u, pool_size=200, max_overflow=0, pool_pre_ping=True)")
     for limit, warned in ((200, True), (2000, False)):
@@ -225,6 +229,7 @@ def test_the_servers_own_limit_is_what_a_pool_is_compared_with(poolsize_here: Co
         assert any("may open 200" in line and f"admits {limit:,}" in line for line in pool["warnings"]) == warned
 
 
+@pytest.mark.costly
 def test_the_right_age_of_djangos_connections_depends_on_the_server(poolsize_here: Command, tmp_path: Path) -> None:
     settings = json.loads(poolsize_here("config", "--for", "django", "--size", "4", "--json").stdout)["settings"]
     (why,) = [setting["why"] for setting in settings if setting["name"] == "CONN_MAX_AGE"]
@@ -243,6 +248,7 @@ def test_a_file_of_asgi_is_not_compared_with_what_wsgi_needs(poolsize_here: Comm
     assert "recommend" not in done.stdout
 
 
+@pytest.mark.costly
 def test_a_pool_of_unknown_settings_has_no_defaults(tmp_path: Path) -> None:
     texts = {
         "a.py": "create_engine(u, **options)", "b.js": f"{MYSQL2}createPool(options)",

@@ -1141,6 +1141,7 @@ def test_mysql2_in_javascript(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.costly
 def test_values_that_the_file_does_not_tell_are_unknown(tmp_path: Path) -> None:
     text = "engine = create_engine(url, pool_size=settings.POOL, max_overflow=int(os.environ.get('O', '3')) + 2 * 2)"
     assert found_in(tmp_path, "db.py", text) == [{"pool_size": None, "max_overflow": 7}]
@@ -1381,6 +1382,7 @@ def test_environments_in_json_are_alternatives(tmp_path: Path) -> None:
     assert [file.path.name for file in files] == ["config.json"]
 
 
+@pytest.mark.costly
 def test_no_url_of_a_source_is_kept(poolsize_here: Command, tmp_path: Path) -> None:
     texts = {
         "a.js": f"{MYSQL2}mysql.createPool('mysql://u:secret@h/s?connectionLimit=9&queueLimit=secret')",
@@ -1395,6 +1397,7 @@ def test_no_url_of_a_source_is_kept(poolsize_here: Command, tmp_path: Path) -> N
             assert "secret" not in done.stdout + done.stderr
 
 
+@pytest.mark.costly
 def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
     (tmp_path / "a.go").write_text('package a\nfunc f() { db, err := sql.Open("mysql", dsn) }')
     (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
@@ -1601,6 +1604,7 @@ def test_an_option_file_with_indentation_and_quotes(tmp_path: Path) -> None:
     assert found_in(tmp_path, "my.cnf", text) == [{"max_connections": 500, "back_log": 3}]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -1629,6 +1633,7 @@ def test_odd_values_are_refused_or_unknown(poolsize_here: Command, tmp_path: Pat
             json.loads(done.stdout, parse_constant=pytest.fail)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["a.js", "a.ts", "a.go"])
 def test_a_damaged_source_that_may_have_a_pool_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("package a\n\ndb.SetMaxOpenConns(createPool(" * 10_000)

@@ -84,6 +84,7 @@ def test_the_survey_checks_every_90_s_where_the_server_waits_for_120_s() -> None
     assert settings(wait_timeout=120).idle_check_seconds == 90
 
 
+@pytest.mark.costly
 @given(
     wait_timeout=st.integers(4, 10**7), size=st.integers(1, 5000), callers=st.floats(2, 1e5), share=st.floats(1e-6, 0.4)
 )
@@ -119,6 +120,7 @@ def test_the_wait_limit_is_a_third_of_what_usage_leaves_of_the_callers_time() ->
         settings(callers_wait=1.0)
 
 
+@pytest.mark.costly
 def test_usage_times_are_those_of_the_measurement() -> None:
     analysis = example("scan-mariadb")
     answer = recommend(analysis)
@@ -128,6 +130,7 @@ def test_usage_times_are_those_of_the_measurement() -> None:
     assert usage.p99_ms == analysis.by_size.nearest(answer.pool_size).usage.p99
 
 
+@pytest.mark.costly
 def test_a_usage_time_is_that_of_the_answer(poolsize_here: Command) -> None:
     """The size for an application is that of recommend, and the wait limit leaves time for its transactions."""
     words = ["--run", str(EXAMPLES["scan-mariadb"]), "--usage-time", "3s", "--json"]
@@ -250,6 +253,7 @@ def test_a_proxy_or_the_server_is_configured_beyond_the_present_limit(poolsize_h
     assert values >= 90 * 2 + 10
 
 
+@pytest.mark.costly
 def test_a_thread_pool_has_a_group_for_each_core(poolsize_here: Command) -> None:
     run = str(EXAMPLES["oltp_read_write-mariadb-thread-pool"])
     answer = json.loads(poolsize_here("config", "--for", "my.cnf", "--run", run, "--json").stdout)
@@ -267,6 +271,7 @@ def test_a_run_s_path_stays_in_its_comment() -> None:
         assert line.startswith("#") or "=" in line or not line
 
 
+@pytest.mark.costly
 def test_a_private_server_s_limits_are_no_server_s_to_configure(poolsize_here: Command) -> None:
     run = EXAMPLES["scan-mariadb"]
     private = example("scan-mariadb").setting
@@ -310,6 +315,7 @@ def test_a_doubt_about_the_measured_size_is_printed(poolsize_here: Command, tmp_
     assert "doubt" not in poolsize_here(*words, "--run", str(EXAMPLES["scan-mariadb"])).stderr
 
 
+@pytest.mark.costly
 def test_the_verdict_on_a_replay_is_printed_too(poolsize_here: Command) -> None:
     poolsize_here("sweep", "--replay=druid_insert_mysql9", "--output=a.jsonl")
     answer = json.loads(poolsize_here("config", "--for", "go", "--run", "a.jsonl", "--json").stdout)

@@ -153,6 +153,7 @@ fn a() {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_variable_that_a_file_sets_counts_in_every_language(tmp_path: Path, name: str) -> None:
     write(tmp_path, **{name: SOURCES[name]})
@@ -164,12 +165,14 @@ def test_a_variable_that_a_file_sets_counts_in_every_language(tmp_path: Path, na
         assert (setting.value, setting.variables) == (expected, ("SHOP_POOL",))
 
 
+@pytest.mark.costly
 def test_a_value_is_computed_with_the_variable(tmp_path: Path) -> None:
     write(tmp_path, main__py=engine("2 * int(os.environ['SHOP_POOL'])"), __env="SHOP_POOL=25\n")
     (file,) = in_environment(read_files([tmp_path])[0])
     assert file.pools[0].settings["pool_size"].value == 50
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "text", "line", "workload"),
     [
@@ -206,6 +209,7 @@ def test_without_a_file_that_sets_the_variable_the_answer_is_that_of_the_default
     assert "All settings of the pool in this file are as recommended, by the defaults of SHOP_POOL." in text
 
 
+@pytest.mark.costly
 def test_of_several_values_the_largest_of_services_that_may_be_the_program_counts(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
@@ -218,6 +222,7 @@ def test_of_several_values_the_largest_of_services_that_may_be_the_program_count
     assert values["files"][0]["pools"][0]["most_connections"] == 25
 
 
+@pytest.mark.costly
 def test_a_variable_is_that_of_the_nearest_program(tmp_path: Path) -> None:
     for name, size in (("a", 5), ("b", 7)):
         (tmp_path / name).mkdir()
@@ -226,6 +231,7 @@ def test_a_variable_is_that_of_the_nearest_program(tmp_path: Path) -> None:
     assert [file.pools[0].settings["SetMaxOpenConns"].value for file in files] == [5, 7]
 
 
+@pytest.mark.costly
 def test_a_number_of_the_projects_own_is_not_counted_beside_the_pool_that_asks_for_it(
     poolsize_here: Command, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ QUICK = Case(1.0, 0.3, 8, 1)
 IN_CI = [case for case in GRID if (case.load, case.instances) == (0.9, 4)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "case",
     [

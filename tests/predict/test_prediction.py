@@ -54,6 +54,7 @@ def test_the_machine_repairman_waits_as_its_closed_form_says() -> None:
     assert result.wait_ms == pytest.approx(3 / throughput - 10 - 5, rel=0.01)
 
 
+@pytest.mark.costly
 def test_a_run_is_predicted_whatever_its_file_says_of_workers_and_cores() -> None:
     """A file may hold steps that poolsize does not write: a worker without users, a server on a third of a core."""
     run = load_run(EXAMPLES["insert-mariadb"])
@@ -66,6 +67,7 @@ def test_a_run_is_predicted_whatever_its_file_says_of_workers_and_cores() -> Non
     assert all(size.throughput > 0 for size in predicted.sizes)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 60), st.integers(1, 5000), st.floats(0.1, 1000), st.integers(1, 16), st.floats(0, 0.05))
 def test_little_and_the_interactive_law_hold(
     pool: int, users: int, think_ms: float, servers: int, slowdown: float
@@ -157,6 +159,7 @@ def test_what_was_measured_is_predicted() -> None:
     assert any("Above 16" in note for note in map(sentence, prediction.findings))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_waits_of_every_example_run_are_predicted(name: str) -> None:
     """Half of the users, one in twenty and one in a hundred; without the measured pauses, p99 was too low by 73 %."""
@@ -168,6 +171,7 @@ def test_the_waits_of_every_example_run_are_predicted(name: str) -> None:
             assert size.wait.p99 == pytest.approx(wait.p99, rel=0.25)
 
 
+@pytest.mark.costly
 def test_the_errors_are_those_of_times_that_are_predicted_from_the_other_sizes() -> None:
     prediction = predict(SCAN, WhatIf())
     largest = SCAN.valid_sizes[-1].pool_size
@@ -185,6 +189,7 @@ def test_the_errors_are_those_of_times_that_are_predicted_from_the_other_sizes()
     assert " wait  1 %   3 %   4 %" in prediction_text(other_users)
 
 
+@pytest.mark.costly
 def test_a_million_users_time_out_in_place_of_waiting_for_an_hour() -> None:
     prediction = predict(SCAN, WhatIf(users=1_000_000))
     timeout_ms = 1000 * SCAN.setting.plan.pool_timeout_seconds
@@ -198,6 +203,7 @@ def test_a_million_users_time_out_in_place_of_waiting_for_an_hour() -> None:
     assert "timeouts" not in prediction_text(predict(SCAN, WhatIf()))
 
 
+@pytest.mark.costly
 def test_users_of_an_application_wait_as_long_as_its_pool_lets_them() -> None:
     """A run does not know the wait limit of an application's pool: 0 made every request time out."""
     application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", started=True)
@@ -209,6 +215,7 @@ def test_users_of_an_application_wait_as_long_as_its_pool_lets_them() -> None:
     assert "timeouts" not in prediction_text(prediction)
 
 
+@pytest.mark.costly
 def test_more_cores_do_more_and_more_users_wait_longer() -> None:
     as_it_was, cores = (predict(SCAN, WhatIf(cores=cores), [16]).sizes[0] for cores in (None, 8))
     assert cores.throughput == pytest.approx(4 * as_it_was.throughput, rel=0.1)
@@ -217,6 +224,7 @@ def test_more_cores_do_more_and_more_users_wait_longer() -> None:
     assert many.throughput == pytest.approx(few.throughput, rel=0.02)
 
 
+@pytest.mark.costly
 def test_more_cores_are_no_promise_where_something_else_held_the_run() -> None:
     insert = analyze(load_run(ROOT / "data/examples/insert-mariadb.jsonl"))
     assert insert.bottleneck is not None
@@ -225,6 +233,7 @@ def test_more_cores_are_no_promise_where_something_else_held_the_run() -> None:
     assert not any("may not help" in note for note in map(sentence, predict(SCAN, WhatIf(cores=8), [16]).findings))
 
 
+@pytest.mark.costly
 def test_what_is_not_cpu_stays_as_it_is_with_other_cores() -> None:
     insert = example("insert-mysql")
     as_it_was, more = (predict(insert, WhatIf(cores=cores)) for cores in (None, 8))
@@ -237,18 +246,21 @@ def test_what_is_not_cpu_stays_as_it_is_with_other_cores() -> None:
     assert any("needs 0.166 ms of CPU time on the server" in note for note in map(sentence, more.findings))
 
 
+@pytest.mark.costly
 def test_cores_are_refused_where_the_cpu_time_is_not_known() -> None:
     steps = tuple(replace(step, server={}) for step in SCAN.run.steps)
     with pytest.raises(BadInput, match="`cores` 8: the run does not know how much CPU time"):
         predict(analyze(replace(SCAN.run, steps=steps)), WhatIf(cores=8))
 
 
+@pytest.mark.costly
 def test_distance_is_paid_by_every_statement() -> None:
     assert SCAN.statements is not None
     near, far = (predict(SCAN, WhatIf(round_trip_ms=trip), [1]).sizes[0] for trip in (None, 50.0))
     assert far.usage.mean == pytest.approx(near.usage.mean + 50 * SCAN.statements, rel=0.02)
 
 
+@pytest.mark.costly
 def test_instances_share_users_and_pool_and_lose_a_little() -> None:
     """Ten small pools are never better than a single pool of the same size."""
     at_one, at_ten = (
@@ -278,6 +290,7 @@ def test_what_a_run_does_not_know_is_refused() -> None:
         predict(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401})), WhatIf(round_trip_ms=5.0))
 
 
+@pytest.mark.costly
 def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     steady = predict(SCAN, WhatIf(), [2]).sizes[0].usage
     assert steady.p95 / steady.mean == pytest.approx(SCAN.at(2).usage.p95 / SCAN.at(2).usage.mean, rel=0.02)
@@ -292,6 +305,7 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
         predict(analyze(without_users), WhatIf())
 
 
+@pytest.mark.costly
 def test_a_prediction_is_a_json_object() -> None:
     """With the fields of the network that are documented, and no others."""
     fields = json.loads(json_text(prediction_values(predict(example("insert-mysql"), WhatIf(cores=8)))))

@@ -88,6 +88,7 @@ def test_a_file_that_no_sweep_can_use_is_refused(tmp_path: Path, text: str, mess
     assert str(tmp_path / "shop.toml") in str(refused.value)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "changed",
     [

@@ -24,6 +24,7 @@ ctypes.CDLL(None).pthread_exit(None)
 """A process whose first thread ends while another goes on, as a JVM's may."""
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(sys.platform != "linux", reason="a process without its first thread is a zombie on Linux")
 def test_a_process_without_its_first_thread_is_ended(tmp_path: Path) -> None:
     guarded = Guarded(tmp_path, tmp_path / "application.log")

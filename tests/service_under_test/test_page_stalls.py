@@ -133,6 +133,7 @@ def assert_ended(done: "subprocess.CompletedProcess[str]", ending: str, port: in
         time.sleep(0.1)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ending", in_ci(ENDINGS, "SIGTERM"))
 @pytest.mark.parametrize("name", in_ci(STALLS | IN_A_STEP, "metrics body in a step"))
 def test_a_sweep_ends_soon_whatever_the_application_does(
@@ -144,6 +145,7 @@ def test_a_sweep_ends_soon_whatever_the_application_does(
     assert_ended(done, ending, port)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ending", in_ci(ENDINGS, "Ctrl-C twice"))
 @pytest.mark.parametrize("name", in_ci(STALLS, "ready header"))
 def test_a_check_ends_soon_whatever_the_application_does(
@@ -157,6 +159,7 @@ def test_a_check_ends_soon_whatever_the_application_does(
     assert not list(temporary.iterdir())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("value", in_ci(["nan", "beyond_the_bounds", "negative"], "nan"))
 def test_a_run_with_an_unusable_metric_is_readable_and_names_the_page_once(
     value: str, tmp_path: Path, rogue: RoguePage, port: int, poolsize: Command, poolsize_here: Command
@@ -179,6 +182,7 @@ def test_a_run_with_an_unusable_metric_is_readable_and_names_the_page_once(
     assert "hunter2" not in done.stdout + done.stderr + stored
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "name",
     in_ci(

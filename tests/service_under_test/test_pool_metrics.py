@@ -82,6 +82,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.costly
 @given(st.lists(LINES | st.text(max_size=30), max_size=6).map("\n".join) | JSON.map(json.dumps))
 def test_no_page_breaks_the_reader_or_has_a_counter_that_no_run_holds(page: str) -> None:
     counters, _ = pool_metrics(page)

@@ -63,6 +63,7 @@ def await_file(path: Path) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("worker", ["child", "orphan"])
 def test_a_worker_that_starts_later_belongs_to_the_service(guarded: Guarded, worker: str, tmp_path: Path) -> None:
     if worker == "orphan" and sys.platform != "linux":
@@ -98,6 +99,7 @@ def test_a_process_without_work_serves_nobody(
     assert family.counters()["application_processes"] == serving
 
 
+@pytest.mark.costly
 def test_fewer_processes_than_pools_show_nothing(guarded: Guarded, tmp_path: Path) -> None:
     """A command that starts containers is one process, and the service's own are not visible."""
     family = ProcessFamily(guarded.pid, pools=3)

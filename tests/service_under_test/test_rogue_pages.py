@@ -182,6 +182,7 @@ def address_or_refusal(url: str) -> PageAddress | str:
         return str(error)
 
 
+@pytest.mark.costly
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_text_is_an_address_or_is_refused_without_being_shown(text: str, location: str) -> None:
     for url in (text, f"http://{text}", f"http://h/{text}", f"http://u:{text}@h"):

@@ -59,6 +59,7 @@ def fitted(name: str) -> FittedNetwork:
     return network
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_simulation_agrees_with_the_formula(name: str) -> None:
     *stations, delay_ms = NETWORKS[name]
@@ -145,6 +146,7 @@ def test_an_application_that_holds_a_lock_for_its_own_time_is_served_one_at_a_ti
     assert with_locks_held(fitted("server's CPU"), size, TOLERANCE) is None
 
 
+@pytest.mark.costly
 def test_where_transactions_wait_for_row_locks_the_answer_has_both_ends() -> None:
     """The time that an application holds a lock is not known; the run is one of a further queue at 400/s."""
     run = a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 401}, users=256)
@@ -168,6 +170,7 @@ def test_where_transactions_wait_for_row_locks_the_answer_has_both_ends() -> Non
     assert not [finding for finding in recommend(analysis).findings if isinstance(finding, LocksHeld)]
 
 
+@pytest.mark.costly
 def test_an_answer_without_the_applications_cpu_time_says_how_much_it_may_be() -> None:
     run = example("scan-mariadb")
     text = " ".join(recommendation_text(recommend(run, client_times=ClientTimes(30.0))).split())
@@ -176,6 +179,7 @@ def test_an_answer_without_the_applications_cpu_time_says_how_much_it_may_be() -
     assert "application's own CPU can do" not in " ".join(with_cpu.split())
 
 
+@pytest.mark.costly
 def test_an_application_without_cpu_time_is_one_whose_cores_are_never_busy() -> None:
     network = fitted("both")
     as_delay = size_for_usage_time(network, 6.0, TOLERANCE)
@@ -255,6 +259,7 @@ def test_the_largest_size_that_is_looked_for_is_no_answer() -> None:
     assert not replace(size, range=(417, 2_000)).is_certain
 
 
+@pytest.mark.costly
 def test_the_answer_for_a_usage_time() -> None:
     analysis = example("insert-mysql")
     answer = recommend(analysis, client_times=ClientTimes(3.1), current=10)
@@ -274,6 +279,7 @@ def test_the_answer_for_a_usage_time() -> None:
         recommend(analysis, client_times=ClientTimes(3.1), current=5000)
 
 
+@pytest.mark.costly
 def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
     """The usage time at 1 connection is the database's part and the load generator's CPU time."""
     for name in ("insert-mariadb", "oltp_read_write-mariadb"):
@@ -284,6 +290,7 @@ def test_the_load_generators_own_usage_time_gives_about_its_own_part() -> None:
         assert network.database_ms + network.client.demand_ms == pytest.approx(lone_ms, rel=0.1)
 
 
+@pytest.mark.costly
 def test_a_usage_time_a_little_below_the_databases_own_adds_nothing() -> None:
     """The machine may have been faster when the application measured it."""
     analysis = example("insert-mysql")
@@ -298,6 +305,7 @@ def test_a_usage_time_of_another_transaction_is_refused() -> None:
         recommend(example("insert-mysql"), client_times=ClientTimes(0.3))
 
 
+@pytest.mark.costly
 def test_a_latency_limit_is_no_part_of_an_applications_answer() -> None:
     with pytest.raises(BadInput, match="latency limit"):
         recommend(example("insert-mysql"), LatencyLimits(max_p95_ms=20), client_times=ClientTimes(3))
@@ -307,6 +315,7 @@ def test_a_latency_limit_is_no_part_of_an_applications_answer() -> None:
     assert "limit" not in recommendation_text(recommend(limited, client_times=ClientTimes(30)))
 
 
+@pytest.mark.costly
 def test_what_only_the_model_knows_is_said() -> None:
     warnings = warning_sentences(recommend(example("oltp_read_write-mariadb"), client_times=ClientTimes(5)).findings)
     assert "follows from the fitted network alone" in " ".join(warnings)
@@ -314,6 +323,7 @@ def test_what_only_the_model_knows_is_said() -> None:
     assert "fitted network alone" not in " ".join(measured)
 
 
+@pytest.mark.costly
 def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_path: Path) -> None:
     assert poolsize_here("sweep", "--replay", "specsdm91", "--output", "replay.jsonl").returncode == 0
     analysis = analyze(load_run(tmp_path / "replay.jsonl"))
@@ -328,6 +338,7 @@ def test_a_replay_has_no_sizes_and_fits_no_network(poolsize_here: Command, tmp_p
         recommend(analysis, client_times=ClientTimes(3))
 
 
+@pytest.mark.costly
 def test_runs_without_a_network_say_why() -> None:
     few = analyze(a_run({1: 100, 2: 200, 4: 201}))
     with pytest.raises(BadInput, match="4 valid pool sizes"):
@@ -350,6 +361,7 @@ def test_more_connections_for_less_time_are_explained(name: str) -> None:
     assert (cautious in text) == (lone.pool_size > (answer.pool_size or 0))
 
 
+@pytest.mark.costly
 def test_a_network_that_contradicts_the_answer_gives_no_table() -> None:
     """An application that adds nothing would certainly need more connections than the load generator."""
     models = example("oltp_read_write-mariadb").models

@@ -105,6 +105,7 @@ def test_the_answer_is_verified_at_parts_of_its_throughput() -> None:
     assert asked == [(2, 100), (2, 160)]
 
 
+@pytest.mark.costly
 def test_with_a_latency_limit_the_size_within_it_is_verified() -> None:
     """The total times are 640 ms with 1 connection, 320 with 2, and 312 with 4."""
     run, sizes = verifying(), []
@@ -115,6 +116,7 @@ def test_with_a_latency_limit_the_size_within_it_is_verified() -> None:
     assert len({*sizes}) > 1
 
 
+@pytest.mark.costly
 def test_a_search_repeats_a_verification_only_within_its_budget() -> None:
     for seconds, repeated in ((60, True), (50, False)):  # three steps of 11 s, and an attempt of 11 s
         plan = replace(WHOLE.plan, sizes=(), verify=(50,), search=Search(2, 1, 4, budget_seconds=seconds))
@@ -147,6 +149,7 @@ def test_a_search_and_its_verification_take_no_more_than_the_budget(budget_secon
     assert len({step.rate for step in run.steps if step.rate}) == 2
 
 
+@pytest.mark.costly
 def test_a_resumed_verification_goes_on_and_repeats_what_was_spoiled() -> None:
     first, second = steps_to_verify(verifying())
     done = replace(a_step(2, [100] * 10), rate=first.rate, checks=())

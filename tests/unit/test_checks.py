@@ -76,6 +76,7 @@ def test_an_event_loop_is_late_by_the_usage_time(throughput: int, usage_ms: floa
     assert result.passed == (not late)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("users", "per_second"), [(32, 3), (272, 10)])
 def test_a_slow_database_passes_although_users_are_served_once_or_never_in_a_step(users: int, per_second: int) -> None:
     """With 5 % for every step, 13 and 10 of these 20 steps failed littles_law."""

@@ -10,6 +10,7 @@ from poolsize.analysis.models.closed_network import Station, throughputs
 demand = st.floats(0.01, 100)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 300), demand, st.integers(1, 5))
 def test_balanced_stations_share_evenly(population: int, demand_ms: float, number: int) -> None:
     """X = N / ((N + K - 1) D) for K equal queues (Denning and Buzen, 1978)."""
@@ -18,6 +19,7 @@ def test_balanced_stations_share_evenly(population: int, demand_ms: float, numbe
     assert rates == pytest.approx(places / ((places + number - 1) * demand_ms), rel=1e-6)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 200), demand, demand)
 def test_two_unequal_queues_have_a_geometric_form(population: int, one_ms: float, other_ms: float) -> None:
     """G(N) is the sum of one**i * other**(N - i)."""
@@ -34,6 +36,7 @@ def test_the_machine_repairman() -> None:
     assert throughputs([Station(5.0)], 10.0, 3)[-1] == pytest.approx(busy / 5.0)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 100), demand)
 def test_as_many_servers_as_connections_are_a_delay(population: int, demand_ms: float) -> None:
     rates = throughputs([Station(demand_ms, population)], 0.0, population)
@@ -41,6 +44,7 @@ def test_as_many_servers_as_connections_are_a_delay(population: int, demand_ms: 
     assert throughputs([], demand_ms, population) == pytest.approx(rates, rel=1e-6)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 400), demand, st.integers(1, 8), demand, st.integers(1, 64), st.floats(0, 50))
 def test_no_network_beats_its_bounds(
     population: int, client_ms: float, processes: int, server_ms: float, cores: int, delay_ms: float

@@ -84,6 +84,7 @@ def test_recommend_from_a_run(poolsize_here: Command, tmp_path: Path) -> None:
     assert poolsize_here("recommend", "--run", "a.jsonl").stdout.startswith("Use 4 connections")
 
 
+@pytest.mark.costly
 def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> None:
     stored(tmp_path / "a.jsonl")
     done = poolsize_here("analyze", "a.jsonl", "--plot", "a.png", "--json")
@@ -214,6 +215,7 @@ def test_a_notebook_that_is_there_is_neither_written_over_nor_opened(
     assert (tmp_path / "poolsize-a.ipynb").read_text() == "mine"
 
 
+@pytest.mark.costly
 def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
     poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -294,6 +296,7 @@ SLOW = {
 """What no help and no quick command imports."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("words", "may_import"),
     [
@@ -322,6 +325,7 @@ def test_a_quick_command_imports_nothing_slow(words: str, may_import: str) -> No
     assert SLOW & set(done.stdout.splitlines()[-1].split()) <= set(may_import.split())
 
 
+@pytest.mark.costly
 def test_only_an_address_from_the_environment_can_be_unset(monkeypatch: pytest.MonkeyPatch) -> None:
     """The message is the one that a connection raises."""
     monkeypatch.setenv("POOLSIZE_URL", "mysql://nobody@127.0.0.1:1/")
@@ -348,6 +352,7 @@ def test_a_refused_url_shows_scheme_host_and_port_alone(poolsize_here: Command) 
     assert not any(secret in done.stderr for secret in ("one", "two", "three"))
 
 
+@pytest.mark.costly
 def test_the_package_runs_as_the_command() -> None:
     command = [sys.executable, "-m", "poolsize", "recommend", "--cores", "8"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)

@@ -46,6 +46,7 @@ def test_a_constant_is_certain_to_one_transaction_and_too_little_says_nothing() 
     assert mean_interval([[5, 6]]).low == 0
 
 
+@pytest.mark.costly
 def test_the_interval_of_a_percentile_holds_the_truth() -> None:
     """p95 of log-normal transactions, which is exp(1.645), from 8 sections of 50 or 200 in each of 8 steps."""
     truth = float(np.exp(1.6448536))

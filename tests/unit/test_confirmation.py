@@ -72,12 +72,14 @@ def test_one_bad_step_moves_the_answer_by_half_at_most(size: int, factor: float)
     assert sum(plateau.low <= true_plateau(truth) <= plateau.high for plateau in plateaus(size, factor)) >= 11
 
 
+@pytest.mark.costly
 def test_a_bad_step_at_the_largest_size_is_measured_again() -> None:
     run = swept(1, 256, 1.33)
     assert sum(step.pool_size == 256 for step in run.steps) >= 2
     assert len(run.steps) <= 2 * len(SIZES)
 
 
+@pytest.mark.costly
 def test_a_grid_without_its_confirmation_is_complete() -> None:
     run = swept(1)
     planned = replace(run, steps=run.steps[: len(SIZES)])

@@ -151,6 +151,7 @@ def test_options_of_encryption_replace_those_of_the_url() -> None:
     assert url.query == {"ssl-mode": "verify-ca", "ssl-ca": "my ca.pem", "charset": "utf8mb4"}
 
 
+@pytest.mark.costly
 def test_connections_share_pymysqls_tls_context_but_not_a_context_of_the_urls() -> None:
     """PyMySQL reads the system's authorities for each context, 50 ms of CPU time."""
     first, second = GuardedConnection(defer_connect=True), WorkerConnection(defer_connect=True)

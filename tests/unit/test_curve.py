@@ -72,6 +72,7 @@ def test_a_curve_goes_through_exact_steps_and_smooths_noisy_ones() -> None:
     assert abs(at(32, 0.1, 0.1) / dip - 1) < 0.08  # the step measured 10 % below
 
 
+@pytest.mark.costly
 def test_more_steps_make_it_more_certain() -> None:
     def spread(steps: int) -> float:
         points = [Observation(size, 400 * size / (size + 8), 10.0) for size in SIZES for _ in range(steps)]
@@ -114,6 +115,7 @@ def test_equal_steps_give_equal_curves() -> None:
     assert (curve.covariances == other.covariances).all()
 
 
+@pytest.mark.costly
 @given(st.integers(1, 500), st.integers(0, 1000), st.lists(st.integers(1, 2000), max_size=5))
 @settings(max_examples=50)
 def test_candidates_hold_both_ends_and_are_never_far_apart(low: int, more: int, also: list[int]) -> None:
@@ -124,6 +126,7 @@ def test_candidates_hold_both_ends_and_are_never_far_apart(low: int, more: int, 
     assert {size for size in also if low <= size <= low + more} <= set(sizes)
 
 
+@pytest.mark.costly
 def test_many_repeats_are_averaged_in_groups() -> None:
     random = np.random.default_rng(1)
     points = [Observation(size, 100 * size * (1 + 0.02 * random.standard_normal()), size) for size in SIZES * 100]

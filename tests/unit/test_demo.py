@@ -33,6 +33,7 @@ def test_it_shows_each_step_and_ends_with_the_answer_and_the_plot_of_the_run(
         assert poolsize_here("analyze", str(run)).returncode == 0
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_it_at_once_and_leaves_no_file(tmp_path: Path, number: signal.Signals) -> None:
     slow = "from poolsize.commands import demo, main; demo.SECONDS = 600; main()"

@@ -74,6 +74,7 @@ def trees(folder: Path, *patterns: str) -> list[ast.Module]:
     return [ast.parse(path.read_text()) for pattern in patterns for path in folder.glob(pattern)]
 
 
+@pytest.mark.costly
 def test_the_table_has_the_private_names_that_are_used() -> None:
     own = trees(ROOT / "poolsize", *MEASURING)
     used = {name for tree in own for name in private(tree)} - {name for tree in own for name in of_no_library(tree)}

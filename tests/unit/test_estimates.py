@@ -27,6 +27,7 @@ def network(servers: int, service_ms: float, delay_ms: float, slowdown: float = 
     return [1000 * float(rates[size - 1]) for size in SIZES]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("servers", "service_ms", "delay_ms", "slowdown"), [(2, 14.0, 0.5, 0.0), (8, 2.0, 3.0, 0.0), (4, 1.0, 2.0, 0.02)]
 )
@@ -50,6 +51,7 @@ def test_the_estimators_agree_on_a_plain_curve() -> None:
     assert answers["kneedle"].pool_size in {8, 16}
 
 
+@pytest.mark.costly
 def test_a_curve_without_a_peak_has_none_for_the_usl() -> None:
     usl = estimates(curve([100 * size / (1 + 0.05 * (size - 1)) for size in SIZES]))["usl"]
     assert usl.pool_size is None
@@ -57,6 +59,7 @@ def test_a_curve_without_a_peak_has_none_for_the_usl() -> None:
     assert usl.error < 0.01
 
 
+@pytest.mark.costly
 def test_a_peak_inside_is_found_with_its_interval() -> None:
     rates = [100 * size / (1 + 0.02 * (size - 1) + 0.001 * size * (size - 1)) for size in SIZES]
     usl = estimates(curve(rates))["usl"]
@@ -64,6 +67,7 @@ def test_a_peak_inside_is_found_with_its_interval() -> None:
     assert (usl.low or 0) <= 31 <= (usl.high or 0)
 
 
+@pytest.mark.costly
 def test_an_estimate_that_moves_with_the_range_says_so() -> None:
     """Throughput that never stops rising: the plateau is wherever the sweep ended."""
     answers = estimates(curve([100 * size**0.7 for size in SIZES]))

@@ -69,6 +69,7 @@ def test_the_picture_is_what_is_drawn_of_it_now(tmp_path: Path) -> None:
     assert compare_images(str(stored), str(tmp_path / "now.png"), PIXELS) is None, "draw it again, and look at it"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", PICTURES)
 def test_the_pictures_of_a_terminal_show_what_is_printed_now(name: str) -> None:
     assert path_of(name).read_text(encoding="utf-8") == drawn(name), "python -m tests.terminal_picture"

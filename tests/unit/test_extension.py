@@ -45,6 +45,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return paths | {"long": swept(folder, "long.jsonl", budget_seconds=LONG)}
 
 
+@pytest.mark.costly
 def test_an_extended_search_is_the_search_with_the_larger_budget(runs: Mapping[str, Path]) -> None:
     short, extended, long = (load_run(runs[name]) for name in ("short", "extended", "long"))
     assert (short.ended, extended.ended, long.ended) == (SearchEnd.BUDGET, SearchEnd.CERTAIN, SearchEnd.CERTAIN)
@@ -80,6 +81,7 @@ def test_a_kill_at_any_moment_leaves_a_run_that_goes_on(runs: Mapping[str, Path]
         )
 
 
+@pytest.mark.costly
 def test_a_certain_search_is_extended_by_a_narrower_interval(tmp_path: Path) -> None:
     short = {"warm_up_seconds": 0, "step_seconds": 3, "budget_seconds": 45, "replay": Path("cisco")}
     path = swept(tmp_path, "a.jsonl", interval=8.0, **short)
@@ -130,6 +132,7 @@ def test_what_extends_nothing_is_one_line(
     assert path.read_bytes() == before
 
 
+@pytest.mark.costly
 def test_the_command_that_an_answer_advises_extends_the_run(runs: Mapping[str, Path], poolsize_here: Command) -> None:
     path = runs["short"].rename(runs["short"].with_name("a b.jsonl"))
     steps = len(load_run(path).steps)

@@ -63,6 +63,7 @@ class CrowdedMachine(SlowMachine):
         )
 
 
+@pytest.mark.costly
 def test_other_programs_are_named_once_and_at_once(tmp_path: Path) -> None:
     run, events = swept(CrowdedMachine(slow_size=0, slow_attempts=0), tmp_path / "busy.jsonl")
     assert len(run.steps) > 1

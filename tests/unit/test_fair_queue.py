@@ -113,6 +113,7 @@ def test_a_waiter_whose_time_is_up_while_it_is_killed_is_only_killed() -> None:
     assert queue.get(timeout=1) == "connection"
 
 
+@pytest.mark.costly
 @given(items=st.lists(st.integers(), max_size=5))
 def test_without_waiters_it_is_a_bounded_queue(items: list[int]) -> None:
     queue = FairQueue(5)

@@ -109,6 +109,7 @@ def _refuse() -> Any:
     raise BadInput("this is not YAML: line 3\x1b[31m")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("parse", "line"),
     [
@@ -141,6 +142,7 @@ def test_a_parser_s_result_comes_back() -> None:
     assert parsed(lambda: {"a": [1, "é"]}, dict[str, list[int | str]], "x.yml") == {"a": [1, "é"]}
 
 
+@pytest.mark.costly
 def test_many_pools_are_counted_and_the_first_are_shown(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "db.py").write_text("create_engine(u)\n" * 1300)
     text = poolsize_here("config", "--check", "db.py").stdout

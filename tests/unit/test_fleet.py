@@ -109,6 +109,7 @@ def test_no_split_found_by_brute_force_is_better(number: int) -> None:
     assert number / 4 < divided < number
 
 
+@pytest.mark.costly
 @given(size=st.integers(1, 300), service=SERVICES, limit=LIMITS, more=st.integers(1, 5))
 def test_more_instances_never_raise_the_pool(size: int, service: Service, limit: int | None, more: int) -> None:
     of_server = ServerLimit(limit, 0)
@@ -117,6 +118,7 @@ def test_more_instances_never_raise_the_pool(size: int, service: Service, limit:
     assert many is None or (few is not None and many[0] <= few[0])
 
 
+@pytest.mark.costly
 @given(size=st.integers(1, 300), services=st.lists(SERVICES, min_size=1, max_size=3), limit=st.integers(1, 400))
 def test_a_larger_limit_never_lowers_the_worst_supply(size: int, services: list[Service], limit: int) -> None:
     small = sizes(share_out(size, services, ServerLimit(limit, 0)))
@@ -126,6 +128,7 @@ def test_a_larger_limit_never_lowers_the_worst_supply(size: int, services: list[
         assert small is None or (large is not None and large[0] >= small[0])
 
 
+@pytest.mark.costly
 @given(size=st.integers(1, 300), service=SERVICES, limit=LIMITS, heavier=st.integers(1, 4))
 def test_services_keep_the_order_of_their_weights(size: int, service: Service, limit: int | None, heavier: int) -> None:
     heavy = replace(service, name="heavy", weight=service.weight + heavier)

@@ -45,6 +45,7 @@ def traffic(draw: st.DrawFn, name: str = "shop") -> Traffic:
 FLEETS = st.tuples(traffic("a"), traffic("b"), traffic("c"))
 
 
+@pytest.mark.costly
 @settings(max_examples=15)
 @given(traffic(), st.none() | st.integers(1, 100))
 def test_a_fleet_of_one_service_is_the_answer_for_its_traffic(asked: Traffic, usable: int | None) -> None:
@@ -65,6 +66,7 @@ def test_a_fleet_of_one_service_is_the_answer_for_its_traffic(asked: Traffic, us
         assert plan.load.quantile(0.999) == answer.load.quantile(0.999)
 
 
+@pytest.mark.costly
 @settings(max_examples=8)
 @given(FLEETS, st.none() | st.integers(20, 150), st.permutations(range(3)))
 def test_the_answer_of_a_service_does_not_depend_on_the_order_of_the_services(
@@ -82,6 +84,7 @@ def test_the_answer_of_a_service_does_not_depend_on_the_order_of_the_services(
     assert {finding.code for finding in plan.findings} == {finding.code for finding in turned.findings}
 
 
+@pytest.mark.costly
 @settings(max_examples=8)
 @given(FLEETS, st.floats(1, 3), st.floats(1, 3))
 def test_a_need_never_falls_with_more_traffic(fleet: tuple[Traffic, ...], more: float, longer: float) -> None:
@@ -149,6 +152,7 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     assert "traffic_supply_unknown" in [finding.code for finding in plan_fleet_for([SHOP, JOBS]).findings]
 
 
+@pytest.mark.costly
 def test_the_alternatives_of_needs_beyond_the_limit_fit() -> None:
     limit = ServerLimit(190)
     plan = plan_fleet_for([SHOP, JOBS], limit=limit)
@@ -187,12 +191,14 @@ def p99_wait_of_shared_pool(pool_size: int, traffics: Sequence[Traffic], request
     return float(np.quantile(waits[requests // 10 :], 0.99))
 
 
+@pytest.mark.costly
 def test_a_proxy_has_the_smallest_pool_that_keeps_the_lowest_limit_for_the_sum_of_the_services() -> None:
     fleet = [replace(SHOP, max_wait_p99_ms=20.0), JOBS]
     size = found(plan_fleet_for(fleet, limit=ServerLimit(190)), "fleet_proxy")["connections"]
     assert p99_wait_of_shared_pool(size, fleet) < 20 < p99_wait_of_shared_pool(size - 1, fleet)
 
 
+@pytest.mark.costly
 def test_a_proxy_is_named_only_with_a_size_that_the_limit_and_the_database_allow() -> None:
     def proxies(fleet: list[Traffic], supply: Supply | None, usable: int = 180) -> list[int]:
         findings = plan_fleet_for(fleet, supply, ServerLimit(max_user_connections=usable)).findings
@@ -220,6 +226,7 @@ SLOWING = Supply(40, None, "measured", np.arange(1, 2001) * 1000 / (22 + 0.5 * n
 """A database that completes up to 1,957 requests per second, and whose usage times grow by 0.5 ms a connection."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("rate", "service"),
     [
@@ -250,6 +257,7 @@ def test_usage_times_of_a_fleet_of_one_service_grow_as_in_the_answer_for_its_tra
     assert [finding.code for finding in plan.findings if finding.code != "fleet_needs"] == of_traffic
 
 
+@pytest.mark.costly
 def test_services_with_the_same_usage_time_slow_as_one_with_the_sum_of_the_rates() -> None:
     whole = plan_fleet_for([Traffic(1500, UsageTimes(22), Service("x", 6, 4))], SLOWING)
     halves = plan_fleet_for([Traffic(750, UsageTimes(22), Service(name, 3, 4)) for name in "ab"], SLOWING)
@@ -261,6 +269,7 @@ def test_services_with_the_same_usage_time_slow_as_one_with_the_sum_of_the_rates
     )
 
 
+@pytest.mark.costly
 def test_threads_with_which_the_database_can_t_keep_up_are_too_few() -> None:
     """At 1,500/s it needs 133 connections in use, though 33 would do if usage times did not grow."""
     asked = Traffic(1500, UsageTimes(22), Service("x", 1, threads=90, connections_per_thread=1))
@@ -320,6 +329,7 @@ def test_the_limits_that_decide_are_named(fleet: list[Traffic], words: str) -> N
     assert sentence(needs).endswith(words)
 
 
+@pytest.mark.costly
 def test_queues_that_grow_without_end_are_named() -> None:
     busy = Traffic(4000, UsageTimes(15), Service("shop", 4, 2))
     plan = plan_fleet_for([busy, JOBS], limit=ServerLimit(62))
@@ -353,6 +363,7 @@ usage_ms = 120
 """
 
 
+@pytest.mark.costly
 def test_a_limit_that_no_pool_size_keeps_is_named() -> None:
     """X(n) = 100 n / (1 + 0.05 (n - 1) + 0.002 n (n - 1)) completes 740/s at most, and 1,200/s arrive in a burst."""
     in_use = np.arange(1, 2001.0)
@@ -388,6 +399,7 @@ def test_a_text_that_is_no_rate_is_refused_with_an_example(text: str) -> None:
         rate_per_second(text)
 
 
+@pytest.mark.costly
 def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_path: Path) -> None:
     done = poolsize_here(*WORDS, "--size", "17", "--max-connections", "500", "--json")
     answer = json.loads(done.stdout)
@@ -408,6 +420,7 @@ def test_the_command_answers_in_the_documented_keys(poolsize_here: Command, tmp_
     assert by_file.stdout == done.stdout
 
 
+@pytest.mark.costly
 def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     done = poolsize_here(*WORDS, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--max-connections", "190", "--why")
     rows = {line.split()[0]: line.split() for line in reversed(done.stdout.splitlines()) if line.strip()}
@@ -420,6 +433,7 @@ def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     assert (refused.returncode, "65 too few" in " ".join(refused.stdout.split())) == (1, True)
 
 
+@pytest.mark.costly
 def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path: Path) -> None:
     more = "usage_p99_ms = 600\nburst = 3\nthreads = 40\n"
     (tmp_path / "services.toml").write_text(SERVICE_FILE + more)

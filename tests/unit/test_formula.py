@@ -32,6 +32,7 @@ def test_three_threads_of_four_connections_need_ten() -> None:
     assert starting_point(8, app_threads=3, connections_per_thread=4).pool_size == 17
 
 
+@pytest.mark.costly
 @given(threads=st.integers(1, 20), connections=st.integers(2, 6))
 def test_at_the_floor_some_thread_can_always_finish_and_below_it_all_can_block(threads: int, connections: int) -> None:
     floor = deadlock_floor(threads, connections)
@@ -47,6 +48,7 @@ def test_at_the_floor_some_thread_can_always_finish_and_below_it_all_can_block(t
     assert all_block(floor - 1)
 
 
+@pytest.mark.costly
 @given(cores=st.integers(1, 256), disks=st.integers(0, 64), hit=st.floats(0, 1))
 def test_more_cache_never_asks_for_more_connections(cores: int, disks: int, hit: float) -> None:
     with_cache = starting_point(cores, disks=disks, cache_hit_rate=hit)

@@ -75,6 +75,7 @@ def codes(asked: Traffic, supply: Supply | None = FORMULA, limit: ServerLimit | 
     return [finding.code for finding in recommend_for(asked, supply, limit).findings]
 
 
+@pytest.mark.costly
 def test_what_decides_is_named() -> None:
     assert recommend_for(traffic(400, 15, THREADS)).decides == "need"
     assert recommend_for(traffic(400, 15, SYNC)).decides == "threads"
@@ -87,6 +88,7 @@ def test_what_decides_is_named() -> None:
     assert "traffic_limit" in [finding.code for finding in bounded.findings]
 
 
+@pytest.mark.costly
 def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     beyond = traffic(20_000, 2, Service("a", 4, 1))
     (found,) = (each for each in recommend_for(beyond, FORMULA).findings if isinstance(each, BeyondSupply))
@@ -110,6 +112,7 @@ def test_a_server_that_admits_no_pool_is_refused() -> None:
         recommend_for(traffic(400, 15, THREADS), None, ServerLimit(20))
 
 
+@pytest.mark.costly
 def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     """One core that all connections share: 10 ms alone, 50 ms at 80 % of its rate."""
     shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
@@ -126,6 +129,7 @@ def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
     assert (beyond.need, beyond.findings[0].code, knee_rate(beyond.supply)) == (None, "traffic_beyond_knee", 100)
 
 
+@pytest.mark.costly
 def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -> None:
     """One core that all connections share: a request's total time is 1 / (100 - 80) s, whatever the pool is."""
     asked, shared = traffic(80, 10, Service("a", 1)), Supply(2, (2, 3), "measured", np.full(2000, 100.0))
@@ -138,12 +142,14 @@ def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -
     assert recommend_for(replace(asked, rate=40), shared).decides == "need"
 
 
+@pytest.mark.costly
 def test_a_pool_for_a_full_database_is_not_below_the_deadlock_floor() -> None:
     shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
     answer = recommend_for(traffic(90, 10, Service("a", 1, threads=3, connections_per_thread=4)), shared)
     assert answer.pool_size >= 10
 
 
+@pytest.mark.costly
 def test_a_wait_limit_below_the_slowed_usage_time_is_no_bad_input() -> None:
     """The usage time of 10 ms is 50 ms at this rate."""
     shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
@@ -151,6 +157,7 @@ def test_a_wait_limit_below_the_slowed_usage_time_is_no_bad_input() -> None:
     assert recommend_for(asked, shared).traffic.most_wait_ms == 10
 
 
+@pytest.mark.costly
 def test_a_limit_that_no_pool_keeps_is_not_said_to_be_kept() -> None:
     in_use = np.arange(1, 2001.0)
     falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
@@ -161,6 +168,7 @@ def test_a_limit_that_no_pool_keeps_is_not_said_to_be_kept() -> None:
             assert not isinstance(each, LimitBound) or each.need > answer.pool_size
 
 
+@pytest.mark.costly
 def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
     """X(n) = 100 n / (1 + 0.05 (n - 1) + 0.002 n (n - 1)): 740/s at 22 connections, and below 700/s beyond 33."""
     in_use = np.arange(1, 2001.0)
@@ -175,6 +183,7 @@ def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
         assert (found.most, found.rate) == (33, 700)
 
 
+@pytest.mark.costly
 def test_a_database_that_goes_on_rising_is_answered_beyond_the_rate_of_small_pools() -> None:
     """X(n) = 500 n / (n + 1): with the 4 connections that unloaded usage times need, it completes 400/s."""
     rising = Supply(9, None, "measured", 500 * np.arange(1.0, 2001.0) / np.arange(2.0, 2002.0))
@@ -204,6 +213,7 @@ def test_a_burst_beyond_what_the_database_can_use_is_named() -> None:
     assert "traffic_burst_beyond_supply" not in codes(replace(bursts, burst=1.4))
 
 
+@pytest.mark.costly
 def test_a_wait_limit_changes_the_waits_of_the_table_and_not_the_need(poolsize_here: Command) -> None:
     asked = traffic(400, 15, THREADS)
     limited = recommend_for(replace(asked, wait_limit_ms=40.0))
@@ -228,6 +238,7 @@ def test_huge_fleets_and_bursts_are_refused_or_answered_in_little_memory() -> No
         recommend_for(traffic(400, 15, THREADS), current=0)
 
 
+@pytest.mark.costly
 def test_twice_the_largest_rate_that_may_be_typed_is_answered() -> None:
     answer = recommend_for(traffic(6000, 5000.0, Service("a", 1, 1)))
     assert {(size.twice.share_waiting, size.twice.wait_p99_ms) for size in answer.sizes} == {(1.0, inf)}
@@ -243,6 +254,7 @@ def need(load: float, usage_ms: float = 20.0, variation: float = 1.0, burst: flo
     return smallest_pool(ProcessTraffic(load / 20.0, UsageTimes(usage_ms, variation), burst), 20.0)
 
 
+@pytest.mark.costly
 @settings(max_examples=10)
 @given(LOADS, st.floats(1, 3), st.floats(1, 3), st.floats(0, 10), st.floats(0, 10))
 def test_need_never_falls_with_more_traffic(
@@ -254,6 +266,7 @@ def test_need_never_falls_with_more_traffic(
     assert need(load, variation=variation + more_variation) >= usual
 
 
+@pytest.mark.costly
 @settings(max_examples=10)
 @given(LOADS, st.floats(0, 20), st.floats(1, 5), st.integers(1, 8), st.integers(1, 4))
 @example(8.0, 0.0, 1.0, 1, 2)
@@ -295,11 +308,13 @@ def test_a_queue_without_end_is_null_in_json(poolsize_here: Command, options: tu
     assert None in [value for finding in answer["findings"] for value in finding["values"].values()]
 
 
+@pytest.mark.costly
 def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
     done = poolsize_here(*QUESTION, "--run", str(EXAMPLES["oltp_read_write-mariadb"]), "--json")
     assert json.loads(done.stdout)["supply"]["basis"] == "measured"
 
 
+@pytest.mark.costly
 def test_the_usage_times_of_a_fleet_are_those_of_the_run_where_none_are_given() -> None:
     """The transactions of the run hardly vary: a pool of each process has shorter waits than exponential ones have."""
     analysis = complete_run(str(EXAMPLES["scan-mariadb"]))
@@ -308,6 +323,7 @@ def test_the_usage_times_of_a_fleet_are_those_of_the_run_where_none_are_given() 
     assert usage.variation < 0.05
 
 
+@pytest.mark.costly
 def test_the_command_takes_the_usage_time_of_its_run(poolsize_here: Command) -> None:
     question = ("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--rate", "60/s", "--instances", "3", "--json")
     of_run = json.loads(poolsize_here(*question).stdout)
@@ -319,6 +335,7 @@ def test_the_command_takes_the_usage_time_of_its_run(poolsize_here: Command) -> 
     assert "traffic_spread_assumed" not in codes
 
 
+@pytest.mark.costly
 def test_a_recording_has_no_usage_time_for_a_fleet(poolsize_here: Command, tmp_path: Path) -> None:
     run = tmp_path / "replay.jsonl"
     assert poolsize_here("sweep", "--replay", "specsdm91", "--output", str(run)).returncode == 0
@@ -342,6 +359,7 @@ def test_the_answer_says_what_todays_pool_means(current: int, sentence: str) -> 
     assert sentence in reason_sentences(answer.findings)
 
 
+@pytest.mark.costly
 def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
     service = Service("application", 12, 1, threads=200)
     for burst, cores in ((1.0, 15), (5.0, 75)):
@@ -350,6 +368,7 @@ def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
         assert unknown.cores == cores
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pool_size", [1, 2, 4])
 def test_printed_connections_in_use_keep_littles_law(pool_size: int) -> None:
     """The rate times the usage time, however many pools share the database of a run."""

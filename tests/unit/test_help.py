@@ -54,6 +54,7 @@ def test_the_help_of_a_command_ends_with_one_to_three_examples(poolsize_here: Co
     assert max(map(len, lines)) <= LONGEST_LINE
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("line", SHOWN)
 def test_a_command_that_the_help_shows_works(poolsize_here: Command, tmp_path: Path, line: str) -> None:
     for name, run in {"run": "search-mariadb", "before": "scan-mariadb", "after": "scan-mysql"}.items():

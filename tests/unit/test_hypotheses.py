@@ -47,6 +47,7 @@ def test_a_hypothesis_has_the_probability_of_its_normal_density() -> None:
     assert hypotheses.probabilities == pytest.approx(np.exp(direct - logsumexp(direct)), rel=1e-6)
 
 
+@pytest.mark.costly
 def test_the_kept_hypotheses_are_the_most_probable_ones() -> None:
     everything = [
         likelihood(roughness, bend, disturbed)

@@ -58,6 +58,7 @@ V10 = "[ {at}s ] thds: {threads} tps: {tps:.2f} qps: 9.0 (r/w/o: 1/1/1) lat (ms,
 V11 = "[ {at}s ] thds: {threads} eps: {tps:.2f} lat (ms,75%): 8.05"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("line", "quantile", "interval"),
     [(V04, "p95", 10), (V05, "p99", 5), (V10, "p98", 1), (V11, "p75", 2)],
@@ -79,6 +80,7 @@ def test_every_version_of_sysbench_is_read_with_its_interval_and_percentile(
     assert read_logs([together]) == recording, "one file with all runs"
 
 
+@pytest.mark.costly
 def test_a_percentile_keeps_its_name_in_recordings_runs_and_answers(tmp_path: Path) -> None:
     lines = V10.replace("98%", "99%")
     recording = read_logs(written(tmp_path, *(sysbench(threads, lines, range(1, 31)) for threads in CURVE)))
@@ -201,6 +203,7 @@ def test_means_of_too_few_sizes_are_at_an_edge_without_a_range(tmp_path: Path) -
         assert "range unknown" in headline(answer)
 
 
+@pytest.mark.costly
 def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "curve.csv").write_text(MEANS["one second"])
     done = poolsize_here("sweep", "--replay", "curve.csv", "--cores", "8", "--json")
@@ -212,6 +215,7 @@ def test_a_recording_of_one_second_a_size_is_replayed_without_a_range(poolsize_h
     assert not re.search(r"plateau .*\d-\d", text), "the estimators have no range either"
 
 
+@pytest.mark.costly
 def test_four_runs_of_a_size_show_their_noise(tmp_path: Path) -> None:
     rows = [f"{size},{rate * (1 + noise):.1f}" for size, rate in CURVE.items() for noise in (-0.01, 0, 0.02, 0.01)]
     recording = read_logs(written(tmp_path, "\n".join(["threads,tps", *rows])))
@@ -413,6 +417,7 @@ def test_the_programs_own_figures_are_read() -> None:
     assert means(locust) == {2: 36.0, 4: 70.71}
 
 
+@pytest.mark.costly
 def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> None:
     files = written(tmp_path, *(sysbench(threads, V10, range(1, 31)) for threads in CURVE))
     names = [path.name for path in files]

@@ -152,6 +152,7 @@ def test_traffic_has_the_limit_of_a_class(poolsize_here: Command) -> None:
     assert "the server has 35 for them" in refused.stderr
 
 
+@pytest.mark.costly
 def test_a_run_has_its_own_cores_and_takes_the_limit_of_a_class(poolsize_here: Command) -> None:
     words = ("recommend", "--run", str(EXAMPLES["scan-mariadb"]), "--instance-class", "db.r6g.large")
     done = poolsize_here(*words)

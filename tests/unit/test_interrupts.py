@@ -19,6 +19,7 @@ subprocess.run([sys.executable, "-c", {CHILD!r}], check=True)
 """
 
 
+@pytest.mark.costly
 def test_children_of_a_background_job_can_be_interrupted() -> None:
     done = subprocess.run(
         [sys.executable, "-c", IN_THE_BACKGROUND], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
@@ -51,6 +52,7 @@ main()
 """
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("words", [["recommend", "--cores", "0"], ["--version"]], ids=" ".join)
 def test_ctrl_c_at_the_end_of_a_command_has_no_traceback(words: list[str]) -> None:
     """Python waits at its end for the threads of a command, such as one that waits for a server."""

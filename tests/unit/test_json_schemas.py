@@ -59,6 +59,7 @@ def require(command: str, values: Any) -> None:
     require_schema((command, "--json"), json_text(values))
 
 
+@pytest.mark.costly
 @given(
     st.integers(1, 512), st.integers(0, 24), st.none() | st.floats(0, 1),
     st.just((None, None)) | st.tuples(st.integers(1, 50), st.integers(1, 9)),

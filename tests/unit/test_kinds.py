@@ -43,6 +43,7 @@ def test_they_are_stored(tmp_path: Path) -> None:
     assert load_run(written(tmp_path / "a.jsonl", TWO_KINDS)) == TWO_KINDS
 
 
+@pytest.mark.costly
 def test_each_has_its_share_and_its_times(analysis: Analysis) -> None:
     for size in analysis.sizes:
         assert {name: (part.transactions, part.share) for name, part in size.kinds.items()} == {

@@ -70,6 +70,7 @@ def text_of(answer: Recommendation) -> str:
     return " ".join(recommendation_text(answer).split())
 
 
+@pytest.mark.costly
 def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
     recorded, _ = simulated()
     computed, answer = recommend(recorded), recommend(whole())
@@ -92,6 +93,7 @@ def test_the_table_has_the_total_times_of_the_step_and_says_so() -> None:
     assert findings["modelled_total_times"]["p95_ms"] == step.total.p95
 
 
+@pytest.mark.costly
 def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> None:
     recorded, last = simulated()
     slow = replace(last, latencies=recorded.steps[0].latencies, sections=recorded.steps[0].sections)
@@ -113,6 +115,7 @@ def test_a_computed_p95_beyond_the_noise_stands_beside_the_measured_one() -> Non
     assert len(sizes) == len(answer.prices) + 1
 
 
+@pytest.mark.costly
 def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> None:
     """Three sizes determine no closed network."""
     recorded, last = simulated()
@@ -128,6 +131,7 @@ def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> Non
     assert f"The total times of {answer.pool_size} connections are measured" in text_of(answer)
 
 
+@pytest.mark.costly
 def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
     recorded, last = simulated()
     short = replace(last, sections={})
@@ -137,6 +141,7 @@ def test_a_step_too_short_for_an_interval_is_measured_as_well() -> None:
     assert "outside of" not in text_of(answer)
 
 
+@pytest.mark.costly
 def test_what_the_step_does_not_show_is_computed() -> None:
     """At another rate, for an application with other usage times, and where the step failed a check."""
     recorded, last = simulated()
@@ -149,6 +154,7 @@ def test_what_the_step_does_not_show_is_computed() -> None:
     assert not of_answer(recommend(replace(recorded, steps=(*recorded.steps, failed, failed))))[0]
 
 
+@pytest.mark.costly
 def test_an_interrupted_sweep_answers_without_the_step_and_says_how_to_measure_it() -> None:
     recorded, _ = simulated()
     answer = recommend(recorded)
@@ -161,6 +167,7 @@ def test_an_interrupted_sweep_answers_without_the_step_and_says_how_to_measure_i
     assert next_step(whole()) is None
 
 
+@pytest.mark.costly
 def test_a_stored_step_is_read_again(tmp_path: Path) -> None:
     with RunWriter(tmp_path / "a.jsonl", whole().setting) as writer:
         for step in whole().steps:

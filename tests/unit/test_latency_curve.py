@@ -95,6 +95,7 @@ def wide(p95_ms: float, share: float) -> Mapping[str, tuple[float, ...]]:
     return dict.fromkeys(("p50", "p75", "p90", "p95", "p99", "p99_9"), values)
 
 
+@pytest.mark.costly
 def test_where_a_measurement_can_not_tell_the_answer_is_the_likeliest_size_with_its_probability() -> None:
     """8 connections have a measured p95 of 640 ms with an error of some percent: 650 ms may be kept or not."""
     run = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)

@@ -28,6 +28,7 @@ def advice(answer: Recommendation) -> list[LongTotalTimes]:
     return [finding for finding in answer.findings if isinstance(finding, LongTotalTimes)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("think_ms", [0.0, 5_000.0])
 def test_fewer_users_are_advised_with_whom_the_answer_stays_and_a_transaction_takes_half_as_long(
     think_ms: float,
@@ -43,6 +44,7 @@ def test_fewer_users_are_advised_with_whom_the_answer_stays_and_a_transaction_ta
     assert not advice(again)
 
 
+@pytest.mark.costly
 def test_no_fewer_are_advised_where_that_would_not_help() -> None:
     assert not advice(measured(64)[1])  # 6 s
     run, _ = measured(272)

@@ -28,6 +28,7 @@ def test_a_page_has_every_option_of_its_command(pages: Path, name: str) -> None:
     assert f"poolsize-{name}(1)" in (pages / "poolsize.1").read_text().replace("\\-", "-")
 
 
+@pytest.mark.costly
 @pytest.mark.skipif(not shutil.which("groff"), reason="no groff on this machine")
 def test_groff_formats_the_pages_without_a_warning(pages: Path) -> None:
     command = ["groff", "-man", "-Kutf8", "-ww", "-z", *sorted(map(str, pages.iterdir()))]

@@ -193,6 +193,7 @@ def test_slowdown_is_fitted_only_where_the_curve_shows_it(slowdown: float) -> No
     assert sum(agree) >= 18
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("queue", [(), (LOG,)], ids=["CPU", "CPU and log"])
 @pytest.mark.parametrize("cores", [2, 8])
@@ -213,6 +214,7 @@ def test_interference_takes_the_same_share_of_other_servers() -> None:
     assert station.with_servers(1).scaling == 1
 
 
+@pytest.mark.costly
 def test_sizes_that_would_take_many_seconds_are_not_fitted() -> None:
     """The time and the memory of a fit grow with the sum of the sizes: a file could name sizes up to 100,000."""
     rates, errors = (100.0, 900.0, 5000.0, 6000.0), (1.0,) * 4

@@ -10,6 +10,7 @@ from poolsize.analysis.stats.confidence import normal_samples
 NUMBER = 20_000
 
 
+@pytest.mark.costly
 @given(st.integers(0, 1000), st.lists(st.floats(1e-6, 1e3), min_size=1, max_size=4))
 def test_the_samples_have_mean_and_covariance(seed: int, errors: list[float]) -> None:
     random = np.random.default_rng(seed)

@@ -72,6 +72,7 @@ def stored(run: Run, folder: Path, name: str = "free.jsonl") -> str:
     return str(path)
 
 
+@pytest.mark.costly
 def test_noise_between_the_sizes_is_no_answer() -> None:
     """The answer was 2, with 19 connections losing 19 % and 10 losing 7 %."""
     answer = recommend(free(), current=10)
@@ -90,17 +91,20 @@ def test_noise_between_the_sizes_is_no_answer() -> None:
     assert text.endswith("In the application, set POOL_SIZE=5.")
 
 
+@pytest.mark.costly
 def test_a_pool_that_is_full_at_its_smallest_size_limits_throughput() -> None:
     in_use = (1, 2, 2, 1, 2, 1, 3, 1, 2, 1)
     assert recommend(free({1: 100, 2: 190, 4: 200, 8: 201}, in_use)).verdict == "measured"
 
 
+@pytest.mark.costly
 def test_waits_limit_throughput_where_no_processor_is_saturated() -> None:
     """Requests that wait 11 % of their time for a connection may come 12 % more often; 3 % is within the tolerance."""
     assert recommend(free(wait_share=0.11, saturated=False)).verdict != "not-the-limit"
     assert recommend(free(wait_share=0.03, saturated=False)).verdict == "not-the-limit"
 
 
+@pytest.mark.costly
 def test_a_pool_with_the_longest_queue_is_the_limit() -> None:
     """By readings once a second, a connection that is handed on at once may seem free for a part of the time."""
     assert recommend(free(wait_share=0.9)).verdict != "not-the-limit"
@@ -115,12 +119,14 @@ def test_a_smallest_pool_that_was_never_full_needs_no_wait_times() -> None:
     assert "Even " not in recommendation_text(answer)
 
 
+@pytest.mark.costly
 def test_without_metrics_nothing_shows_it() -> None:
     run = free()
     hidden = tuple(replace(step, server=dict(step.server) | {"pool_active": ()}) for step in run.steps)
     assert recommend(replace(run, steps=hidden)).verdict != "not-the-limit"
 
 
+@pytest.mark.costly
 def test_more_were_in_use_at_once_than_on_average() -> None:
     """A service of 2 threads answers a reading with one of them: no reading has more than 1 of 1.66 in use."""
     run = free({2: 400, 5: 410, 10: 405, 19: 390}, (1,) * 10)
@@ -142,6 +148,7 @@ def _paused(step: Step, pause_ms: float) -> Step:
     return replace(step, gap_ms=pause_ms, latencies=replace(step.latencies, total=total.encode().decode()))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("curve", "answer"), [({1: 150, 2: 148, 4: 151, 25: 149}, 2), ({4: 150, 25: 149}, 4)])
 def test_users_who_pause_are_a_peak_that_fills_no_pool(
     curve: dict[int, int], answer: int, poolsize_here: Command, tmp_path: Path
@@ -162,6 +169,7 @@ def test_too_few_users_without_pauses_are_no_answer() -> None:
     assert recommend(paced(1, {100: 500, 200: 600})).verdict == "users-limited"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("worker_cores", [0.3, 0.98])
 def test_on_a_machine_without_a_free_core_only_another_machine_helps(worker_cores: float) -> None:
     """The ways out were more workers, users and pool sizes on the same machine."""
@@ -177,6 +185,7 @@ def test_on_a_machine_without_a_free_core_only_another_machine_helps(worker_core
     assert not {"--processes", "--pool-sizes", "--users", "--budget"} & set(text.split())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("shown", [1, 2])
 def test_few_readings_show_nothing(shown: int) -> None:
     """A page that is read late has no reading in some of the seconds; another shows no connection in use."""
@@ -186,6 +195,7 @@ def test_few_readings_show_nothing(shown: int) -> None:
     assert recommend(replace(run, steps=steps)).verdict != "not-the-limit"
 
 
+@pytest.mark.costly
 def test_a_size_with_a_request_that_waited_is_not_the_answer() -> None:
     run = free()
     waiting = tuple(
@@ -194,6 +204,7 @@ def test_a_size_with_a_request_that_waited_is_not_the_answer() -> None:
     assert recommend(replace(run, steps=waiting)).pool_size == 10
 
 
+@pytest.mark.costly
 def test_a_busy_load_generator_comes_first() -> None:
     run = free()
     busy = tuple(replace(step, workers=tuple(replace(each, cpu=0.98) for each in step.workers)) for step in run.steps)
@@ -201,6 +212,7 @@ def test_a_busy_load_generator_comes_first() -> None:
     assert recommend(replace(run, steps=busy)).verdict == "generator-limited"
 
 
+@pytest.mark.costly
 def test_a_range_that_noise_makes_too_wide_is_no_refusal() -> None:
     run = free({1: 260, 2: 300, 4: 372, 8: 400, 16: 395, 32: 390}, users=80)
     noisy = tuple(
@@ -211,6 +223,7 @@ def test_a_range_that_noise_makes_too_wide_is_no_refusal() -> None:
     assert recommend(replace(run, steps=noisy)).pool_size == 8
 
 
+@pytest.mark.costly
 def test_a_latency_limit_is_kept_or_decides() -> None:
     run = free()
     kept = recommend(run, LatencyLimits(max_p95_ms=1000))
@@ -219,6 +232,7 @@ def test_a_latency_limit_is_kept_or_decides() -> None:
     assert recommend(run, LatencyLimits(max_p95_ms=1)).verdict != "not-the-limit"
 
 
+@pytest.mark.costly
 def test_json_has_the_verdict_and_its_figures(poolsize_here: Command, tmp_path: Path) -> None:
     answer = json.loads(poolsize_here("recommend", "--run", stored(free(), tmp_path), "--json").stdout)
     assert (answer["verdict"], answer["pool_size"], answer["range"], answer["regret"]) == ("not-the-limit", 5, None, [])
@@ -230,6 +244,7 @@ def test_json_has_the_verdict_and_its_figures(poolsize_here: Command, tmp_path: 
     }  # fmt: skip
 
 
+@pytest.mark.costly
 def test_the_report_has_the_verdict() -> None:
     analysis = analyze(free())
     answer = recommend(analysis)
@@ -242,6 +257,7 @@ def test_the_report_has_the_verdict() -> None:
     assert "the differences between the pool sizes are noise" in page
 
 
+@pytest.mark.costly
 def test_the_configuration_has_the_smallest_size_that_was_never_full(poolsize_here: Command, tmp_path: Path) -> None:
     path = stored(free(), tmp_path)
     done = poolsize_here("config", "--for", "hikaricp", "--run", path)
@@ -252,6 +268,7 @@ def test_the_configuration_has_the_smallest_size_that_was_never_full(poolsize_he
     assert json.loads(many.stdout)["pool_size"] == 5
 
 
+@pytest.mark.costly
 def test_a_fleet_divides_no_size_that_says_nothing_of_the_database(poolsize_here: Command, tmp_path: Path) -> None:
     """6 instances got 1 of 5 connections each; and what the database can use was not measured at all."""
     path = stored(free(wait_share=0.03, saturated=False), tmp_path)
@@ -263,6 +280,7 @@ def test_a_fleet_divides_no_size_that_says_nothing_of_the_database(poolsize_here
     assert "--run: the pool is not the limit in this run" in refused.stderr
 
 
+@pytest.mark.costly
 def test_a_comparison_compares_no_such_sizes() -> None:
     first, second = free(), free({size: rate + 100 for size, rate in CURVE.items()})
     text = " ".join(comparison_text(compare({"a": analyze(first), "b": analyze(second)})).split())

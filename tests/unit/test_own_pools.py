@@ -8,6 +8,7 @@ from poolsize.errors import WorkFailed
 from poolsize.load.pool import SHARED, divided
 
 
+@pytest.mark.costly
 @given(st.integers(3, 5_000), st.floats(0.01, 0.5), st.floats(0.01, 0.45))
 def test_the_parts_are_the_whole(connections: int, first: float, second: float) -> None:
     sizes = divided(connections, {"a": first, "b": second})

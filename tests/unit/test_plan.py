@@ -12,6 +12,7 @@ from poolsize.sweep.next_step import grid_steps
 from poolsize.sweep.readers import pool_sizes, read, seconds
 
 
+@pytest.mark.costly
 @given(
     sizes=st.sets(st.integers(1, 500), min_size=1, max_size=9), repeats=st.integers(1, 4), seed=st.integers(0, 10**15)
 )

@@ -87,6 +87,7 @@ PLOTS: dict[str, Callable[[Axes], Axes]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", PLOTS)
 def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
     with mpl.rc_context(plots.STYLE):
@@ -96,6 +97,7 @@ def test_it_looks_as_it_did(name: str, tmp_path: Path) -> None:
         assert_golden_image(f"{name}.png", figure, tmp_path)
 
 
+@pytest.mark.costly
 def test_an_image_that_differs_is_noticed(tmp_path: Path) -> None:
     """Without the answer and the current pool size it is another image."""
     with mpl.rc_context(plots.STYLE):
@@ -120,6 +122,7 @@ def test_axes_name_what_they_show_and_its_unit(name: str) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", PLOTS)
 def test_nothing_reaches_beyond_a_report_s_picture(name: str) -> None:
     with mpl.rc_context(plots.STYLE):
@@ -156,6 +159,7 @@ def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:
     assert any("current 500 →" in text.get_text() for text in ax.texts)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("curve", "title"),
     [
@@ -224,6 +228,7 @@ def test_the_nearest_measured_size_is_not_called_the_answer() -> None:
     assert not any("(answer)" in str(label) for label in labels)
 
 
+@pytest.mark.costly
 def test_a_long_run_is_drawn_with_few_points() -> None:
     short = a_run({1: 100, 2: 200})
     long = replace(

@@ -83,6 +83,7 @@ def of_run(run: Run, host: str = "http://shop", /, **counters: float) -> Run:
     return Run(replace(run.setting, application=application, private=False), steps)
 
 
+@pytest.mark.costly
 def test_a_busy_load_generator_puts_an_answer_in_doubt_and_does_not_forbid_it() -> None:
     """The throughput is true, and the user can give more workers; no CPU time of a request is needed for that."""
     answer = recommend(

@@ -38,6 +38,7 @@ def erlang_c(pool_size: int, load: float) -> float:
     return waiting / (sum(terms[:-1]) + waiting)
 
 
+@pytest.mark.costly
 @given(st.integers(1, 200), st.floats(0.05, 0.95))
 @example(200, 0.8)  # few requests wait, in the smaller pools that stand for it much fewer
 @example(60, 0.65)
@@ -51,6 +52,7 @@ def test_exponential_usage_times_have_erlangs_waits(pool_size: int, utilisation:
         assert wait == pytest.approx(max(0.0, log(waiting / beyond) / spare), rel=1e-3, abs=1e-6 / pool_size)
 
 
+@pytest.mark.costly
 @given(st.floats(0.05, 0.95), st.floats(0.0, 30.0))
 def test_one_connection_has_the_mean_wait_of_pollaczek_and_khinchine(load: float, variation: float) -> None:
     use = pool_use(ProcessTraffic(load / USAGE_MS, UsageTimes(USAGE_MS, variation)), 1)
@@ -163,11 +165,13 @@ def differences(pool: SimulatedPool, requests: int, seeds: Iterable[int]) -> lis
     return found
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("place", in_ci(range(0, 500, 70), 70, 420))
 def test_waits_are_those_of_a_simulation(place: int) -> None:
     assert not differences(list(grid(500))[place], 50_000, range(6))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("pool_size", "utilisation", "variation"), [(1, 0.3, 0.9), (1, 0.45, 2.9), (3, 0.5, 4.0), (9, 0.6, 3.6)]
 )
@@ -182,6 +186,7 @@ def test_log_normal_usage_times_have_nearly_the_p99_of_a_simulation(
     assert pool_use(traffic_of(pool), pool_size).wait_p99_ms == near
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("pool_size", "load", "burst", "variation"),
     [(38, 12.7, 3.97, 1.67), (64, 27.6, 3.19, 1.16), (75, 29.7, 3.54, 1.58)],
@@ -342,6 +347,7 @@ TRAFFICS = st.builds(
 )
 
 
+@pytest.mark.costly
 @settings(max_examples=30)
 @given(TRAFFICS, SIZES)
 def test_a_larger_pool_makes_nobody_wait_longer(traffic: ProcessTraffic, pool_size: int) -> None:

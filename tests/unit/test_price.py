@@ -27,6 +27,7 @@ def reasons(run: Run, current: int | None = None) -> str:
     return "\n".join(reason_sentences(recommend(analyze(run), current=current).findings))
 
 
+@pytest.mark.costly
 def test_the_current_size_has_its_price() -> None:
     assert "Your current pool size, 64, loses 2" in reasons(FALLING, current=64)
     assert "Your current pool size, 4, is the recommended size" in reasons(FALLING, current=4)
@@ -35,11 +36,13 @@ def test_the_current_size_has_its_price() -> None:
     assert 0.1 < price.throughput_loss < 0.25
 
 
+@pytest.mark.costly
 def test_what_lies_beyond_the_measured_sizes_has_no_price() -> None:
     assert "is outside of the measured sizes (4 to 64)" in reasons(FALLING, current=100)
     assert 100 not in [price.pool_size for price in recommend(analyze(FALLING), current=100).prices]
 
 
+@pytest.mark.costly
 def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
     """8 connections are the fastest here, as they are the most; p95 is 640 ms with 8 and 656 ms with 4."""
     analysis = analyze(FALLING)
@@ -55,6 +58,7 @@ def test_a_latency_limit_is_kept_by_a_size_that_keeps_it() -> None:
     assert both.pool_size == limited.pool_size
 
 
+@pytest.mark.costly
 def test_a_limit_that_no_size_keeps_is_told_with_the_lowest() -> None:
     answer = recommend(analyze(FALLING), LatencyLimits(max_p95_ms=5))
     assert "no pool size keeps the latency limit (p95 within 5 ms)" in warning_sentences(answer.findings)[0]
@@ -68,6 +72,7 @@ def test_a_limit_on_what_is_not_known_is_refused() -> None:
         recommend(analyze(recorded), LatencyLimits(max_p99_ms=20))
 
 
+@pytest.mark.costly
 def test_as_many_users_as_connections_are_a_job_queue() -> None:
     run = a_run({2: 200, 4: 390, 8: 400, 16: 401}, users=16)
     assert "consumers of a job queue" in reasons(run)
@@ -80,6 +85,7 @@ def with_usage(step: Step, short_ms: int, long_ms: int) -> Step:
     return replace(step, latencies=Latencies(step.latencies.wait, usage, step.latencies.total))
 
 
+@pytest.mark.costly
 def test_two_kinds_of_transactions_get_two_pools() -> None:
     run = a_run({2: 100, 4: 200, 10: 390, 16: 395, 32: 395})
     mixed = replace(run, steps=tuple(with_usage(step, 2, 100) for step in run.steps))
@@ -106,6 +112,7 @@ def with_lock_waits(step: Step, locked: int, **counters: float) -> Step:
     return replace(step, latencies=latencies, server=server)
 
 
+@pytest.mark.costly
 def test_lock_waits_are_no_kind_of_transaction() -> None:
     """They are rare with few connections, or the server counts them."""
     run = a_run({2: 100, 4: 200, 10: 390, 16: 395, 32: 395})
@@ -124,6 +131,7 @@ def test_lock_waits_are_no_kind_of_transaction() -> None:
     assert recommend(analyze(replace(run, steps=tuple(few)))).two_pools
 
 
+@pytest.mark.costly
 def test_tasks_say_which_transactions_are_long() -> None:
     """Whatever one of them waits for: its task has a name, and can have a pool."""
     run = a_run({2: 100, 4: 200, 10: 390, 16: 395, 32: 395})
@@ -145,6 +153,7 @@ def times(usage_ms: int) -> Latencies:
     return Latencies(counts, counts, counts)
 
 
+@pytest.mark.costly
 def test_what_the_database_alone_needs_is_told_where_its_processor_holds_it() -> None:
     """1 ms of the server's 4 cores and 2 ms of the client's: the database would be busy with 4."""
     counters = {"process_cpu": (None, *(3.9,) * 10), "process_cores": (None, *(4.0,) * 10)}
@@ -166,6 +175,7 @@ def test_a_busy_client_that_can_not_be_told_from_the_server_gives_no_size() -> N
     assert "can't be separated" in warning_sentences(answer.findings)[0]
 
 
+@pytest.mark.costly
 def test_a_size_whose_steps_failed_a_check_is_marked_in_the_table() -> None:
     *others, last = FALLING.steps
     busy = replace(last, checks=(CheckResult(Check.GENERATOR, False, {}),))
@@ -175,6 +185,7 @@ def test_a_size_whose_steps_failed_a_check_is_marked_in_the_table() -> None:
     assert "checks" not in price_table(recommend(FALLING)).columns
 
 
+@pytest.mark.costly
 def test_a_search_that_spent_its_budget_says_what_is_not_known() -> None:
     plan = replace(FALLING.plan, sizes=(), search=Search(8, 1, 128, budget_seconds=50))
     run = replace(FALLING, setting=replace(FALLING.setting, plan=plan), ended=SearchEnd.BUDGET)
@@ -196,6 +207,7 @@ def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
     assert "sizes between 8 and 192" in " ".join(text.split())
 
 
+@pytest.mark.costly
 def test_losses_are_never_negative_and_grow_away_from_the_best() -> None:
     losses = [price.throughput_loss for price in recommend(analyze(FALLING)).prices]
     assert 0 <= min(losses) < 0.02

@@ -33,6 +33,7 @@ def unquoted(tree: ast.AST) -> Iterator[int]:
             yield from (node.lineno for part in node.value.split("%s")[:-1] if BEGINS_COMMAND.search(part))
 
 
+@pytest.mark.costly
 def test_every_value_in_a_command_is_quoted_at_one_place() -> None:
     files = {path.relative_to(ROOT): path.read_text() for path in (ROOT / "poolsize").rglob("*.py")}
     places = [f"{path}:{line}" for path, text in files.items() for line in unquoted(ast.parse(text))]
@@ -51,6 +52,7 @@ def test_a_shell_reads_the_path_that_was_meant(name: str, tmp_path: Path) -> Non
     assert (done.stdout, done.stderr) == ("read", "")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["a b.jsonl", "-a.jsonl"])
 def test_the_next_line_of_a_command_runs(name: str, poolsize_here: Command) -> None:
     swept = poolsize_here("sweep", "--replay", "cisco", "--output", name)

@@ -20,6 +20,7 @@ def test_no_folder_or_module_has_a_public_name() -> None:
     assert {module.name for module in iter_modules(poolsize.__path__)}.isdisjoint(poolsize.__all__)
 
 
+@pytest.mark.costly
 def test_every_public_name_can_be_called() -> None:
     fresh = "from poolsize import *; import poolsize; print(all(callable(globals()[n]) for n in poolsize.__all__))"
     done = subprocess.run([sys.executable, "-c", fresh], capture_output=True, text=True, check=True)
@@ -31,6 +32,7 @@ def test_the_page_of_the_api_has_every_public_name() -> None:
     assert sorted(re.findall(r"^::: poolsize\.(\w+)$", page, re.MULTILINE)) == sorted(poolsize.__all__)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_everything_that_a_notebook_imports_exists(name: str) -> None:
     notebook = json.loads(NOTEBOOKS[name].read_text())

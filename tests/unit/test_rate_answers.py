@@ -67,6 +67,7 @@ def words(answer: Recommendation) -> str:
     return " ".join((*reason_sentences(answer.findings), *warning_sentences(answer.findings)))
 
 
+@pytest.mark.costly
 def test_at_a_rate_no_range_is_printed() -> None:
     run = at_a_rate(P95_MS)
     assert range_text(recommend(analyze(run))) == plateau_range_text(analyze(run)) == ""
@@ -94,6 +95,7 @@ def test_a_limit_that_no_size_keeps_at_a_rate_gets_the_fastest_size_and_a_way_on
     assert "users" not in words(answer)
 
 
+@pytest.mark.costly
 def test_a_limit_that_no_size_keeps_gets_the_smallest_of_equally_fast_sizes() -> None:
     answer = recommend(analyze(at_a_rate({1: 5000, 2: 416, 4: 37.5, 8: 36.7, 16: 37}, noise=0.05)), LIMIT)
     assert (answer.pool_size, answer.verdict) == (4, "measured")
@@ -194,6 +196,7 @@ def with_limit(run: Run, max_p95_ms: float) -> Run:
     return replace(run, setting=replace(run.setting, plan=replace(run.plan, max_p95_ms=max_p95_ms)))
 
 
+@pytest.mark.costly
 def test_the_limit_of_the_sweep_holds_unless_another_is_given() -> None:
     run = with_limit(at_a_rate(P95_MS), 100)
     assert recommend(run).pool_size == 4
@@ -211,6 +214,7 @@ def test_a_limit_of_the_sweep_on_what_the_run_does_not_know_is_left_out() -> Non
         recommend(run, LatencyLimits(max_p95_ms=100))
 
 
+@pytest.mark.costly
 def test_no_range_is_claimed_where_none_was_estimated() -> None:
     closed = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
     assert "95 % range" in recommendation_text(recommend(closed))

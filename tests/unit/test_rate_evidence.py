@@ -172,6 +172,7 @@ def test_without_busy_connections_there_is_no_evidence() -> None:
     assert RateEvidence.of(RATE, 8, [0] * 4, [8] * 4, [0] * 4, [0] * 4) is None
 
 
+@pytest.mark.costly
 def test_growth_is_more_than_the_wandering_of_a_random_walk() -> None:
     random = np.random.default_rng(3)
     steps = random.normal(0, 1, (2000, 15))

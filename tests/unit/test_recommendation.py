@@ -25,6 +25,7 @@ from tests.conftest import EXAMPLES, a_run, example
 QUEUE_GREW = {"due_per_second": 500.0, "throughput": 420.0}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("curve", "size", "verdict"),
     [
@@ -42,6 +43,7 @@ def test_the_answer_that_a_person_sees(curve: dict[int, int], size: int, verdict
     assert answer.range[0] <= size <= answer.range[1]
 
 
+@pytest.mark.costly
 def test_noise_widens_the_range_it_can_not_be_told_apart_from() -> None:
     curve = {1: 100, 2: 200, 4: 372, 8: 400, 16: 395}
     spans = [recommend(analyze(a_run(curve, noise=noise))).range for noise in (1, 60)]
@@ -70,6 +72,7 @@ def test_pools_as_large_as_the_users_give_no_size() -> None:
     assert "No pool size" in recommendation_text(answer)
 
 
+@pytest.mark.costly
 def test_users_who_are_too_few_are_the_limit_and_not_the_database() -> None:
     answer = recommend(analyze(a_run({1: 100, 2: 200, 8: 400, 64: 900, 100: 905})))
     text = recommendation_text(answer)
@@ -81,6 +84,7 @@ def test_users_who_are_too_few_are_the_limit_and_not_the_database() -> None:
     assert "Bottleneck" not in analyzed
 
 
+@pytest.mark.costly
 def test_a_curve_that_still_rises_has_no_capacity_yet() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 700}))
     text = " ".join(recommendation_text(recommend(analysis)).split())
@@ -88,6 +92,7 @@ def test_a_curve_that_still_rises_has_no_capacity_yet() -> None:
     assert "of the highest throughput of the measured pool sizes (95 %" in " ".join(analysis_text(analysis).split())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("curve", "repeats", "warned"),
     [({1: 100, 2: 200, 4: 205}, 1, True), ({1: 100, 2: 200, 4: 205}, 2, False), ({4: 100}, 1, False),
@@ -100,6 +105,7 @@ def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int
     assert ("few_steps" in codes) == warned
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("curve", "headline"),
     [({1: 100, 2: 200, 4: 400, 8: 800}, "8 connections, counted over all processes (95 % range 8 or more)  [edge]"),
@@ -118,6 +124,7 @@ def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
     assert (values["range"] is None) == ("95 %" not in headline)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("curve", "known"),
     [({1: 100, 2: 200, 4: 400, 8: 800}, "95 % range 8 or more"),
@@ -166,6 +173,7 @@ def test_a_cause_why_there_is_no_size_is_said_first() -> None:
     assert recommendation_text(recommend(analyze(disturbed(wide, 1)))).startswith("No pool size")
 
 
+@pytest.mark.costly
 def test_a_busy_generator_is_said_and_hides_no_other_doubt() -> None:
     assert recommend(analyze(a_run({1: 100, 2: 200, 4: 201}, cpu=0.95))).verdict == "generator-limited"
     rising = recommend(analyze(a_run({1: 100, 2: 200, 4: 390, 8: 700}, cpu=0.95)))
@@ -188,6 +196,7 @@ def test_other_programs_at_every_size_come_before_a_late_generator() -> None:
     assert recommendation_text(answer).startswith("Other programs used 1.0 of this machine's 2 cores")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_measured_size_that_is_faster_than_capacity_is_said_first(repeats: int) -> None:
     run = a_run({1: 800, 2: 1600, 5: 3900, 10: 5300, 14: 5350, 19: 6500, 27: 5400, 38: 5300, 76: 5250}, users=200)
@@ -232,6 +241,7 @@ def test_an_incomplete_run_is_refused_with_the_way_on() -> None:
         analyze(Run(run.setting, ()))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("size", "verb"), [(9, "agrees"), (8, "overrides it")])
 def test_the_measurement_agrees_with_the_formula_or_overrides_it(size: int, verb: str) -> None:
     answer = recommend(analyze(a_run({1: 50, 3: 150, size: 400, 27: 401})))
@@ -246,6 +256,7 @@ def test_the_price_of_each_size_is_told() -> None:
     assert losses == pytest.approx({1: 0.75, 2: 0.5, 4: 0.0}, abs=0.01)
 
 
+@pytest.mark.costly
 def test_json_has_the_documented_fields() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
     answer = json.loads(json_text(recommendation_values(recommend(analysis))))

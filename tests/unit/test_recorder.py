@@ -1,6 +1,7 @@
 """The recorder: every transaction is counted once, and its time is told to three digits."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,7 @@ from poolsize.runs.run import QUANTILES
 TIMES_NS = st.lists(st.tuples(*[st.integers(0, 10**12)] * 3), min_size=1, max_size=200)
 
 
+@pytest.mark.costly
 @given(TIMES_NS)
 def test_nothing_is_lost_and_values_keep_three_digits(times: list[tuple[int, int, int]]) -> None:
     recorder = Recorder()

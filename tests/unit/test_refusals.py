@@ -108,6 +108,7 @@ def test_it_is_refused_in_one_line_and_nothing_is_printed(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.costly
 def test_durations_of_steps_may_be_plain_seconds_and_no_think_time_needs_no_unit(poolsize_here: Command) -> None:
     done = poolsize_here("sweep", "--replay", "cisco", "--pool-sizes", "1,8,27", "--step-time", "10", "--warm-up", "0")
     assert "--" not in done.stderr
@@ -119,6 +120,7 @@ def test_a_name_that_is_near_to_nothing_gets_no_guess() -> None:
     assert did_you_mean("xyzzy", ("sweep", "report")) == ""
 
 
+@pytest.mark.costly
 def test_no_pool_size_is_work_that_failed_and_its_json_is_printed_all_the_same(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def test_ctrl_c_ends_with_the_shell_s_code_for_it(poolsize_here: Command, monkey
     assert (done.returncode, done.stderr) == (130, "\npoolsize: error: interrupted\n")
 
 
+@pytest.mark.costly
 def test_an_interrupted_replay_says_how_to_resume(poolsize_here: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -176,6 +179,7 @@ def test_an_ipv6_address_is_printed_in_brackets(monkeypatch: pytest.MonkeyPatch)
     assert read_server(cursor).address == "[fe80::1]:3306"
 
 
+@pytest.mark.costly
 def test_in_python_recommend_takes_a_run_and_explain_words_the_answer() -> None:
     run = load_run(SCAN)
     answer = recommend(run)

@@ -73,12 +73,14 @@ def answer(steps: tuple[Step, ...], plan: SweepPlan = PLAN) -> int:
     return plateau_of(steps, plan).pool_size
 
 
+@pytest.mark.costly
 def test_it_begins_around_the_formula_then_goes_where_the_curve_leads() -> None:
     assert [step.pool_size for step in searched(saturating)[:3]] == [17, 8, 34]
     assert max(step.pool_size for step in searched(lambda size: 1000 * size / (size + 60))) > 68
     assert min(step.pool_size for step in searched(lambda size: 1000 * min(1.0, size / 2))) <= 2
 
 
+@pytest.mark.costly
 def test_the_same_steps_lead_to_the_same_next_one() -> None:
     steps = searched(saturating)
     assert all(decide(PLAN, steps[:number]) == decide(PLAN, steps[:number]) for number in range(len(steps)))
@@ -87,6 +89,7 @@ def test_the_same_steps_lead_to_the_same_next_one() -> None:
     ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("curve", [saturating, lambda size: 1000 * size / (size + 8) * (1 - size / 500)])
 def test_the_answer_is_near_the_truth_from_any_start(curve: Curve) -> None:
     best = max(map(curve, range(1, 137)))
@@ -108,6 +111,7 @@ def test_one_noisy_dip_or_peak_does_not_fool_it() -> None:
             assert size <= 1.7 * 20, (order, what_is_left)
 
 
+@pytest.mark.costly
 def test_it_stops_within_its_budget_and_says_which_it_was() -> None:
     certain = searched(saturating)
     assert ended(PLAN, certain) == "certain"
@@ -130,6 +134,7 @@ def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> N
     assert any(plateau.high > max(plateau.pool_size, SEARCH.interval * plateau.low) for plateau in plateaus)
 
 
+@pytest.mark.costly
 def test_what_it_answers_was_measured_twice() -> None:
     for seed in range(3):
         steps = searched(saturating, seed=seed)
@@ -149,6 +154,7 @@ def test_a_size_that_was_faster_than_capacity_is_measured_a_third_time_like_the_
     assert sum(len(step.throughput) for step in steps) < SEARCH.budget_seconds
 
 
+@pytest.mark.costly
 def test_a_failed_attempt_confirms_nothing() -> None:
     """Every second step fails, and the answer's size still has two valid ones."""
 
@@ -160,11 +166,13 @@ def test_a_failed_attempt_confirms_nothing() -> None:
     assert sum(step.pool_size == size and step.valid for step in steps) >= 2
 
 
+@pytest.mark.costly
 def test_a_narrower_interval_takes_more_steps() -> None:
     narrow = replace(PLAN, search=replace(SEARCH, interval=1.05))
     assert len(searched(saturating, narrow)) > len(searched(saturating))
 
 
+@pytest.mark.costly
 def test_pools_that_users_can_not_fill_bound_the_search() -> None:
     def limited(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.USERS_LIMITED, step.pool_size <= 40, {}),))
@@ -201,6 +209,7 @@ def test_a_pool_that_users_just_fill_shows_that_they_fill_no_larger_one() -> Non
     assert max(step.pool_size for step in steps if step.valid) == 8
 
 
+@pytest.mark.costly
 def test_an_attempt_that_failed_for_another_reason_tells_nothing_of_the_users() -> None:
     def failing_first(step: Step) -> Step:
         failed = step.order == 0
@@ -211,6 +220,7 @@ def test_an_attempt_that_failed_for_another_reason_tells_nothing_of_the_users() 
     assert [step.pool_size for step in searched(saturating, checked=failing_first)[:4]] == [17, 17, 8, 34]
 
 
+@pytest.mark.costly
 def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     def spoiled(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.ERRORS, step.pool_size != 17, {}),))
@@ -220,6 +230,7 @@ def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
     assert answer(steps) in range(19, 28)
 
 
+@pytest.mark.costly
 def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
     """Neither does a larger size that was measured vanish, nor is the search capped below it."""
     for spoil in (8, 17, 34, 68):
@@ -233,6 +244,7 @@ def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
         assert answer(searched(saturating, checked=every_second)) in range(19, 30)
 
 
+@pytest.mark.costly
 def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
     def drifting(step: Step) -> Step:
         return replace(step, checks=(CheckResult(Check.STEADY_STATE, step.pool_size not in {17, 23}, {}),))

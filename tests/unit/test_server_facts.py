@@ -124,6 +124,7 @@ QUERIES = [path.read_text() for path in (ROOT / "poolsize/facts/queries").glob("
 ASKED = sorted({name for query in QUERIES if "SHOW" in query for name in re.findall(r"'(\w+)'", query)})
 
 
+@pytest.mark.costly
 @given(values=st.dictionaries(st.sampled_from(ASKED), st.sampled_from(["0", "1", "151", "ON", "OFF", "", "-1", "1.5"])))
 def test_every_variable_may_be_absent(values: dict[str, str]) -> None:
     """Of TiDB, Threads_connected is. The two that every MySQL and MariaDB has are required: see above."""

@@ -59,6 +59,7 @@ def stored(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("instances", "each"), [(4, 8), (8, 4)])
 def test_a_fleet_gets_the_connections_of_all_pools(
     poolsize_here: Command, stored: str, instances: int, each: int
@@ -69,6 +70,7 @@ def test_a_fleet_gets_the_connections_of_all_pools(
         assert (plan["size"], plan["pools"][0]["pool_size"]) == (32, each)
 
 
+@pytest.mark.costly
 def test_without_a_fleet_the_measured_one_is_meant(poolsize_here: Command, stored: str) -> None:
     assert json.loads(poolsize_here("recommend", "--run", stored, "--json").stdout)["connections"] == 32
     (pool,) = json.loads(poolsize_here("fleet", "--run", stored, "--json").stdout)["pools"]
@@ -77,6 +79,7 @@ def test_without_a_fleet_the_measured_one_is_meant(poolsize_here: Command, store
     assert json.loads(configured)["pool_size"] == 8
 
 
+@pytest.mark.costly
 def test_instances_of_an_application_that_limits_itself_keep_its_pool_size(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
@@ -98,6 +101,7 @@ def test_instances_of_an_application_that_limits_itself_keep_its_pool_size(
     assert pool["connections"] == 2
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("instances", "size"), [(64, 16), (128, 32), (129, None)])
 def test_the_loss_of_a_fleet_is_that_of_the_pools_with_as_many_connections(
     poolsize_here: Command, stored: str, instances: int, size: int | None
@@ -111,6 +115,7 @@ def test_the_loss_of_a_fleet_is_that_of_the_pools_with_as_many_connections(
     assert above["throughput_loss"] == (None if size is None else pytest.approx(losses[size] - losses[8]))
 
 
+@pytest.mark.costly
 def test_row_locks_and_threads_are_shares_of_all_connections() -> None:
     """4 pools of 8: 3.2 of 32 connections wait for a row lock, and 3.2 of them are a tenth."""
     locks = {"Innodb_row_lock_time": 3200.0, "Innodb_row_lock_waits": 9.0}
@@ -139,6 +144,7 @@ def test_the_cpus_part_is_that_of_all_connections() -> None:
     assert speed.values["cpu_share"] == pytest.approx(1.8 / 32)
 
 
+@pytest.mark.costly
 def test_the_users_that_an_answer_asks_for_fill_all_pools() -> None:
     """At the edge of the measured sizes, 4 pools of 8 times the largest size need two users for each connection."""
     answer = recommend(of_pools(a_run({1: 100, 2: 195, 4: 380, 8: 700}, users=128), 2, 2))
@@ -160,6 +166,7 @@ def test_running_threads_are_drawn_against_all_connections() -> None:
     plt.close("all")
 
 
+@pytest.mark.costly
 def test_the_report_begins_with_the_number_of_pools() -> None:
     analysis = analyze(of_pools(a_run(CURVE, users=1024), 2, 2))
     assert report_markdown(analysis, recommend(analysis)).startswith("# 8 connections in each of 4 pools")

@@ -192,6 +192,7 @@ def test_no_pool_makes_the_total_time_of_bursts_shorter_than_the_database() -> N
     assert totals_ms == pytest.approx([totals_ms[0]] * 4, rel=0.01)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("rate", "burst"), [(58, 3.0), (74, 3.0), (20, 5.0)])
 def test_a_burst_beyond_the_knee_asks_for_no_more_than_the_database_can_use(rate: float, burst: float) -> None:
     run = str(EXAMPLES["scan-mariadb"])
@@ -201,6 +202,7 @@ def test_a_burst_beyond_the_knee_asks_for_no_more_than_the_database_can_use(rate
     assert (answer.pool_size, answer.decides) == (supply.connections, "supply")
 
 
+@pytest.mark.costly
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([SMOOTH, SATURATED, FALLING]),

@@ -57,6 +57,7 @@ OF_A_RUN_IN_CI = (
 OTHERS = [command for command in COMMANDS if "--run" not in command]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", in_ci([*OTHERS, *OF_A_RUN], *OTHERS, *OF_A_RUN_IN_CI))
 def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command, command: str) -> None:
     text, values = printed(poolsize_here, command), json.loads(printed(poolsize_here, f"{command} --json"))
@@ -68,6 +69,7 @@ def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command
     assert named == ([f"{size:,}" for size in sizes] if len(sizes) == 1 else [])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", in_ci(OF_A_RUN, *OF_A_RUN_IN_CI))
 def test_the_next_commands_configure_the_pool_size_of_the_answer(poolsize_here: Command, command: str) -> None:
     answer = json.loads(printed(poolsize_here, f"{command} --json"))
@@ -80,6 +82,7 @@ def test_the_next_commands_configure_the_pool_size_of_the_answer(poolsize_here: 
             assert [configured["pool_size"]] == [pool["pool_size"] for pool in pools]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", OF_A_RUN_IN_CI[1:])
 def test_the_first_next_command_shows_what_the_traffic_needs(poolsize_here: Command, command: str) -> None:
     """With the options of the answer: its run, usage time, instances and limit."""
@@ -91,6 +94,7 @@ def test_the_first_next_command_shows_what_the_traffic_needs(poolsize_here: Comm
     assert (answer["limit"] is None) == ("--max-connections" not in command)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", in_ci([*OTHERS, *OF_A_RUN], *OTHERS[:4], *OF_A_RUN_IN_CI))
 def test_the_evidence_contains_the_first_line_of_the_answer(poolsize_here: Command, command: str) -> None:
     sized = next(

@@ -80,6 +80,7 @@ def swept(generator: LoadGenerator, path: Path, search: Search | None = None) ->
     return run, events
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("size", RATES)
 @pytest.mark.parametrize("attempts", [1, 2])
 def test_a_slow_stretch_does_not_change_the_answer_of_a_grid(tmp_path: Path, size: int, attempts: int) -> None:
@@ -92,6 +93,7 @@ def test_a_slow_stretch_does_not_change_the_answer_of_a_grid(tmp_path: Path, siz
     assert with_speed_checks(load_run(tmp_path / "slow.jsonl")) == run
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_a_search_measures_a_size_again_that_had_another_speed(tmp_path: Path, size: int) -> None:
     run, _ = swept(SlowMachine(size, 2), tmp_path / "slow.jsonl", SEARCH)
@@ -102,17 +104,20 @@ def test_a_search_measures_a_size_again_that_had_another_speed(tmp_path: Path, s
     assert not set(map(id, slow)) & set(map(id, curve_of(run)))
 
 
+@pytest.mark.costly
 def test_a_search_on_a_machine_that_stays_slow_ends(tmp_path: Path) -> None:
     run, _ = swept(SlowMachine(4, 99), tmp_path / "slow.jsonl", SEARCH)
     assert run.ended
     assert 4 in {step.pool_size for step in curve_of(run)}
 
 
+@pytest.mark.costly
 def test_the_sweep_waits_for_the_usual_speed_before_another_attempt(tmp_path: Path) -> None:
     _, events = swept(SlowMachine(2, 1, readings=5), tmp_path / "slow.jsonl")
     assert [event for event in events if isinstance(event, SpeedAwaited)] == [SpeedAwaited(2, SLOW)] * 5
 
 
+@pytest.mark.costly
 def test_a_machine_that_stays_slow_is_named_and_the_run_ends(tmp_path: Path) -> None:
     run, events = swept(SlowMachine(8, 99, readings=10**6), tmp_path / "slow.jsonl")
     assert sum(step.pool_size == 8 for step in run.steps) == run.plan.attempts
@@ -178,6 +183,7 @@ def followed(power: float, seed: int) -> Run:
     return replace(a_run({2: 500, 4: 500, 8: 500}), steps=tuple(steps))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("seed", in_ci(range(5), 0))
 @pytest.mark.parametrize("power", [1.0, 1.6])
 def test_throughput_that_follows_the_speed_or_more_varies_less_once_corrected(power: float, seed: int) -> None:
@@ -282,6 +288,7 @@ class WanderingMachine:
         return at_speed(replace(step, order=planned.order), *probed.tolist())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("search", [None, SEARCH], ids=["grid", "search"])
 @pytest.mark.parametrize("seed", in_ci(range(5), 0))
 def test_a_wandering_speed_does_not_change_the_answer(tmp_path: Path, seed: int, search: Search | None) -> None:
@@ -351,6 +358,7 @@ def test_time_that_the_hypervisor_gave_to_others_slows_the_machine() -> None:
     assert factors == pytest.approx([1 / 0.9, 1, 1, 1])
 
 
+@pytest.mark.costly
 def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
     """A user of a server elsewhere learns that its speed is unknown."""
     run = at_speeds(a_run(dict.fromkeys((1, 2, 4, 8), 100)), 48.0)
@@ -368,6 +376,7 @@ def test_only_beside_the_server_is_the_speed_that_of_its_machine() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.costly
 def test_a_correction_is_named_in_the_answer() -> None:
     run = a_run({1: 50, 2: 85, 4: 83, 8: 81})
     run = with_speed_checks(replace(run, steps=tuple(
@@ -380,6 +389,7 @@ def test_a_correction_is_named_in_the_answer() -> None:
     assert analyze(run).at(8).throughput.mean == pytest.approx(81 / 0.9)
 
 
+@pytest.mark.costly
 def test_a_spent_budget_comes_before_the_speed_and_the_speed_before_excluded_steps() -> None:
     """The next commands advise a larger budget, so the main caution has their reason."""
     run = a_run({1: 50, 2: 85, 4: 83, 8: 81}, noise=20)
@@ -394,6 +404,7 @@ def test_a_spent_budget_comes_before_the_speed_and_the_speed_before_excluded_ste
     assert main_caution(answer.findings)[1].startswith("The search spent its budget of 60 s")
 
 
+@pytest.mark.costly
 def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:
     """The other server keeps more cores busy, which slows them for both alike: the difference is as measured."""
     rates, started = (2, 4, 8, 16), datetime(2026, 1, 2, tzinfo=UTC)
@@ -411,6 +422,7 @@ def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:
     assert difference.mean == pytest.approx(-0.1, abs=0.002)
 
 
+@pytest.mark.costly
 def test_two_servers_in_turn_are_corrected_to_one_usual_speed() -> None:
     """The machine becomes slower from step to step, and the second run has each slower step of a pair."""
     rates, started = (1, 2, 4, 8), datetime(2026, 1, 2, tzinfo=UTC)

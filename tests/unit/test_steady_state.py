@@ -18,6 +18,7 @@ def series(length: int, ramp: int, seed: int, lag_one: float = 0.5) -> list[floa
     return list(100 * climb + noise)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ramp", [5, 10, 20])
 def test_a_ramp_is_cut_to_within_a_batch(ramp: int) -> None:
     cuts = np.array([warm_up_seconds(series(60, ramp, seed), 3) for seed in range(200)])
@@ -25,11 +26,13 @@ def test_a_ramp_is_cut_to_within_a_batch(ramp: int) -> None:
     assert np.median(cuts) <= ramp + BATCH
 
 
+@pytest.mark.costly
 def test_a_steady_series_keeps_most_of_its_seconds() -> None:
     cuts = np.array([warm_up_seconds(series(60, 0, seed), 3) for seed in range(200)])
     assert np.median(cuts) <= 10
 
 
+@pytest.mark.costly
 @given(st.lists(st.floats(0, 1e6), max_size=80), st.integers(0, 10))
 def test_never_less_than_the_floor_nor_more_than_half(seconds: list[float], floor: int) -> None:
     cut = warm_up_seconds(seconds, floor)
@@ -37,6 +40,7 @@ def test_never_less_than_the_floor_nor_more_than_half(seconds: list[float], floo
     assert cut <= max(floor, len(seconds) // 2 + BATCH)
 
 
+@pytest.mark.costly
 def test_chance_hardly_ever_looks_like_a_drift() -> None:
     """3 % of noise with a lag-1 correlation of 0.5, as real servers have, in the shortest usual step."""
     assert np.mean([drift(series(15, 0, seed)) != 0 for seed in range(500)]) < 0.01

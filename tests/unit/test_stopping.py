@@ -63,6 +63,7 @@ def test_a_slow_start_is_cut_and_made_up_for() -> None:
     assert end.last - end.first >= 10
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("warm_up_seconds", "step_seconds"), [(2, 8), (2, 10), (3, 15)])
 @pytest.mark.parametrize("noise", [0.02, 0.05])
 def test_the_ramp_of_a_short_step_is_not_counted(warm_up_seconds: int, step_seconds: int, noise: float) -> None:
@@ -80,6 +81,7 @@ def test_the_ramp_of_a_short_step_is_not_counted(warm_up_seconds: int, step_seco
     assert fmean(means) == pytest.approx(1000, rel=0.01)
 
 
+@pytest.mark.costly
 def test_a_steady_short_step_is_hardly_longer() -> None:
     """The defaults of a search, with 5 % of noise: chance makes a step longer by less than 5 % on average."""
     plan = replace(PLAN, step_seconds=8)
@@ -102,6 +104,7 @@ def test_the_warm_up_goes_on_while_a_jvm_compiles() -> None:
     assert counted == pytest.approx([89, 443], abs=1)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
 def test_noise_prolongs_no_warm_up_for_long(noise: float) -> None:
     plan = replace(PLAN, warm_up_seconds=10, step_seconds=15, longest_warm_up_seconds=60)
@@ -161,6 +164,7 @@ def test_users_that_are_never_served_prolong_the_warm_up_until_they_time_out() -
     assert (end.first, end.last) == (21, 31)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("pause_seconds", [0.1, 2.0, 6.0])
 def test_the_warm_up_lasts_until_the_longest_pauses_are_over(pause_seconds: float) -> None:
     """Pauses that end soon after the beginning are the short ones; Little's law needs the long ones as well."""

@@ -217,6 +217,7 @@ def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
         analyze(load_run(path))
 
 
+@pytest.mark.costly
 def test_a_run_whose_wait_times_are_empty_is_predicted_without_them() -> None:
     run = load_run(ROOT / "data/examples/insert-mysql.jsonl")
     steps = [replace(step, latencies=replace(step.latencies, wait="")) for step in run.steps if step.latencies]

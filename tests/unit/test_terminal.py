@@ -112,6 +112,7 @@ def test_control_characters_are_shown_and_json_stays_json() -> None:
         assert json.loads(f'"{visible(character)}"') == character
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "words",
     [["analyze", "{run}", "--json"], ["compare", "{run}", RUN, "--plot", "a.svg"], ["analyze", "{run}x"],
@@ -135,6 +136,7 @@ def test_the_name_of_a_file_is_shown_and_not_obeyed(words: list[str], tmp_path: 
         json.loads(done.stdout)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("file", "text"),
     [

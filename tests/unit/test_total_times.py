@@ -48,6 +48,7 @@ def test_a_pool_below_the_rate_has_no_total_times_and_a_larger_one_keeps_up() ->
     assert pool.total_ms(3, 180.0, RARE) is not None
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("cores", "pool_size"), [(2, 2), (2, 4), (2, 16), (8, 10)])
 def test_work_that_never_varies_on_shared_cores(cores: int, pool_size: int) -> None:
     """Connections in use share the cores evenly; a transaction is always 1 ms of work, so departures are regular."""
@@ -118,6 +119,7 @@ def open_loop_quantiles(
     return p95, p99_9
 
 
+@pytest.mark.costly
 def test_a_pool_that_can_not_keep_up_with_the_rate_has_no_total_times() -> None:
     answer = recommend(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 400}, users=256))
     point = next(finding for finding in answer.findings if isinstance(finding, ModelledTimes))
@@ -146,6 +148,7 @@ def too_high(answer: Recommendation) -> list[RateTooHigh]:
     return [finding for finding in answer.findings if isinstance(finding, RateTooHigh)]
 
 
+@pytest.mark.costly
 def test_a_rate_of_ones_own_is_that_of_the_table_and_changes_nothing_else() -> None:
     usual, answer = recommend(RISING), recommend(RISING, rate=273)
     for size, (at_usual, at_rate) in {size: (rows(usual)[size], rows(answer)[size]) for size in rows(usual)}.items():
@@ -162,6 +165,7 @@ def test_a_rate_of_ones_own_is_that_of_the_table_and_changes_nothing_else() -> N
     assert slow.total_ms.p95 > fast.total_ms.p95
 
 
+@pytest.mark.costly
 def test_a_rate_above_every_pool_has_no_end_and_a_warning() -> None:
     answer = recommend(RISING, rate=500)
     assert set(rows(answer).values()) == {AtRate(500, None)}
@@ -185,6 +189,7 @@ def test_a_rate_above_the_answer_names_the_smallest_pool_that_keeps_up() -> None
     assert too_high(recommend(RISING, rate=380)) == []
 
 
+@pytest.mark.costly
 def test_an_application_has_its_own_highest_throughput() -> None:
     """Its usage times are longer than the load generator's, so it needs more connections for the same rate."""
     run, times = example("oltp_read_write-mariadb"), ClientTimes(30.0)
@@ -209,6 +214,7 @@ def test_a_run_at_a_fixed_rate_knows_no_other_rate() -> None:
 RUN = ("recommend", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
 
 
+@pytest.mark.costly
 def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> None:
     text = poolsize_here(*RUN, "--rate", "30000/min", "--why").stdout
     assert "small error" not in text
@@ -222,11 +228,13 @@ def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> 
     assert set(totals[8]) == {"p95", "p99_9"}
 
 
+@pytest.mark.costly
 def test_near_the_throughput_the_table_says_how_uncertain_it_is(poolsize_here: Command) -> None:
     text = " ".join(poolsize_here(*RUN, "--rate", "850/s", "--why").stdout.split())
     assert "changes the times much: `poolsize sweep --rate 850` measures them." in text
 
 
+@pytest.mark.costly
 def test_the_command_answers_beyond_every_pool(poolsize_here: Command) -> None:
     done = poolsize_here(*RUN, "--rate", "2000/s", "--why")
     assert done.returncode == 0

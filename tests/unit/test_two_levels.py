@@ -56,6 +56,7 @@ def test_a_cliff_is_no_level() -> None:
     assert fit_curve(points, candidates(1, 32, tuple(CLIFF))).lower_level is None
 
 
+@pytest.mark.costly
 def test_the_answer_is_for_the_higher_level_and_says_so() -> None:
     run = a_run(RISING)
     again = [replace(step, repeat=1, throughput=tuple(0.6 * rate for rate in step.throughput)) for step in run.steps]

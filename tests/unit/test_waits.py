@@ -135,6 +135,7 @@ def test_users_beyond_the_timeout_give_up(pool: int, users: int, think_ms: float
     assert model.waits_ms.max() <= timeout_ms
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("think_ms", [0.0, 20.0])
 @pytest.mark.parametrize(
     ("pool", "users", "timeout_ms"), [(1, 8, 10.0), (1, 8, 30.0), (2, 8, 10.0), (2, 8, 30.0), (3, 8, 10.0)]

@@ -81,6 +81,7 @@ def test_columns_that_no_row_knows_are_left_out() -> None:
     assert Table(("pool",), ()).without_unknown() == Table(("pool",), ())
 
 
+@pytest.mark.costly
 def test_a_replay_shows_no_question_marks() -> None:
     analysis = analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
     assert "?" not in sizes_table(analysis).as_text()

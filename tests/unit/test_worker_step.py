@@ -104,6 +104,7 @@ def test_users_take_part_from_the_beginning_to_the_end_of_each_step(share: Worke
     gevent.killall(worker.users)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("share", [CLOSED, OPEN])
 def test_with_sqlalchemys_pool_other_greenlets_run_between_two_transactions(share: WorkerShare) -> None:
     """Its queue wakes a waiter, which needs that turn to take the connection."""

@@ -99,6 +99,7 @@ def replays(draw: st.DrawFn) -> list[str]:
     return ["sweep", "--replay", curve, "--output", "a.jsonl", *words_of(values)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "examples",
     [
@@ -208,6 +209,7 @@ def test_a_record_names_its_wrong_field_when_it_is_made() -> None:
         CheckResult(Check.ERRORS, True, {"share": nan})
 
 
+@pytest.mark.costly
 def test_a_line_that_is_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
     """The sweep ends with one line, and the steps before it stay readable."""
     path = tmp_path / "a.jsonl"
