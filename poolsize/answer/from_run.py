@@ -17,6 +17,7 @@ from poolsize.answer.failed_attempts import TooFewValid, mostly_failed
 from poolsize.answer.finding import Finding, Severity, sizes_beyond
 from poolsize.answer.latency_limit import NO_LIMITS, LatencyLimits, LimitKept, limits_of_run, within_limits
 from poolsize.answer.price import (
+    CurrentNotMeasured,
     CurrentNotTheLimit,
     Price,
     RateTooHigh,
@@ -30,6 +31,7 @@ from poolsize.answer.recommendation import Formula, Recommendation
 from poolsize.answer.verdict import (
     Noisy,
     NothingValid,
+    NotTheLimit,
     SmallestSize,
     StillRising,
     Verdict,
@@ -182,10 +184,7 @@ def _not_the_limit(
     probability = analysis.size_within(limits_ms)[1].get(size, 0.0) if limits_ms else None
     if probability is not None and probability < CERTAINTY:
         return None
-    bottleneck, current_known = analysis.bottleneck, None
-    if current is not None:
-        measured = current >= finding.smallest
-        current_known = CurrentNotTheLimit(current) if measured else current_size(analysis, size, current)
+    bottleneck, current_known = analysis.bottleneck, None if current is None else _current(analysis, finding, current)
     findings = (
         finding,
         mostly_failed(analysis, has_size=True),
@@ -206,6 +205,15 @@ def _not_the_limit(
         measured_in=analysis.setting.application,
         estimates=analysis.models.sizes,
     )
+
+
+def _current(analysis: Analysis, finding: NotTheLimit, current: int) -> Finding:
+    """Return the finding on the user's current pool size where the pool is not the limit."""
+    if current >= finding.smallest:
+        return CurrentNotTheLimit(current)
+    if analysis.valid_sizes:
+        return current_size(analysis, finding.pool_size, current)
+    return CurrentNotMeasured(current, finding.pool_size, finding.smallest, analysis.sizes[-1].pool_size)
 
 
 def _of_application(

@@ -159,6 +159,8 @@ def test_users_who_pause_are_a_peak_that_fills_no_pool(
     of_run = recommend(run, current=25)
     assert (of_run.pool_size, of_run.verdict) == (answer, "not-the-limit")
     assert "never filled" not in recommendation_text(of_run)
+    smaller = {each.code for each in recommend(run, current=min(curve) - 1 or 1).findings}
+    assert ("current_not_measured" in smaller) == (min(curve) > 1)
     path = stored(run, tmp_path)
     assert f"maximumPoolSize={answer}" in poolsize_here("config", "--for", "hikaricp", "--run", path).stdout
     assert "<h3>The pool is not the limit</h3>" in report_html(analyze(run), of_run)
