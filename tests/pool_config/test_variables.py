@@ -218,8 +218,34 @@ def test_of_several_values_the_largest_of_services_that_may_be_the_program_count
     values = json.loads(done.stdout)
     (problem,) = values["problems"]
     assert "is 25 if SHOP_POOL is 25, as in compose.yaml, line 9 (app)." in problem["message"]
-    assert problem["message"].endswith("That is the largest value: it is 10 in compose.yaml, line 5 (worker).")
+    assert problem["message"].endswith("Other places set less: 10 in compose.yaml, line 5 (worker).")
     assert values["files"][0]["pools"][0]["most_connections"] == 25
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("text", ["${SHOP_POOL:-25}", "${OTHER:-25}"])
+def test_a_variable_set_by_a_reference_has_its_default(tmp_path: Path, text: str) -> None:
+    spring = "spring.datasource.url=jdbc:mysql://h/x\nspring.datasource.hikari.maximum-pool-size=${SHOP_POOL:10}\n"
+    for name, source in (("spring", spring), ("go", GO)):
+        (tmp_path / name).mkdir()
+        file = "application.properties" if name == "spring" else "main.go"
+        (tmp_path / name / file).write_text(source)
+        write(tmp_path / name, __env=f"SHOP_POOL={text}\n")
+    of_go, of_spring = in_environment(read_files([tmp_path])[0])
+    assert of_go.pools[0].settings["SetMaxOpenConns"].value == 25
+    assert of_spring.pools[0].settings["maximumPoolSize"].value == 25
+
+
+def test_a_folder_to_build_may_have_any_name(tmp_path: Path) -> None:
+    write(tmp_path, main__go=GO, compose__yaml='services: {a: {build: "a\\0b", environment: {SHOP_POOL: 25}}}\n')
+    assert in_environment(read_files([tmp_path])[0])
+
+
+def test_true_and_false_of_php_are_no_variables(tmp_path: Path) -> None:
+    write(tmp_path, a__php="<?php $db['default'] = array('dbdriver' => 'mysqli', 'pconnect' => FALSE);")
+    (file,) = in_environment(read_files([tmp_path])[0])
+    assert file.pools[0].settings["pconnect"].variables == ()
+    assert not file.asks_for
 
 
 @pytest.mark.costly

@@ -140,7 +140,7 @@ class _Walk:
         variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
         elsewhere = tuple(self._elsewhere(fields))
         build = fields.get("build")
-        folder = text_at(build) or text_at(build, "context")
+        folder = (text_at(build) or text_at(build, "context")).replace("\0", "")
         for each in environment_pools([*variables, *option_entries(words)], part.name, part.workload):
             match each:
                 case FilePool():

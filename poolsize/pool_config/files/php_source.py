@@ -107,7 +107,8 @@ def _value(tokens: list[str]) -> Value:
     last = next((word for word in reversed(words) if word not in CLOSING), "")
     first = next(iter(words), "")
     is_known = len(words) == 1 or first in {"env", "getenv", "-"} or "?:" in words or "??" in words
-    given = ENVIRONMENT.text(next(filter(NAME.fullmatch, words), None))
+    names = (word for word in words if NAME.fullmatch(word) and not LITERALS.fullmatch(word))
+    given = ENVIRONMENT.text(next(names, None))
     if given is not None:
         return value_of(given)
     if not is_known or not LITERALS.fullmatch(last):

@@ -175,6 +175,11 @@ class SetVariable:
         return self.variable.setting.text
 
     @property
+    def given(self) -> str:
+        """What a program reads: the text, or its number where the text has a reference or a template."""
+        return f"{self.number:.10g}" if {"$", "{"} & {*self.text} else self.text
+
+    @property
     def number(self) -> float:
         """The number in it; a duration in milliseconds."""
         return float(self.variable.setting.value or 0)

@@ -50,5 +50,5 @@ def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]])
             environment[name] = tuple(chosen)
     if not environment:
         return file
-    texts = {name: each[0].text for name, each in environment.items()}
+    texts = {name: each[0].given for name, each in environment.items()}
     return replace(read_pools(file.path, texts=texts), environment=environment)

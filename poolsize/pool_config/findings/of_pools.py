@@ -154,7 +154,7 @@ class FromVariable(OfVariables, code="pool_from_variable"):
         if not self.others:
             return f": {self.place}, sets {self.names} to {self.text}."
         others = " and ".join(self.others)
-        return f" if {self.names} is {self.text}, as in {self.place}. That is the largest value: it is {others}."
+        return f" if {self.names} is {self.text}, as in {self.place}. Other places set less: {others}."
 
 
 class OnlyDefaults(OfVariables, code="pool_only_defaults"):
