@@ -187,8 +187,8 @@ _STACK_TRACE = "read the stack trace of the report: it names the code that holds
 FIRST: Mapping[Kind | Use, str] = {
     Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST shows whether they "
     "sleep, run, or wait for a lock.",
-    Use.UNCLEAR: "compare this usage time with the mean without load. If that is as long, enlarge the pool; if it is "
-    "far shorter, find what holds the connections.",
+    Use.UNCLEAR: "compare the usage time below with the mean without load. If the mean is as long, enlarge the pool; "
+    "if it is far shorter, find what holds the connections.",
     Use.BUSY: "compare the mean usage time with an hour before. If it grew, find the slow statement; if not, enlarge "
     "the pool.",
     Use.FULL: _SESSIONS,
@@ -212,14 +212,15 @@ FIRST: Mapping[Kind | Use, str] = {
     "sessions, or SET GLOBAL max_connections = NUMBER.",
     Kind.USER_LIMIT: "end idle sessions of this account, or raise the limit of all accounts: SET GLOBAL "
     "max_user_connections = NUMBER.",
-    Kind.ACCOUNT_LIMIT: "end idle sessions of this account, or raise its own limit: ALTER USER ... WITH "
-    "MAX_USER_CONNECTIONS NUMBER.",
+    Kind.ACCOUNT_LIMIT: "raise the limit that the error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for "
+    "example. At this limit, ending idle sessions helps as well.",
     Kind.HOST_BLOCKED: "find the client in performance_schema.host_cache; then TRUNCATE this table (MariaDB: FLUSH "
     "HOSTS).",
     Kind.LOCK_WAIT: _UNBLOCK,
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere.",
     Kind.NO_PORT: "keep connections open: the client has run out of ports.",
-    Kind.UNREACHABLE: "mysqladmin --host HOST ping from the same host; read the server's error log and its Uptime.",
+    Kind.UNREACHABLE: "run mysqladmin --host HOST ping on the application's host; read the server's error log and its "
+    "Uptime.",
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
     "free, and servers ONLINE?",
     Kind.DEADLINE: "find where the error arose: in a borrow (Conn, BeginTx), requests wait for the pool; in a query, "

@@ -12,7 +12,6 @@ from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
 """Kinds that report how a pool's connections are used."""
-OF_LOCKS = (Kind.LOCK_WAIT, Kind.DEADLOCK)
 LONG_USAGE_MS = 1000
 """A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
 UNCLEAR_USAGE_MS = 200
@@ -217,8 +216,11 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
 
 
 def _with_locks(events: list[Event]) -> list[Event]:
-    """Return the events; a full pool, and a lock error of the same hour or without times, have Use.LOCKED."""
-    locks = [event for event in events if event.kind in OF_LOCKS]
+    """Return the events; a full pool, and a lock wait timeout of the same hour or without times, have Use.LOCKED.
+
+    Of a deadlock, the server has ended one transaction already: it blocks nobody.
+    """
+    locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
     full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL)]
     pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
     locked = [event for pair in pairs for event in pair]

@@ -46,8 +46,8 @@ ERRNO = {
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
-    "The text has a full pool and an error of row locks: the pool is full because its transactions wait for locks. A "
-    "larger pool adds waiters."
+    "The text has a full pool and a wait for a row lock: most probably, the pool is full because its transactions wait "
+    "for locks. A larger pool adds waiters."
 )
 ROLLED_BACK = (
     "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the transaction keeps its "
