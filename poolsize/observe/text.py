@@ -91,7 +91,7 @@ def verdict(answer: PoolAnswer) -> str:
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
-    keeps = f"{answer.need:,} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
+    keeps = f"{need_text(answer)} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
     in_use = f"{never} {most:,}{of_size} connections in use in {lasting(answer.seconds)}"
     return f"{in_use}. {keeps}{limit}{away}, {at_twice}"
 
@@ -161,7 +161,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             "come."
         )
     if not load.usage_ms:
-        bound = "" if answer.censored else f" The need is {sizes_text(answer.need_range())}."
+        bound = "" if answer.is_lower_bound else f" The need is {sizes_text(answer.need_range())}."
         yield (
             f"Usage times are not known, and the connections in use do not show how they vary.{bound} Give "
             "--usage-time to `poolsize recommend --observation`."
