@@ -102,7 +102,7 @@ class Analysis:
 
     @cached_property
     def is_crowded(self) -> bool:
-        """Whether an application shares its machine with the load generator, and no core was free at the answer."""
+        """Whether no core of the machine of an application's sweep was free at the answer."""
         if self.setting.application is None:
             return False
         nearest = self.by_size.nearest(self.plateau.pool_size) if self.plateau else self.sizes[-1]

@@ -56,8 +56,8 @@ class RandomOrder(Worded, Caution, code="pool_random_order"):
     """The pool serves waiting requests in random order, and the model in the order of their arrival."""
 
     words = (
-        "database/sql serves waiting requests in random order. So the p99 wait is longer than poolsize says, which "
-        "assumes the order of arrival."
+        "database/sql serves waiting requests in random order, and poolsize assumes the order of arrival. So the p99 "
+        "wait is longer than the computed one."
     )
 
 

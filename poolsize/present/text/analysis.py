@@ -73,7 +73,7 @@ def excluded_steps(analysis: Analysis) -> tuple[str, ...]:
     lines = []
     for step in analysis.excluded:
         failed = "; ".join(f"{result.check}: {check_sentence(result)}" for result in step.failed_checks)
-        cause = f"failed {failed}" if failed else "passed, as an earlier attempt at it, which counts"
+        cause = f"failed {failed}" if failed else "passed; an earlier attempt at this step passed, too, and counts"
         lines.append(f"Excluded step, {count(step.pool_size, 'connection')}, {cause}")
     return tuple(lines)
 

@@ -221,9 +221,9 @@ register_templates(
                 else ""
             )
         ),
-        warnings.NoFreeCore: "No core of this machine was free. Run Locust on another machine (--expect-workers), or "
-        "size the pool by your traffic: poolsize recommend --rate. {smallest:#connection} reached {throughput:/s}: a "
-        "service that needs much less is not limited by its pool.",
+        warnings.NoFreeCore: "No core of this machine was free. Run Locust's workers on another machine "
+        "(--expect-workers), or size the pool by your traffic: poolsize recommend --rate. {smallest:#connection} "
+        "reached {throughput:/s}: a service that needs much less is not limited by its pool.",
         verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. The "
         "database may need another size. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
