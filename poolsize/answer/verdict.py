@@ -193,12 +193,13 @@ def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tupl
 def not_the_limit(analysis: "Analysis") -> NotTheLimit | None:
     """Return the finding that no measured pool size limits an application's throughput; None where that is not shown.
 
-    A saturated load generator comes first: the application has not shown its own throughput then.
+    A saturated load generator comes first: the application has not shown its own throughput then, unless the users'
+    pauses decide the load.
     """
     if analysis.free_pools is None:
         return None
     smallest, answer = analysis.free_pools
-    if any(_is_generator_limited(analysis, use.pool_size) for use in (smallest, answer)):
+    if any(_is_generator_limited(analysis, use.pool_size) for use in (smallest, answer) if not use.is_paced):
         return None
     of_smallest = analysis.at(smallest.pool_size)
     return NotTheLimit(

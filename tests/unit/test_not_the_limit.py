@@ -16,6 +16,7 @@ from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import comparison_text
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.recommendation import recommendation_text
+from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step
 from poolsize.runs.store import RunWriter
@@ -164,6 +165,17 @@ def test_users_who_pause_are_a_peak_that_fills_no_pool(
     path = stored(run, tmp_path)
     assert f"maximumPoolSize={answer}" in poolsize_here("config", "--for", "hikaricp", "--run", path).stdout
     assert "<h3>The pool is not the limit</h3>" in report_html(analyze(run), of_run)
+
+
+def test_a_late_generator_does_not_change_the_load_of_users_who_pause() -> None:
+    """Locust and the service shared a core: the answer was a refusal that asked for 120 users."""
+    run = paced(395, {1: 150, 2: 148, 4: 151, 25: 149})
+    late = tuple(
+        replace(step, workers=tuple(replace(each, loop_lag_ms=60.0) for each in step.workers)) for step in run.steps
+    )
+    run = replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in late))
+    assert all(Check.GENERATOR in {each.check for each in step.failed_checks} for step in run.steps)
+    assert (recommend(run).pool_size, recommend(run).verdict) == (2, "not-the-limit")
 
 
 def test_too_few_users_without_pauses_are_no_answer() -> None:
