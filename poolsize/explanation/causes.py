@@ -27,10 +27,10 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
-_NESTED = Cause("Threads hold a connection and wait for a second one: REQUIRES_NEW, a query outside the transaction. "
-    "Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
+_NESTED = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
+    "transaction. Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
     "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
-_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second one: a query outside the transaction "
+_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second connection: a query outside the transaction "
     "(Knex: without .transacting(trx)). Then the pool needs requests x (connections of a request - 1) + 1 connections.",
     "On the server, all of the pool's connections sleep inside transactions.")  # fmt: skip
 _NOT_RELEASED = Cause("Code does not return connections: a release() is missing, most often after an error.",

@@ -22,6 +22,8 @@ LONG_IDLE_MS = 60_000
 """The time since a server's last packet from which on a lost connection counts as idle: limits are rarely shorter."""
 WAIT_TIMEOUT_MS = 28_800_000
 """The default of wait_timeout."""
+FIREWALL_MS = 285_000, 420_000
+"""From a little less than 300 s to a minute more than 350 s, the usual limits of firewalls and load balancers."""
 MOST_MINUTES = 10_000
 """The most minutes of an event that are counted apart: a week."""
 LONGEST_SHOWN = 300
@@ -97,8 +99,9 @@ class Event:
 
     @property
     def is_near_firewall(self) -> bool:
-        """Whether a connection was idle for about 300 or 350 s, usual limits of firewalls and load balancers."""
-        return 285_000 <= self.numbers.get("idle_ms", 0) <= 420_000
+        """Whether a connection was idle for as long as many firewalls and load balancers allow."""
+        least, most = FIREWALL_MS
+        return least <= self.numbers.get("idle_ms", 0) <= most
 
     @property
     def is_near_wait_timeout(self) -> bool:
