@@ -69,7 +69,7 @@ def mean_times_ms(step: Step, pools: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class SampledUsage:
-    """The mean usage time of a request by readings of the connections in use, one a second.
+    """The mean usage time of a request, from the number of connections in use, which is read once a second.
 
     mean_ms: by Little's law. error: half its 95 % interval, as a share of it. longest_ms: what the wait time leaves of
     the response time. is_possible: whether the response times allow it. The page is answered while the service works,
@@ -83,7 +83,7 @@ class SampledUsage:
 
     @classmethod
     def of(cls, steps: Sequence[Step], wait_ms: float, usage_ms: float, noise: Noise) -> Self | None:
-        """Return the usage time in steps of one size; None where it is not by readings.
+        """Return the usage time in steps of one size; None if the metrics sum usage times, or were never read.
 
         wait_ms, usage_ms: as in mean_times_ms, of all these steps. noise: of the run's readings.
         """
@@ -203,5 +203,5 @@ def readings(step: Step, name: str) -> list[float]:
     The last reading, at the end of the step, may come after the users' last requests.
     """
     values = step.server.get(name, ())
-    counted = values[max(0, step.warm_up_seconds - 1) : len(values) - 1 or None]  # of a single reading, that one
+    counted = values[max(0, step.warm_up_seconds - 1) : len(values) - 1 or None]  # a single reading counts
     return [value for value in counted if value is not None]

@@ -50,9 +50,9 @@ def curve_places(plan: SweepPlan, steps: Sequence[Step]) -> list[int]:
 
     At each planned step, the first attempt that need not be retried counts. If every attempt failed, the last valid
     attempt counts, or else the last attempt.
-    In a search, which plans no repeats, every attempt that need not be retried counts, also where it was measured
-    because an earlier one failed by the speed that was usual then. A failed attempt counts only where its pool size has
-    no better step.
+    In a search, which plans no repeats, every attempt that need not be retried counts: an earlier attempt may have
+    failed by the usual speed of the steps so far, and pass by that of all steps. A failed attempt counts only where its
+    pool size has no better step.
     """
     passed = {step.pool_size for step in steps if plan.search and step.rate == plan.rate and not step.retryable}
     counted: dict[StepKey | int, int] = {}

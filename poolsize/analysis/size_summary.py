@@ -84,7 +84,7 @@ class SizeSummary:
     wait, usage, total: milliseconds; the percentiles of the total time count failed transactions (see total_times).
         In a replay all are NaN but the recorded percentile of the total time, the mean of its seconds. Of an
         application, wait and usage have a mean alone, by its metrics; without metrics all are NaN.
-    sampled_usage: the mean usage time of an application by readings of its metrics; None where it is not by readings.
+    sampled_usage: the mean usage time of an application, from readings of the connections in use; else None.
     kinds: kind of transaction -> its figures; empty for a workload with one kind.
     intervals: latency -> quantile -> its 95 % interval in milliseconds; empty for runs without sections.
     errors: failed transactions. failed_checks: of all these steps.

@@ -185,7 +185,7 @@ class MoreWorkers(WayOut, code="more_workers"):
 
 
 class MoreWorkersElsewhere(MoreWorkers):
-    """Give the load generator the CPU time of another machine: no core of this one is free."""
+    """Give the load generator the CPU time of another machine: no core of this machine is free."""
 
 
 class MoreWorkersByDemands(MoreWorkers):

@@ -264,7 +264,7 @@ def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
 
 
 def usage_not_used(sizes: Iterable[SizeSummary]) -> Iterator[Finding]:
-    """Yield the warning of sizes whose usage times by readings are not possible, if there are any."""
+    """Yield the warning of sizes whose usage times are longer than possible, if there are any."""
     impossible = [(size, usage) for size in sizes if (usage := size.sampled_usage) and not usage.is_possible]
     if impossible:
         _, usage = impossible[-1]

@@ -81,7 +81,7 @@ class StatementTally:
 
 
 class Run(NamedTuple):
-    """The executions of a statement in a row, or in a loop, in one transaction. text: with %s for each placeholder."""
+    """The executions of a statement, successive or in a loop, in a transaction. text: with %s as each placeholder."""
 
     text: str
     executions: list[Executed]

@@ -1,8 +1,8 @@
 """A closed network fitted to a throughput curve: the load generator, the server's CPU, a further queue, and a delay.
 
 The service demands at the load generator and at the server's CPU are measured. The rest of a transaction's time is
-fitted. It is a delay without a queue, such as the network, and, where the curve shows one, a further queue in the
-database, such as locks or the redo log. Busy servers of a station may interfere with each other (scaling). Each
+fitted. It is a delay without a queue, such as the network, and a further queue in the database, such as locks or the
+redo log, if the curve shows this queue. Busy servers of a station may interfere with each other (scaling). Each
 connection beyond the servers makes service longer by a fixed share (slowdown).
 """
 
