@@ -1,5 +1,6 @@
 """A worker's record, second by second: its transactions, timed in microseconds, and the cost of the worker itself."""
 
+import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 import gevent
 import numpy as np
+import psutil
 from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
@@ -168,12 +170,56 @@ class Cost:
     loop_lag_ms: float
 
 
+@dataclass(frozen=True)
+class Boundary:
+    """What has passed so far, in seconds.
+
+    clock: of the monotonic clock. cpu: CPU time of this thread. waited: its time in the run queue.
+    busy: time in which programs wanted the cores that this thread may use. stolen: the part of it that the hypervisor
+    gave to other machines. waited, busy and stolen are 0 where the system does not count them.
+    """
+
+    clock: float
+    cpu: float
+    waited: float
+    busy: float
+    stolen: float
+
+    @classmethod
+    def now(cls) -> "Boundary":
+        """Read the clocks of this thread and of its cores."""
+        waited = busy = stolen = 0.0
+        with suppress(OSError, ValueError, IndexError):
+            waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
+        with suppress(OSError, AttributeError, IndexError):
+            every = psutil.cpu_times(percpu=True)
+            own = [every[core] for core in os.sched_getaffinity(0)]
+            stolen = sum(core.steal for core in own)
+            busy = stolen + sum(core.user + core.nice + core.system + core.irq + core.softirq for core in own)
+        return cls(monotonic(), thread_time(), waited, busy, stolen)
+
+
+def cost_between(begun: Boundary, ended: Boundary, loop_lag_ms: float) -> Cost:
+    """Return a thread's cost between two boundaries; 0 if no time passed.
+
+    The hypervisor takes a core from the thread as often as from every program that runs there. The thread's clock does
+    not count that time.
+    """
+    span, busy = ended.clock - begun.clock, ended.busy - begun.busy
+    if span <= 0:
+        return Cost(0.0, 0.0, loop_lag_ms)
+    cpu, waited = ended.cpu - begun.cpu, ended.waited - begun.waited
+    stolen_share = (ended.stolen - begun.stolen) / busy if busy > 0 else 0.0
+    stolen = cpu * stolen_share / (1 - stolen_share) if 0 < stolen_share < 1 else 0.0
+    return Cost(cpu / span, min(waited + stolen, max(0.0, span - cpu)) / span, loop_lag_ms)
+
+
 class WorkerCost:
     """Measures the cost of this thread, which runs all users, from `begin` to `end`."""
 
     def __init__(self) -> None:
-        self._boundaries: list[tuple[float, float, float]] = []
-        """At the end of each second: the clock, this thread's CPU time and its wait for a core so far, in seconds."""
+        self._boundaries: list[Boundary] = []
+        """The end of each second."""
         self._lags_ms: list[list[float]] = []
         self._lag_meter = gevent.Greenlet(self._measure_lag)
 
@@ -184,18 +230,13 @@ class WorkerCost:
 
     def end_second(self) -> None:
         """End the current second, and begin the next."""
-        waited_seconds = 0.0  # where the system does not count the thread's waits for a core
-        with suppress(OSError, ValueError, IndexError):
-            waited_seconds = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
-        self._boundaries.append((monotonic(), thread_time(), waited_seconds))
+        self._boundaries.append(Boundary.now())
         self._lags_ms.append([])
 
     def over(self, first: int, last: int) -> Cost:
         """Return the cost of the seconds from first (included) to last (excluded)."""
-        begun, ended = self._boundaries[first], self._boundaries[last]
-        span, cpu, wait = (after - before for before, after in zip(begun, ended, strict=True))
         lag_ms = late_ms([lag for second in self._lags_ms[first:last] for lag in second])
-        return Cost(cpu / span if span else 0.0, wait / span if span else 0.0, lag_ms)
+        return cost_between(self._boundaries[first], self._boundaries[last], lag_ms)
 
     def end(self) -> None:
         """Stop measuring."""

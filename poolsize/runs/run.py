@@ -76,7 +76,8 @@ class Worker:
     the load in the same unit.
     users: concurrent users that it ran.
     cpu: CPU time per second of the counted time; 1.0 is one core kept busy.
-    cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue; 0 elsewhere).
+    cpu_wait: time per second that the worker was ready to run and had no core (Linux's run queue, and what the
+    hypervisor gave to other machines; 0 elsewhere).
     loop_lag_ms: 99th percentile of the delay of its event loop's timers, weighted by time: a stall counts as the timers
     that should have fired in it.
     """

@@ -5,7 +5,7 @@ import time
 import gevent
 import pytest
 
-from poolsize.load.recorder import LAG_INTERVAL_SECONDS, WorkerCost, late_ms
+from poolsize.load.recorder import LAG_INTERVAL_SECONDS, Boundary, WorkerCost, cost_between, late_ms
 from poolsize.server import speed_probe
 from poolsize.server.speed_probe import SpeedProbe, usable_cores
 
@@ -17,6 +17,28 @@ def test_a_stall_counts_as_the_timers_that_should_have_fired_in_it() -> None:
     assert late_ms([0.1] * timers + [30.0]) < 1
     assert late_ms([0.1] * timers) == pytest.approx(0.1, rel=0.01)
     assert late_ms([]) == 0
+
+
+def test_a_worker_that_the_hypervisor_halves_needs_a_whole_core() -> None:
+    """Four seconds in which the hypervisor has the worker's core half of the time, and the worker the rest of it."""
+    begun = Boundary(clock=10, cpu=1, waited=0.5, busy=100, stolen=7)
+    cost = cost_between(begun, Boundary(clock=14, cpu=3, waited=0.5, busy=104, stolen=9), 1.0)
+    assert (cost.cpu, cost.cpu_wait) == (0.5, 0.5)
+
+
+def test_a_worker_that_wants_its_core_half_of_the_time_loses_half_as_much() -> None:
+    """The core is wanted in 3 of 4 s, the worker's part is 2 s less the hypervisor's third; it waits 0.4 s besides."""
+    begun = Boundary(clock=10, cpu=1, waited=0.5, busy=100, stolen=7)
+    ended = Boundary(clock=14, cpu=1 + 4 / 3, waited=0.9, busy=103, stolen=8)
+    cost = cost_between(begun, ended, 1.0)
+    assert cost.cpu == pytest.approx(1 / 3)
+    assert cost.cpu_wait == pytest.approx((2 / 3 + 0.4) / 4)
+
+
+def test_a_worker_has_no_cost_in_no_time_and_loses_nothing_where_nothing_is_counted() -> None:
+    boundary = Boundary(clock=10, cpu=1, waited=0, busy=0, stolen=0)
+    assert cost_between(boundary, boundary, 1.0).cpu == 0
+    assert cost_between(boundary, Boundary(11, 1.5, 0, 0, 0), 1.0).cpu_wait == 0
 
 
 @pytest.mark.long
