@@ -76,6 +76,7 @@ class PlainUser(User):
 
 def main() -> float:
     """Measure the clients in rounds of turns, print their costs and ratios, and return the median ratio of the pool."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))  # the clients end with this process
     with administered_server(None, {}, 50) as server, tempfile.TemporaryDirectory() as folder:
         os.environ["POOLSIZE_URL"] = server.url
         cursor = connect(database_url(server.url)).cursor()
