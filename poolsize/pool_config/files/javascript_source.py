@@ -212,11 +212,12 @@ def _of_mapper(
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
-    elif "client" in keys and {"connection", "pool"} & keys:
+    elif {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules)):
+        client = pairs["client"].value if "client" in pairs else None
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
-        yield pool, _is_mysql(tree, pairs["client"].value)
+        yield pool, _is_mysql(tree, client)
     elif SHOWS_TYPEORM & keys and ("type" in keys or not complete):
         database = pairs["type"].value if "type" in pairs else None
         yield _of_typeorm(tree, node, pairs, complete=complete), _is_mysql(tree, database)
