@@ -67,6 +67,26 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.php", "<?php return ['driver' => 'mysql', 'pool' => ['max_connections' => , 'min_connections' => ( ]];",
      [{"max_connections": None, "min_connections": None}]),
     (
+        "a.php",
+        ("<?php use Swoole\\Database\\{PDOConfig, MysqliPool as Pool};\n"
+         "$a = new PDOPool((new PDOConfig)->withOptions([1 => false, 2 => 3]), (int) env('SIZE', 32));\n"
+         "$b = new Pool($config, $this->size); $c = new \\Swoole\\Database\\MysqliPool($config);"),
+        [{"size": 32}, {"size": None}, {}],
+    ),
+    ("a.php", "<?php return ['dsn' => 'mysql:host=h', 'persistent' => env('P', true)];", [{"persistent": True}]),
+    (
+        "doctrine.yaml",
+        "doctrine: {dbal: {driver: pdo_mysql, persistent: '%env(bool:P)%', connections: {a: {persistent: true}}}}",
+        [{"persistent": None}, {"persistent": True}],
+    ),
+    (
+        "app.ini",
+        "NAME = a\n[database]\nDB_TYPE = mysql\nHOST = h:3306\nMAX_OPEN_CONNS = 100\nCONN_MAX_LIFETIME = 3s ; short\n",
+        [{"maxOpenConns": 100, "connMaxLifetime": 3000}],
+    ),
+    ("knexfile.ts", "import type { Knex } from 'knex'\nexport default { production: { ...shared, pool: { max: 20 } } }",
+     [{"max": 20}]),
+    (
         "a.rs",
         ('const MOST: u32 = 20;\nfn f() { MySqlPoolOptions::new().max_connections(MOST)'
          '.min_connections(env::var("MIN").unwrap_or("3".to_string()).parse().unwrap())'
@@ -148,6 +168,11 @@ def test_settings_in_files_of_further_kinds(
         ("nginx.conf", "server {\n  listen 80;\n}"),
         ("a.php", "<?php return ['driver' => 'mysql', 'pool' => []]; // ATTR_PERSISTENT"),
         ("a.php", "<?php // mysql\n$a = ['b' => ['driver' => 'pgsql', 'options' => [PDO::ATTR_PERSISTENT => true]]];"),
+        ("a.php", "<?php // mysql\n$a = ['dsn' => 'pgsql:host=h', 'options' => [PDO::ATTR_PERSISTENT => true]];"),
+        ("a.php", "<?php use Swoole\\Database\\PDOPool; new PDOPool((new PDOConfig)->withDriver('pgsql'), 3);"),
+        ("a.php", "<?php class PDOPool {} $mysql = new PDOPool($config, 3);"),
+        ("a.ts", "new PrismaClient({ datasourceUrl: 'postgresql://h/d?connection_limit=5' })"),
+        ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),
         ("a.rs", "fn f() { r2d2::Pool::builder().max_size(5).build(ConnectionManager::<PgConnection>::new(u)) }"),
@@ -219,6 +244,7 @@ HOSTILE = [
     ("a.cs", "MySqlConnection " + '"Server=h;" + ' * 20_000),
     ("appsettings.json", '{"a=": ' + "[" * 100_000),
     (".env", "A=mysql://" + "?connection_limit=5&" * 50_000),
+    ("b.php", "<?php use Swoole\\Database\\PDOPool; " + "new PDOPool((" * 20_000),
 ]
 
 

@@ -35,6 +35,30 @@ class RealFile:
 
 REAL_FILES = (
     RealFile(
+        "database-old-adapter.yml",
+        "github.com/ABTech/tracker: config/database.yml.example",
+        3,
+        {},
+        set(),
+        {"pool_defaults", "pool_threads"},
+    ),
+    RealFile(
+        "prisma-url-or-template.ts",
+        "github.com/gkalabin/prosper: e2e/lib/db.ts",
+        1,
+        {},
+        set(),
+        {"pool_incomplete", "pool_of_cpus"},
+    ),
+    RealFile(
+        "swoole-default-size.php",
+        "github.com/gufengxiu10/anng-bot: core/lib/db/pool/Mysql.php",
+        1,
+        {},
+        set(),
+        {"pool_defaults"},
+    ),
+    RealFile(
         "aiomysql-keyword-defaults.py",
         "github.com/HuanghaiCH/web_project: ocm.py",
         1,

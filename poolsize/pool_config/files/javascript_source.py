@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from tree_sitter import Node
 
+from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import Grammar, line
 from poolsize.pool_config.files.urls import url_settings
@@ -102,10 +103,22 @@ def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
         place = f"{name}, line {line(node)}"
         if name == "PrismaMariaDb":
             yield _driver_pool(tree, NODE_MARIADB, place, options)
-        query = QUERY.search(tree.text(options)) if name == "PrismaClient" else None
-        if query and options:
-            settings = url_settings(f"x://{query[0]}", PRISMA, line(options))
-            yield FilePool(PRISMA, place, settings, database_known=bool(MYSQL.search(tree.text(options))))
+        for url in _prisma_urls(tree, options) if name == "PrismaClient" else ():
+            text = tree.text(url)
+            query, is_mysql = QUERY.search(text), names_mysql(text)
+            if is_mysql or (query and is_mysql is None):
+                settings = url_settings(f"x://{query[0]}", PRISMA, line(url)) if query else {}
+                complete = bool(query) or "${" not in text
+                yield FilePool(PRISMA, place, settings, complete=complete, database_known=is_mysql is True)
+
+
+def _prisma_urls(tree: JavascriptTree, options: Node | None) -> Iterator[Node]:
+    """Yield the URLs that the options of PrismaClient have, where the file has them."""
+    pairs, _ = tree.pairs(options)
+    sources = tree.pairs(pairs["datasources"].value)[0].values() if "datasources" in pairs else ()
+    for pair in [*(tree.pairs(source.value)[0].get("url") for source in sources), pairs.get("datasourceUrl")]:
+        if url := tree.resolved(pair.value) if pair else None:
+            yield url
 
 
 def _driver(module: str) -> Library | None:
@@ -199,11 +212,12 @@ def _of_mapper(
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
-    elif "client" in keys and {"connection", "pool"} & keys:
+    elif {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules)):
+        client = pairs["client"].value if "client" in pairs else None
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
-        yield pool, _is_mysql(tree, pairs["client"].value)
+        yield pool, _is_mysql(tree, client)
     elif SHOWS_TYPEORM & keys and ("type" in keys or not complete):
         database = pairs["type"].value if "type" in pairs else None
         yield _of_typeorm(tree, node, pairs, complete=complete), _is_mysql(tree, database)

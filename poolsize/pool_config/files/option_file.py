@@ -1,4 +1,4 @@
-"""Settings in sections, of the server, PHP-FPM and MaxScale; of the server's command; and what SHOW STATUS prints."""
+"""Settings in sections, of servers, PHP-FPM and .ini files; of the server's command; and what SHOW STATUS prints."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -6,6 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from poolsize.errors import BadInput
+from poolsize.pool_config.files.entries import Entry
+from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.other_languages import PHP_FPM
 from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
@@ -126,6 +128,13 @@ OF_PHP = re.compile(r"php_(?:admin_)?(?:value|flag)\[([\w.]{1,60})\]")
 """A setting of PHP itself in a file of PHP-FPM."""
 Section = Mapping[str, tuple[str, int]]
 """Name -> its value and its line."""
+
+
+def ini_pools(text: str) -> list[FilePool]:
+    """Return the pools of an application's .ini file; else the server's settings. Raises BadInput as server_pools."""
+    sections = _sections(text, comments=";#").items()
+    entries = [Entry((of, name), *value) for of, values in sections for name, value in values.items()]
+    return pools_of(entries) or server_pools(text)
 
 
 def fpm_pools(text: str) -> list[FilePool]:

@@ -1,4 +1,4 @@
-"""PHP source, by the tokens of Pygments -> persistent connections to MySQL, and the pools of Hyperf."""
+"""PHP source, by the tokens of Pygments -> persistent connections to MySQL, and the pools of Hyperf and Swoole."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,17 @@ from pygments.token import Comment, String, Text
 
 from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
-from poolsize.pool_config.libraries.other_languages import HYPERF, PHP
+from poolsize.pool_config.libraries.other_languages import HYPERF, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(
-    r"ATTR_PERSISTENT|mysql_pconnect|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
+    r"ATTR_PERSISTENT|mysql_pconnect|PDOPool|MysqliPool|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
 )
 """Only a file with such a text may have pools; the lexer is slow."""
-DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type")
+DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type", "dsn")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
+LONGEST_CALL = 300
+SWOOLE_POOLS = ("PDOPool", "MysqliPool")
 OPENING, CLOSING = {"[", "(", "array("}, {"]", ")"}
 
 
@@ -45,8 +47,8 @@ class Array:
 
 
 def php_pools(text: str) -> list[FilePool]:
-    """Return a pool for each connection to MySQL that the file makes persistent or not, and each pool of Hyperf."""
-    if not RELEVANT.search(text) or "mysql" not in text.lower():
+    """Return a pool for each connection to MySQL, persistent or not, and the pools of Hyperf and Swoole."""
+    if not RELEVANT.search(text) or not ("mysql" in text.lower() or "PDOPool" in text):
         return []
     tokens = list(_tokens(text))
     arrays, pools = _arrays(tokens), []
@@ -60,6 +62,7 @@ def php_pools(text: str) -> list[FilePool]:
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
     pools += [_called(name, value, line) for name, value, line in _calls(tokens)]
+    pools += _swoole_pools(tokens) if "Swoole" in text else ()
     return pools or [FilePool(PHP, _place(array), {}) for array in arrays if _connects(array)]
 
 
@@ -89,6 +92,35 @@ def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:
             "mysqli" in each for each, _ in tokens[max(0, place - 9) : place]
         ):
             yield "p:", True, line
+
+
+def _swoole_pools(tokens: list[tuple[str, int]]) -> Iterator[FilePool]:
+    """Yield the pools of new PDOPool($config, 64). Their database is MySQL, unless the configuration has a driver."""
+    words = [word for word, _ in tokens]
+    triples = list(zip(words, words[1:], words[2:], strict=False))
+    if any(names_mysql(driver) is False for name, _, driver in triples if name == "withDriver"):
+        return
+    pools = {*SWOOLE_POOLS, *(alias for name, sign, alias in triples if sign == "as" and name.endswith(SWOOLE_POOLS))}
+    for place, (sign, name, bracket) in enumerate(triples, 1):
+        if sign == "new" and bracket == "(" and name.rpartition("\\")[2] in pools:
+            size = _second_argument(words[place + 1 : place + LONGEST_CALL])
+            line = tokens[place][1]
+            settings = {"size": setting_of("size", "".join(size), line, partial(_value, size))} if size else {}
+            yield FilePool(SWOOLE, f"{name}, line {line}", settings)
+
+
+def _second_argument(words: list[str]) -> list[str]:
+    """Return the words of the second argument of a call, from its opening bracket on."""
+    depth, arguments = 0, list[list[str]]([[]])
+    for word in words:
+        depth += (word in OPENING) - (word in CLOSING)
+        if not depth:
+            break
+        if depth == 1 and word == ",":
+            arguments.append([])
+        else:
+            arguments[-1].append(word)
+    return arguments[1] if len(arguments) > 1 else []
 
 
 def _settings(library: Library, array: Array) -> dict[str, FileSetting]:

@@ -68,7 +68,7 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
         (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"] or parts[:2] == ["r2dbc", "datasources"],
          frameworks.R2DBC),
-        (parts[:2] == ["doctrine", "dbal"] and parts[-1:] == ["options"], PHP),
+        (parts[:2] == ["doctrine", "dbal"], PHP),
         (parts[-1:] == ["c3p0"] and ("hibernate" in parts or any("_size" in entry.path[-1] for entry in group)),
          frameworks.SPRING_C3P0 if parts[:1] == ["spring"] else frameworks.HIBERNATE_C3P0),
         (parts[-2:] == ["hibernate", "connection"], frameworks.HIBERNATE_POOL),

@@ -36,8 +36,8 @@ PRODUCT = re.compile(r"(\d{1,9})\s{0,9}([*+])\s{0,9}(\d{1,9})")
 ASSIGNMENT = re.compile(r"(?P<name>[a-z_]\w{0,60})\s{0,9}=\s{0,9}(?P<code>[^=\n][^\n]{0,400})")
 MARK = re.compile(r"__ruby_(\d{1,6})__")
 USUAL = {"development", "test", "staging", "production"}
-MYSQL = ("mysql2", "trilogy")
-"""Beginnings of the names of adapters, also of mysql2_makara."""
+MYSQL = ("mysql", "trilogy")
+"""Beginnings of the names of adapters, also of mysql2 and mysql2_makara."""
 
 
 def is_rails(text: str, file_name: str) -> bool:
@@ -112,7 +112,7 @@ def _database(values: Mapping[str, tuple[str, int]]) -> str:
     adapter, url = (values.get(name, ("", 0))[0] for name in ("adapter", "url"))
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme.isalnum():
-        return {"mysql": "mysql2"}.get(scheme, scheme)
+        return scheme
     quoted = re.findall(r"['\"]([a-z]\w{1,20})['\"]", adapter)  # <%= ENV["X"] || "mysql2" %>
     return quoted[-1] if "<%" in adapter and quoted else adapter
 

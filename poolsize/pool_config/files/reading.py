@@ -27,7 +27,14 @@ from poolsize.pool_config.files.launch import (
     procfile_counts,
     puma_counts,
 )
-from poolsize.pool_config.files.option_file import fpm_pools, is_maxscale, maxscale_pools, server_pools, status_pools
+from poolsize.pool_config.files.option_file import (
+    fpm_pools,
+    ini_pools,
+    is_maxscale,
+    maxscale_pools,
+    server_pools,
+    status_pools,
+)
 from poolsize.pool_config.files.php_source import php_pools
 from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.python_source import python_pools
@@ -87,7 +94,8 @@ ENDINGS: dict[str, Reader] = {
     **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
     **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
     ".json": json_pools,
-    **dict.fromkeys((".cnf", ".ini"), server_pools),
+    ".cnf": server_pools,
+    ".ini": ini_pools,
     ".conf": fpm_pools,
     ".php": php_pools,
     ".prisma": prisma_pools,

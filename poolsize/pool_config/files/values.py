@@ -21,7 +21,7 @@ TEMPLATE_DEFAULT = re.compile(
 )
 MAVEN = re.compile(r"@[\w.-]{1,100}@")
 """Of Maven's resource filtering and of Gradle's expansion: @name@."""
-UNKNOWN = re.compile(rf"\{{|\$[\w(]|<[%\w]|__\w|%\w{{1,100}}%|{MAVEN.pattern}")
+UNKNOWN = re.compile(rf"\{{|\$[\w(]|<[%\w]|__\w|%\w{{1,100}}[%(]|{MAVEN.pattern}")
 """A part that something else fills in before the library reads the text."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""

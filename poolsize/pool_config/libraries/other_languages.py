@@ -187,6 +187,8 @@ HYPERF = Library(
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip
+SWOOLE = Library("Swoole", "", nothing, {"size": 64}, sizes=("size",))
+"""Of PDOPool and MysqliPool: the second argument."""
 
 
 # Pools whose settings the code of a project binds by names of its own: only what the values say is known.
