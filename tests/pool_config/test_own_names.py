@@ -73,6 +73,8 @@ NO_POOLS = (
     (".env", f"{ENV}DB_DIALECT=postgres\nDB_POOL_SIZE=12\n"),
     (".env", "MYSQL_HOST=db\nPOSTGRES_DB_HOST=p\nPOSTGRES_DB_POOL_SIZE=12\nSHOP_MYSQL_MAX_CONNECTIONS=300\n"),
     ("a.yml", "mysql:\n  host: db\n  max_connections:\n"),
+    ("a.yml", "store:\n  address: db:5432\n  maxOpenConns: 30\n"),
+    (".env", "DB_HOST=db\nDB_PORT=5432\nDB_POOL_SIZE=5\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
     ("a.go", "package a\n// mysql or postgres\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n}\n"),
     ("a.go", "package mysql\nvar d = Client{MaxConns: 20}\n"),
@@ -103,6 +105,9 @@ LIFETIMES = (
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetime: {}\n", "10h", "2h"),
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", "9h", "3600000000000"),
     (".env", "DB_TYPE=mysql\nDB_POOL_SIZE=6\nDB_MAX_OVERFLOW=0\nDB_POOL_RECYCLE={}\n", 36000, 3600),
+    ("a.yml", "store:\n  port: 3306\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetimeSecond: {}\n", 36000, 3600),
+    ("a.yml", "store:\n  address: db:3306\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", 0, 600),
+    (".env", "DB_PORT=3306\nDB_MAX_OPEN_CONNS=6\nDB_CONN_MAX_LIFETIME_MINUTES={}\n", "${LIFE:-600}", 60),
 )  # fmt: skip
 """Name and text of a file with a lifetime of the project's own -> one above wait_timeout, and one that may be below."""
 
