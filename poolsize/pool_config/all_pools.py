@@ -10,7 +10,9 @@ from poolsize.answer.fleet_plan import more_instances
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
+from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.reading import PoolFile
+from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
@@ -189,7 +191,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     for file in files:
         for checked in file.pools:
             pool = checked.pool
-            if pool.library in OWN and any(name in text for name in _names_of_sizes(pool) for text in of_code):
+            if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
@@ -205,15 +207,19 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     )
 
 
+def _is_own(pool: FilePool) -> bool:
+    """Return whether the project's own code reads the names of a pool: no framework, and no library by itself."""
+    is_of_environment = not pool.complete and all(map(NAME.fullmatch, _names_of_sizes(pool)))
+    return pool.library in OWN or (is_of_environment and pool.place.partition(".")[0] not in OF_FRAMEWORKS)
+
+
 def _names_of_sizes(pool: FilePool) -> list[str]:
     return [pool.settings[name].name for name in pool.library.sizes if name in pool.settings]
 
 
 def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
     """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on."""
-    pools = [
-        each.pool for file in files for each in file.pools if each.most_connections and each.pool.library not in OWN
-    ]
+    pools = [each.pool for file in files for each in file.pools if each.most_connections and not _is_own(each.pool)]
     sizes = [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
     return [text for size in sizes for text in (size.text, *size.variables)]
 

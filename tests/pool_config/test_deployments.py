@@ -355,6 +355,15 @@ PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]
           for source in ("SOURCE", "WRITE", "READ"))
       + "    deploy: {replicas: 3}\n"),
      [6, 6, 6], [("instances", 3)]),
+    ("fleetdm/fleet: charts/fleet/values.yaml", "values.yaml",
+     ("replicas: 3\nimageTag: v4.1.0\npodAnnotations: {}\ndatabase:\n  secretName: mysql\n"
+     "  address: 127.0.0.1:3306\n  maxOpenConns: 50\n  maxIdleConns: 50\n  connMaxLifetime: 0\n"),
+     [50], [("instances", 3)]),
+    ("TencentBlueKing/blueking-apigateway: src/core-api/config.yaml.tpl", "config.yaml",
+     ("databases:\n  - id: gateway\n    host: 127.0.0.1\n    port: 3306\n    maxOpenConns: 200\n"
+     "    maxIdleConns: 50\n    connMaxLifetimeSecond: 600\n"), [200], []),
+    ("unblocktechie/T-REX-Capital-Market: Backend/.env.example", ".env.example",
+     "DB_HOST=127.0.0.1\nDB_PORT=3306\nDB_NAME=market\nDB_CONNECTION_LIMIT=10\nRATE_LIMIT_MAX=100\n", [10], []),
     ("percona/percona-toolkit: t/pt-mysql-summary/samples/mysql-status-002.txt", "status.txt",
      ("Aborted_clients\t1\nCompression\tOFF\nConnections\t245\nMax_used_connections\t4\nNdb_config_from_host\t\n"
      "Slave_running\tOFF\nThreads_connected\t1\nThreads_running\t1\nUptime\t7737\n"), [4], []),
@@ -377,7 +386,7 @@ def test_a_public_file(
             read_files([tmp_path / name])
         return
     file = read_pools(tmp_path / name)
-    names = ("maximumPoolSize", "max_connections", "Max_used_connections")
+    names = ("maximumPoolSize", "max_connections", "Max_used_connections", "maxOpenConns", "connectionLimit")
     assert [pool.settings[size].value for pool in file.pools for size in names if size in pool.settings] == sizes
     assert [(count.kind, count.setting.value) for count in file.counts] == counts
 

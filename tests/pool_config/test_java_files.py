@@ -100,6 +100,12 @@ CASES = {
     "Quarkus, reactive": Case(
         "application.properties", f"{QUARKUS}.reactive.url=mysql://db/shop\n{QUARKUS}.reactive.max-size=30",
         [("Vert.x (Quarkus)", 30)]),
+    "Quarkus, reactive by default, as in webdaves/test-quarkus-mysql": Case(
+        "application.properties", f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.reactive.url=mysql://db/shop",
+        [("Vert.x (Quarkus)", 20)]),
+    "Micronaut's defaults, as in i-chi-li/micronaut-kotlin-blanco-sample": Case(
+        "application.yml", f"datasources.default:\n  url: ${{a.url:`{MYSQL}`}}\n  maximumPoolSize: ${{a.size:`50`}}",
+        [("HikariCP", 50)]),
     "Micronaut": Case(
         "application.yml", f"datasources:\n  default:\n    url: {MYSQL}\n    maximum-pool-size: 12\n  more:\n"
         f"    url: {MYSQL}\n  other:\n    url: jdbc:h2:mem:a;MODE=MySQL\n", [("HikariCP", 12), ("HikariCP", 10)]),
@@ -390,6 +396,15 @@ def test_setters_in_java(tmp_path: Path) -> None:
     }  # fmt: skip
     assert (hikari.pool.library.title, hikari.most_connections) == ("HikariCP", 20)
     assert (druid.pool.library.title, druid.most_connections) == ("Druid", 180)
+
+
+def test_a_setting_of_the_pool_among_those_of_the_driver_is_not_read(tmp_path: Path) -> None:
+    """As in program-spiritual/KongFuOfArchitect, ConnectionPool.java."""
+    calls = 'c.addDataSourceProperty("connectionTimeout", "1000"); c.addDataSourceProperty("cachePrepStmts", "true");'
+    text = f'class A {{ void a() {{ var c = new HikariConfig(); c.setJdbcUrl("{MYSQL}"); {calls} }} }}'
+    (pool,) = checked(tmp_path, "A.java", text)
+    assert [each.name for each in pool.pool.unread] == ['addDataSourceProperty("connectionTimeout")']
+    assert not pool.pool.settings
 
 
 def test_a_setting_of_a_chain_is_on_the_line_of_its_name(tmp_path: Path) -> None:

@@ -46,6 +46,9 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
      [("own Python code", 50)]),
     (".env", f"{ENV}DB_TYPE=mysql\nDB_POOL_SIZE=5\nTEST_DB_HOST=db\nTEST_DB_POOL_SIZE=5\n", [("its size", 5)]),
     (".env", "DATABASE_URL=mysql://u:secret@db/d\nDATABASE_MAX_CONNS=32\nDATABASE_MIN_CONNS=4\n", [("its size", 32)]),
+    ("compose.yml", f"{SERVICE}      - F_HIKARI_MAXIMUM_POOL_SIZE=10\n      - F_HIKARI_JDBC_URL=jdbc:mariadb://db/f\n",
+     [("HikariCP", 10)]),
+    (".env", f"{ENV}DB_PORT=3306\nHIKARI_MAX_POOL_SIZE=20\nHIKARI_MIN_IDLE=10\n", [("HikariCP", 20)]),
     ("compose.yml", f"{SERVICE}      - DSN=mysql://u:secret@tcp(db:3306)/d?max_conns=40&max_idle_conns=8\n",
      [("own Go code", 40)]),
     # the library or the driver shows elsewhere
@@ -71,8 +74,12 @@ NO_POOLS = (
     ("a.yml", "mysql:\n  host: db\n  port: 5432\n  max_connections: 600\n"),
     (".env", "MYSQL_HOST=db\nMYSQL_MAX_CONNECTIONS=300\n"),
     (".env", f"{ENV}DB_DIALECT=postgres\nDB_POOL_SIZE=12\n"),
+    (".env", f"{ENV}HIKARI_MAX_POOL_SIZE=12\nDB_URL=jdbc:postgresql://db/d\n"),
+    (".env", f"{ENV}HIKARI_MAX_POOL_SIZE=12\n"),
     (".env", "MYSQL_HOST=db\nPOSTGRES_DB_HOST=p\nPOSTGRES_DB_POOL_SIZE=12\nSHOP_MYSQL_MAX_CONNECTIONS=300\n"),
     ("a.yml", "mysql:\n  host: db\n  max_connections:\n"),
+    ("a.yml", "store:\n  address: db:5432\n  maxOpenConns: 30\n"),
+    (".env", "DB_HOST=db\nDB_PORT=5432\nDB_POOL_SIZE=5\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
     ("a.go", "package a\n// mysql or postgres\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n}\n"),
     ("a.go", "package mysql\nvar d = Client{MaxConns: 20}\n"),
@@ -103,6 +110,9 @@ LIFETIMES = (
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetime: {}\n", "10h", "2h"),
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", "9h", "3600000000000"),
     (".env", "DB_TYPE=mysql\nDB_POOL_SIZE=6\nDB_MAX_OVERFLOW=0\nDB_POOL_RECYCLE={}\n", 36000, 3600),
+    ("a.yml", "store:\n  port: 3306\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetimeSecond: {}\n", 36000, 3600),
+    ("a.yml", "store:\n  address: db:3306\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", 0, 600),
+    (".env", "DB_PORT=3306\nDB_MAX_OPEN_CONNS=6\nDB_CONN_MAX_LIFETIME_MINUTES={}\n", "${LIFE:-600}", 60),
 )  # fmt: skip
 """Name and text of a file with a lifetime of the project's own -> one above wait_timeout, and one that may be below."""
 

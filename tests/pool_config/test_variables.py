@@ -59,6 +59,18 @@ VALUES = "replicaCount: 3\nextraEnvVars:\n  - name: SHOP_POOL\n    value: '25'\n
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  SHOP_POOL: '25'\n"
 
 
+SPRING = "spring.datasource:\n  url: jdbc:mysql://h/x\n  hikari.maximum-pool-size: ${SHOP_HIKARI_MAX_POOL_SIZE:10}\n"
+
+
+@pytest.mark.costly
+def test_a_variable_for_hikari_of_the_projects_own_is_no_further_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    variables = "environment: {DB_PORT: 3306, SHOP_HIKARI_MAX_POOL_SIZE: '${SHOP_HIKARI_MAX_POOL_SIZE:-30}'}"
+    write(tmp_path, application__yml=SPRING, compose__yml=f"services:\n  app:\n    image: shop\n    {variables}\n")
+    for words, connections in ((".", 30), ("compose.yml", 30), ("application.yml", 10)):
+        done = poolsize_here("config", "--check", words, "--json")
+        assert json.loads(done.stdout)["connections"] == connections
+
+
 def write(folder: Path, **files: str) -> None:
     for name, text in files.items():
         (folder / name.replace("__", ".")).write_text(text)

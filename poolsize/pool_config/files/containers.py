@@ -240,7 +240,7 @@ def is_service(path: Sequence[str]) -> bool:
 
 def has_values(fields: Fields) -> bool:
     """Return whether a mapping is the values of a Helm chart, or of a part of it, with its instances."""
-    of_part = "replicas" in fields and {"image", "env", "annotations"} & fields.keys()
+    of_part = "replicas" in fields and {"image", "imageTag", "env", "annotations", "podAnnotations"} & fields.keys()
     return bool({"replicaCount", *IN_VALUES} & fields.keys() or of_part)
 
 

@@ -35,13 +35,13 @@ NAMES = {
 GO_DSN = r"@(?:tcp|unix)\("
 """What only the data source names of go-sql-driver/mysql have."""
 DATABASE = re.compile(
-    rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN})|"
+    rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN}|(?:^|:)3306\b)|(?:^|:)(?:5432|1433|1521|27017|6379)\b|"
     r"postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
     r"clickhouse|pgsql|pgpool|pgbuilder|pgclient|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
     r"(?:\b|\.)(?:h2|db2|dm|pg|pq)(?:\b|dialect|\.)",
     re.IGNORECASE,
 )
-"""The name of a database, also in those of drivers and dialects."""
+"""The name of a database, also in those of drivers and dialects; or the port that its servers have by default."""
 URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
 MOST = 300
 """Characters of a setting in which a database is looked for."""

@@ -32,7 +32,7 @@ MYSQL_MAX_CONNECTIONS is often the server's.
 NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
 """Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
-KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND)$")
+KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND|HOST|PORT)$")
 """The ends of names of variables that say which database it is."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
@@ -97,7 +97,7 @@ def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
         return
     options = _options(variable)
     yield from [Entry(_path(each.path[0]), plain(each.text), each.line) for each in options] or [
-        Entry(_path(variable.path[0]), plain(variable.text), variable.line)
+        Entry(_path(variable.path[0], is_mysql=is_mysql), plain(variable.text), variable.line)
     ]
 
 
@@ -112,12 +112,16 @@ def _options(variable: Entry) -> list[Entry]:
     return list(option_entries(split_words(words)))
 
 
-def _path(name: str) -> tuple[str, ...]:
-    """Return the keys that a name means: of a variable, by the known beginnings; else by its dots."""
+def _path(name: str, *, is_mysql: bool = False) -> tuple[str, ...]:
+    """Return the keys that a name means: of a variable, by the known beginnings; else by its dots.
+
+    is_mysql: as in _as_keys. A variable such as SHOP_HIKARI_MAX_POOL_SIZE is then one of the project's own.
+    """
     if not NAME.fullmatch(name):
         return tuple(name.split("."))
     parts = name.lower().split("_")
-    ends = [place + 1 for place, part in enumerate(parts) if part in SEGMENTS and parts[0] in {"spring", "quarkus"}]
+    segments = SEGMENTS if parts[0] in {"spring", "quarkus"} else {"hikari", "druid"} if is_mysql else ()
+    ends = [place + 1 for place, part in enumerate(parts) if part in segments]
     ends += [len(prefix) for prefix in PREFIXES if tuple(parts[: len(prefix)]) == prefix][:1]
     ends = [end for end in ends if end < len(parts)]
     if not ends:

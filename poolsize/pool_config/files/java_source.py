@@ -44,6 +44,8 @@ OF_PROPERTIES = "initializeDataSourceBuilder"
 """Spring's method that creates a builder with the settings of a properties file."""
 BUILDS_LATER = "@ConfigurationProperties"
 """Spring's annotation of a method to whose result it adds the settings of a properties file."""
+OF_DRIVER = "addDataSourceProperty"
+"""HikariCP's method for settings of the driver, which have quotes in _settings()."""
 FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
 """Of R2DBC: they make a pool only with the driver `pool`."""
 POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
@@ -231,7 +233,7 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
     for at in tree.nodes("method_invocation"):
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
         named = at.child_by_field_name("name") or at
-        if name == "option" and len(arguments) == 2:
+        if name in {"option", OF_DRIVER} and len(arguments) == 2:
             name, arguments = tree.text(arguments[0]).rpartition(".")[2], arguments[1:]
         root = tree.root_of(at.child_by_field_name("object"), at)
         if len(arguments) == 1 and root:
@@ -250,11 +252,13 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
 def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
     settings: dict[str, FileSetting] = {}
-    others = []
+    others, unread = [], []
     for name, value, at in created.values:
         plain = name.removeprefix("set")
         if setting := created.library.setting(plain, relaxed=True):
             settings[setting] = tree.setting(name, value, at)
+        elif created.library.setting(plain.strip('"')):
+            unread.append(tree.setting(f"{OF_DRIVER}({plain})", value, at))
         else:
             text = tree.value(value)
             others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
@@ -262,7 +266,7 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     if has_only_others(others) or (is_reactive and tree.is_for_others):
         return None
     place = f"{created.name}, line {line(created.node)}" if created.name else f"line {line(created.node)}"
-    pool = FilePool(created.library, place, settings, complete=created.complete)
+    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete)
     kind = tree.text(created.node).partition(".")[0]
     if kind == FACTORIES:
         url = tree.string(next(iter(tree.arguments(created.node)), None)) or ""

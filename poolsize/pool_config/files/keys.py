@@ -7,9 +7,10 @@ from functools import partial
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import plain, setting_of, value_of
+from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
+from poolsize.pool_config.libraries.other_languages import OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
@@ -87,9 +88,11 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
     for entry in group:
         if not entry.text:
             continue
-        setting = _setting(library, prefix, entry.path[-1], relaxed=relaxed)
+        name, unit = without_unit(entry.path[-1]) if library is OWN_GO else (entry.path[-1], 1)
+        setting = _setting(library, prefix, name, relaxed=relaxed)
+        unit = 1_000 if setting in library.seconds else unit
         text = plain(entry.text) if library is DROPWIZARD else entry.text
-        read = partial(value_of, text, durations=relaxed in library.durations, seconds=setting in library.seconds)
+        read = partial(value_of, text, durations=relaxed in library.durations, unit=unit)
         found = setting_of(entry.path[-1], entry.text, entry.line, read)
         if setting:
             settings[setting] = found

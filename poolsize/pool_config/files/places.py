@@ -45,8 +45,6 @@ KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "pr
     "connection",
 }  # fmt: skip
 """Settings of a project's own code that name the database."""
-OTHER_PORTS = {"5432", "1433", "1521", "27017", "6379"}
-"""Of PostgreSQL, SQL Server, Oracle, MongoDB and Redis."""
 BOOT_1 = {
     TOMCAT_JDBC.title: frameworks.BOOT_1_TOMCAT, DRUID.title: frameworks.BOOT_1_DRUID,
     HIKARICP.title: frameworks.BOOT_1_HIKARICP, DBCP2.title: frameworks.BOOT_1_DBCP2,
@@ -167,8 +165,8 @@ def _has_size(library: Library, names: Iterable[str]) -> bool:
 
 def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
     """Return whether settings tell of MySQL, and none of another database. texts: by their normalized names."""
-    named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES) & texts.keys()]
-    if False in named or texts.get("port", "").strip() in OTHER_PORTS:
+    named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES | {"port"}) & texts.keys()]
+    if False in named:
         return False
     return True in named or any("mysql" in part or "maria" in part for part in _parts(prefix))
 
@@ -210,7 +208,8 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
     is_unknown = named is None and any(text and "${" not in text for text in types)
     library = named or HIKARICP
     is_source = len(parts) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
-    quarkus = parts[-1] if parts[-1:] == ["reactive"] else "jdbc"
+    is_reactive = parts[-1:] == ["reactive"] or ((*prefix, "reactive") in groups and (*prefix, "jdbc") not in groups)
+    quarkus = "reactive" if is_reactive else "jdbc"
     has_provider = any("provider" in entry.path[-1] or entry.path[-1] == "datasource" for entry in group)
     for is_place, place, of_place in (
         (parts[:2] == ["spring", "datasource"] and is_source and not is_unknown and not set(parts) & SEGMENTS.keys(),

@@ -3,15 +3,15 @@
 import re
 from collections.abc import Callable, Sequence
 
-from poolsize.pool_config.pool import FileSetting, Value
+from poolsize.pool_config.pool import FileSetting, Value, normalized
 
 NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
 """Of an environment variable. Small letters only as in GITEA__database__HOST."""
 
 LONGEST = 500
 """A longer text is no number; defaults in defaults would take long to read."""
-PLACEHOLDER = re.compile(r"\$\{(?P<name>[^:{}]+)(?::(?P<default>.*))?\}")
-"""Of Spring: ${NAME:default}; the default may have further colons."""
+PLACEHOLDER = re.compile(r"\$\{(?P<name>[^:{}]+)(?::(?P<quote>`?)(?P<default>.*)(?P=quote))?\}")
+"""Of Spring: ${NAME:default}; the default may have further colons. Micronaut: ${NAME:`default`}."""
 REFERENCE = re.compile(r"\$(?:\{\w{1,120}(?::?-(?P<default>[^{}$]{0,200}))?\}|\(\w{1,120}\)|\w{1,120})")
 """Of Compose and shells, ${NAME:-default} and $NAME, and of Kubernetes, $(NAME)."""
 TEMPLATE = re.compile(r"\{\{-?(?P<words>[^{}]*?)-?\}\}")
@@ -29,6 +29,7 @@ DURATION = re.compile(r"(?P<number>\d{1,12})\s?(?P<unit>[a-z]{1,12})", re.IGNORE
 ISO_DURATION = re.compile(
     r"P(?:(?P<d>\d{1,6})D)?(?:T(?:(?P<h>\d{1,9})H)?(?:(?P<m>\d{1,9})M)?(?:(?P<s>\d{1,9})S)?)?", re.IGNORECASE
 )
+NAME_WITH_UNIT = re.compile(r"(?P<name>.{0,80}time(?:out)?)(?:in)?(?P<unit>[a-z]{2,12})")
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 WORDS = {"milliseconds": "ms", "seconds": "s", "sec": "s", "minutes": "m", "min": "m", "hours": "h", "days": "d"}
 """Longer names of the units; each also without its last s."""
@@ -74,11 +75,11 @@ def setting_of(name: str, text: str, line: int, read: Callable[[], Value]) -> Fi
     return FileSetting(name, text, value, line, variables)
 
 
-def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Value:
+def value_of(text: str, *, durations: bool = False, unit: int = 1) -> Value:
     """Return the value of a text; of a placeholder, its default or None.
 
-    durations: whether the library reads 30s, 5 minutes and PT5M; they become milliseconds. seconds: whether a number
-    without a unit is in seconds, which become milliseconds.
+    durations: whether the library reads 30s, 5 minutes and PT5M; they become milliseconds. unit: of a number without
+    one, which is multiplied by it.
     """
     text = text.strip()
     if len(text) > LONGEST:
@@ -87,14 +88,13 @@ def value_of(text: str, *, durations: bool = False, seconds: bool = False) -> Va
         named = match if "name" in match.groupdict() else TEMPLATE_DEFAULT.search(match["words"])
         given = ENVIRONMENT.text(named["name"]) if named else None
         chosen = given or (named["default"] if named else None)
-        return value_of(chosen, durations=durations, seconds=seconds) if chosen else None
+        return value_of(chosen, durations=durations, unit=unit) if chosen else None
     if UNKNOWN.search(text):
         return None
     if text.lower() in {"true", "false"}:
         return text.lower() == "true"
     if match := NUMBER.fullmatch(text):
-        number = float(text) if match[1] else int(text)
-        return number * 1000 if seconds else number
+        return unit * (float(text) if match[1] else int(text))
     return _milliseconds(text) if durations else text
 
 
@@ -114,13 +114,22 @@ def number_from(text: str) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
 
 
+def without_unit(name: str) -> tuple[str, int]:
+    """Return a name without the unit of time at its end, and the unit in milliseconds: of LifetimeSeconds; else 1."""
+    match = NAME_WITH_UNIT.fullmatch(normalized(name))
+    unit = _unit(match["unit"]) if match else None
+    return (match["name"], unit) if match and unit else (name, 1)
+
+
+def _unit(word: str) -> int | None:
+    """Return a unit of time in milliseconds; None for another word."""
+    return MILLISECONDS.get(WORDS.get(word, WORDS.get(f"{word}s", word)))
+
+
 def _milliseconds(text: str) -> Value:
     """Return a duration in milliseconds; another text as it is."""
-    if match := DURATION.fullmatch(text):
-        unit = match["unit"].lower()
-        unit = WORDS.get(unit, WORDS.get(f"{unit}s", unit))
-        if unit in MILLISECONDS:
-            return int(match["number"]) * MILLISECONDS[unit]
+    if (match := DURATION.fullmatch(text)) and (unit := _unit(match["unit"].lower())):
+        return int(match["number"]) * unit
     match = ISO_DURATION.fullmatch(text)
     parts = match.groupdict(default="0") if match else {}
     return sum(int(number) * MILLISECONDS[unit] for unit, number in parts.items()) if match and len(text) > 2 else text

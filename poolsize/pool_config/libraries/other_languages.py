@@ -215,7 +215,8 @@ OWN_CODE = Library(
 
 def _own_go(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     """Find a stated lifetime above the server's. The unit of a plain number is not known."""
-    has_unit = pool.has("connMaxLifetime") and not pool.settings["connMaxLifetime"].text.isdecimal()
+    lifetime = pool.settings.get("connMaxLifetime")
+    has_unit = lifetime is not None and (lifetime.value == 0 or lifetime.text != f"{lifetime.value}")
     is_checked = not has_unit or pool.has("connMaxIdleTime")
     yield from outlives_server(pool, "connMaxLifetime", 1_000, wait_timeout, is_checked=is_checked)
 
