@@ -1138,7 +1138,7 @@ def test_hostile_yaml_is_refused(tmp_path: Path) -> None:
     bomb = "a: &a {x: 1}\n" + "\n".join(
         f"{name}: &{name} {{{', '.join(f'{key}: *{before}' for key in names)}}}" for before, name in pairwise(names)
     )
-    for text, line in ((bomb, "can't be parsed within 3 s"), ("[" * 100_000, "nested too deeply")):
+    for text, line in ((bomb, "can't be parsed within 3 s"), ("[" * 20_000, "nested too deeply")):
         (tmp_path / "a.yml").write_text(text)
         with pytest.raises(BadInput, match=line):
             read_pools(tmp_path / "a.yml")

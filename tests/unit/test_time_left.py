@@ -119,3 +119,14 @@ def test_a_step_at_another_speed_says_in_which_direction(deviation: float, chang
     with ProgressBar(Console(file=written, width=200)) as bar:
         bar.show(StepDone(24, 722.0, 5.0, failed, again=True))
     assert f"failed: speed (the machine was {change} than usual so far); will be retried" in written.getvalue()
+
+
+def test_a_step_that_counts_has_a_caution_and_none_that_failed() -> None:
+    written = io.StringIO()
+    saturated, crowded = (CheckResult(check, False, {}) for check in (Check.GENERATOR, Check.QUIET))
+    with ProgressBar(Console(file=written, width=200)) as bar:
+        bar.show(StepDone(24, 722.0, 5.0, (saturated,), again=False))
+        bar.show(StepDone(24, 722.0, 5.0, (saturated, crowded), again=False))
+    counts, failed = written.getvalue().splitlines()
+    assert "  caution: generator (" in counts
+    assert "  failed: generator (" in failed

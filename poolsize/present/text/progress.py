@@ -199,7 +199,8 @@ class ProgressBar:
         of_rate = "" if step.rate is None else f"  of {per_second(step.rate)} arrivals"
         again = "; will be retried" if step.again else ""
         checks = ", ".join(f"{result.check} ({check_briefly(result)})" for result in step.failed_checks)
-        failed = f"  failed: {checks}{again}" if checks else ""
+        word = "failed" if step.again or any(each.check.disqualifies for each in step.failed_checks) else "caution"
+        failed = f"  {word}: {checks}{again}" if checks else ""
         self._say(
             f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}"
