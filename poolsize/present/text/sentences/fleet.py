@@ -56,7 +56,7 @@ register_templates(
         fleet_plan.SeparatePools: _separate_pools,
         fleet_plan.AboveSize: _above_size,
         fleet_plan.PoolOfOne: "The pools divide what the database can use, not what your traffic needs (poolsize "
-        "recommend --rate): with 1 connection, the requests of a process queue.",
+        "recommend --rate): with 1 connection, requests queue in each process.",
         fleet_plan.LimitUnknown: "The server's max_connections is not known. {instances}, the fleet opens "
         "{needed:#connection}. To stay within the server's limit, give --max-connections.",
         fleet_plan.ExceedsLimit: lambda finding: (
