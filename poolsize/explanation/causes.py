@@ -64,9 +64,9 @@ _KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a pac
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
-    "Connections in SHOW GLOBAL STATUS rises as fast as the requests.")  # fmt: skip
+    "Connections in SHOW GLOBAL STATUS rises as requests do.")  # fmt: skip
 _UNLIMITED = Cause("SetMaxOpenConns is missing: database/sql opens connections without a limit by default.",
-    "MaxOpenConnections of sql.DBStats is 0, and one client has most sessions.")  # fmt: skip
+    "MaxOpenConnections of sql.DBStats is 0.")  # fmt: skip
 _POOLS_TOGETHER = Cause("The pools of all processes together may open more than the limit.",
     "Pool size x processes is above the limit, or twice as much in a deploy is: see poolsize fleet.")  # fmt: skip
 _IDLE_CROWD = Cause("Others hold connections without using them: old instances, scripts, tools.",
@@ -102,7 +102,7 @@ _SUM = (
     "limit?"
 )
 _BELOW = "the cause below the error in the log"
-_AGES = "lifetime and idle checks against wait_timeout: poolsize config --check FILE --url URL"
+_AGES = "lifetime against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
@@ -154,7 +154,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
-    ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; if it has no rows, performance_schema is off: see the error log)",)),
+    ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,)),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
         "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
@@ -162,7 +162,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Kind.NO_PORT: Advice((
         _NOT_KEPT,
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
-        Cause("The host name has no usable address: localhost or ::1 in a container.", "Every request fails."),
+        Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
     ), ("keep idle connections; PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections",)),
     Kind.UNREACHABLE: Advice((
         Cause("Nothing listens there: the server is down, or host or port are wrong.",
