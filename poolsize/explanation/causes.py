@@ -30,8 +30,8 @@ _LEAK = Cause("Code does not return connections (a leak).",
 _NESTED = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
     "transaction. Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
     "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
-_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second connection: a query outside the transaction "
-    "(Knex: without .transacting(trx)). Then the pool needs requests x (connections of a request - 1) + 1 connections.",
+_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second connection: a query outside the "
+    "transaction. Then the pool needs requests x (connections of a request - 1) + 1 connections.",
     "On the server, all of the pool's connections sleep inside transactions.")  # fmt: skip
 _NOT_RELEASED = Cause("Code does not return connections: a release() is missing, most often after an error.",
     "Connections in use stay at connectionLimit when the traffic stops, and only a restart helps.")  # fmt: skip
@@ -53,7 +53,7 @@ _NETWORK = Cause("The server can't be reached: it restarts or failed over, or a 
     "A connection by hand from the same host fails, too.")  # fmt: skip
 _PAUSE = Cause("The process stood still, and the wait limit ran out: garbage collection, or its CPU limit.",
     "The garbage collector's log has a pause, or container_cpu_cfs_throttled_seconds_total rises.")  # fmt: skip
-_IDLE_LIMIT = Cause("The server ended an idle connection: its wait_timeout is below the pool's lifetime.",
+_IDLE_LIMIT = Cause("The server ended an idle connection: its wait_timeout is below the connections' lifetime.",
     "The idle time is near wait_timeout: SHOW GLOBAL VARIABLES LIKE 'wait_timeout'.")  # fmt: skip
 _FIREWALL = Cause("A firewall, proxy or load balancer dropped the idle connection.",
     "The idle time is below wait_timeout, and near a limit on the way, often 300 or 350 s.")  # fmt: skip
@@ -64,7 +64,9 @@ _KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a pac
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
-    "Connections in SHOW GLOBAL STATUS rises as fast as the requests; ss -tan has thousands in TIME_WAIT.")  # fmt: skip
+    "Connections in SHOW GLOBAL STATUS rises as requests do.")  # fmt: skip
+_UNLIMITED = Cause("SetMaxOpenConns is missing: database/sql opens connections without a limit by default.",
+    "MaxOpenConnections of sql.DBStats is 0.")  # fmt: skip
 _POOLS_TOGETHER = Cause("The pools of all processes together may open more than the limit.",
     "Pool size x processes is above the limit, or twice as much in a deploy is: see poolsize fleet.")  # fmt: skip
 _IDLE_CROWD = Cause("Others hold connections without using them: old instances, scripts, tools.",
@@ -83,23 +85,24 @@ _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a r
 _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
     **{
         library: {_NESTED: _NESTED_REQUESTS}
-        for library in ("Sequelize", "Knex", "Prisma", "Vert.x", "R2DBC pool", GO, "sqlx", "deadpool")
+        for library in ("Sequelize", "Knex", "Vert.x", "R2DBC pool", "sqlx", "deadpool")
     },
+    "Prisma": {_NESTED: _NESTED_REQUESTS, _RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
     "mysql2": {_NESTED: _NESTED_REQUESTS, _LEAK: _NOT_RELEASED},
+    GO: {_NESTED: _NESTED_REQUESTS, _POOLS_TOGETHER: _UNLIMITED},
 }
 """Library -> causes in its own words: requests of these libraries do not stand in a thread dump."""
 
 _PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
-_HOLDERS_INSIDE = f"{_HOLDERS}; URL with the account above, as others are refused"
-_LOCKS = "SELECT * FROM sys.innodb_lock_waits; without sys, information_schema.innodb_trx"
+_LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
 _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
     "limit?"
 )
 _BELOW = "the cause below the error in the log"
-_AGES = "the pool's lifetime and idle checks against wait_timeout: poolsize config --check FILE --url URL"
+_AGES = "lifetime against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
 ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
@@ -107,13 +110,14 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
     Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Use.LOCKED: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS, _PROCESSES)),
+    Use.LEAKED: Advice((_LEAK, _ACROSS, _NESTED, _RATE), (_PROCESSES,)),
     Use.NOT_FULL: Advice((_SLOW_OPENING, _REFUSED, _PAUSE), (_BELOW, _HOLDERS)),
     Use.NONE_OPEN: Advice((_REFUSED, _NETWORK, _SLOW_OPENING), (_BELOW, _HOLDERS)),
     Kind.WAIT_TIMEOUT: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Kind.EXHAUSTED: Advice((_MORE_THREADS, _ACROSS, _LEAK), (_PROCESSES,)),
     Kind.QUEUE_FULL: Advice((_LEAK, _SLOWER, _BURST, _NESTED), (_PROCESSES, _MEASURE)),
-    Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), ("the stack trace below: it names the code", _PROCESSES)),
-    Kind.RETURNED_LATE: Advice((_SLOW, _ACROSS, _LONG_TRANSACTION), ("the stack trace of the leak report", _PROCESSES)),
+    Kind.HELD_LONG: Advice((_ACROSS, _LEAK, _SLOW), (_PROCESSES,)),
+    Kind.RETURNED_LATE: Advice((_SLOW, _ACROSS, _LONG_TRANSACTION), (_PROCESSES,)),
     Kind.STALLED: Advice((
         Cause("Garbage collection stopped the process.", "Its log has a pause of that length."),
         Cause("The CPU limit of the container was used up.", "container_cpu_cfs_throttled_seconds_total rises."),
@@ -136,7 +140,10 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The size is 0 or negative.", "The setting, or its environment variable, is empty."),
         Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
     ), ("poolsize config --for mysql-connector-python --size SIZE",)),
-    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (_SUM, _HOLDERS_INSIDE, _PROCESSES)),
+    Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (
+        ("SELECT user, SUBSTRING_INDEX(host, ':', 1), command, COUNT(*) FROM information_schema.processlist "
+         "GROUP BY 1, 2, 3 ORDER BY 4 DESC"), _SUM,
+        "then, if memory allows, SET GLOBAL max_connections, a few dozen more (MySQL: SYSTEM_VARIABLES_ADMIN, SUPER)")),
     Kind.USER_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
         _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'",
     )),
@@ -147,7 +154,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
-    ), ("SELECT * FROM performance_schema.host_cache; to truncate this table admits the host again",)),
+    ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,)),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
         "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
@@ -155,8 +162,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Kind.NO_PORT: Advice((
         _NOT_KEPT,
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
-        Cause("Another program of the host uses up the ports.", "ss -tanp names it."),
-    ), ("ss -tan state time-wait dst SERVER | wc -l", "the pool's idle connections and lifetime: keep them open")),
+        Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
+    ), ("keep idle connections; PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections",)),
     Kind.UNREACHABLE: Advice((
         Cause("Nothing listens there: the server is down, or host or port are wrong.",
               "Refused (111, 61, ECONNREFUSED), at once and from every host."),
@@ -176,23 +183,24 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
 _SESSIONS = (
-    "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep, find the code that holds connections; if they "
-    "run, the slow statement."
+    "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep for seconds, find the code that holds them; if "
+    "they run, the statement; if neither, enlarge the pool."
 )
 _UNBLOCK = (
-    "KILL the blocking session that sys.innodb_lock_waits names; without sys, the oldest transaction of "
-    "information_schema.innodb_trx."
+    "SELECT * FROM sys.innodb_lock_waits names the blocking session: see what it does before you KILL it. Without "
+    "rows, the wait is over."
 )
 _STACK_TRACE = "read the stack trace of the report: it names the code that holds the connection."
 FIRST: Mapping[Kind | Use, str] = {
     Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST shows whether they "
     "sleep, run, or wait for a lock.",
-    Use.UNCLEAR: "compare the usage time below with the mean without load. If the mean is as long, enlarge the pool; "
-    "if it is far shorter, find what holds the connections.",
-    Use.BUSY: "compare the mean usage time with an hour before. If it grew, find the slow statement; if not, enlarge "
-    "the pool.",
+    Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST. Do they sleep, run, or wait for a lock? Run "
+    "again with --usage-time MEAN: it decides between the two.",
+    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST. If there are none, and the usage time is as "
+    "usual, enlarge the pool.",
     Use.FULL: _SESSIONS,
     Use.LOCKED: _UNBLOCK,
+    Use.LEAKED: "find the code that the leak report names, before you enlarge the pool.",
     Use.NOT_FULL: "read the cause below the error in the log, and open a connection by hand from the same host.",
     Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
     "cause.",
@@ -204,21 +212,23 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.RETURNED_LATE: _STACK_TRACE,
     Kind.STALLED: "look for a pause of that length in the garbage collector's log.",
     Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
-    Kind.STALE: "set {settings} below {limit}: poolsize config --check FILE --url URL.",
+    Kind.STALE: "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else set {settings} below "
+    "wait_timeout and firewalls' limits.",
     Kind.LOST: "read the server's error log at that time: it shows a restart, a failover, or an ended session.",
     Kind.CLOSED: "read what the log has just before the first error: the stop of the process, or a reload.",
     Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",
-    Kind.SERVER_FULL: "with an account with CONNECTION_ADMIN or SUPER (MariaDB: or by extra_port), KILL old sleeping "
-    "sessions, or SET GLOBAL max_connections = NUMBER.",
+    Kind.SERVER_FULL: "count the sessions by user, client and command (below), with PROCESS and CONNECTION_ADMIN or "
+    "SUPER (MariaDB: or by extra_port). Stop or cap the largest.",
     Kind.USER_LIMIT: "end idle sessions of this account, or raise the limit of all accounts: SET GLOBAL "
     "max_user_connections = NUMBER.",
     Kind.ACCOUNT_LIMIT: "raise the limit that the error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for "
     "example. At this limit, ending idle sessions helps as well.",
-    Kind.HOST_BLOCKED: "find the client in performance_schema.host_cache; then TRUNCATE this table (MariaDB: FLUSH "
-    "HOSTS).",
+    Kind.HOST_BLOCKED: "from another host, SELECT * FROM performance_schema.host_cache WHERE IP = 'ADDRESS': the "
+    "COUNT_..._ERRORS above 0, beside HOST_BLOCKED, name the reason.",
     Kind.LOCK_WAIT: _UNBLOCK,
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere.",
-    Kind.NO_PORT: "keep connections open: the client has run out of ports.",
+    Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
+    "net.ipv4.tcp_tw_reuse=1 helps now. If few, check the host name.",
     Kind.UNREACHABLE: "run mysqladmin --host HOST ping on the application's host; read the server's error log and its "
     "Uptime.",
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
@@ -230,16 +240,21 @@ FIRST: Mapping[Kind | Use, str] = {
 FIRST_OF_LIBRARY = {
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
     "PROCESSLIST shows sleeping sessions.",
-    "Knex": "look for transactions without a commit or a rollback, and for queries without .transacting(trx).",
+    "Knex": "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep, find a query without "
+    ".transacting(trx), or a missing commit; if they run, the statement.",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
 LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
     CONNECTOR_J: "HikariCP's maxLifetime and keepaliveTime",
     GO: "SetConnMaxLifetime and SetConnMaxIdleTime",
+    CLIENT: "the connections' lifetime (Django: CONN_MAX_AGE)",
 }
 """Library -> its settings that end a connection before the server or a firewall does."""
-_LIFETIMES_OF_CLIENTS = "SQLAlchemy: pool_recycle and pool_pre_ping; Django: CONN_MAX_AGE and CONN_HEALTH_CHECKS"
+_LIFETIMES_OF_CLIENTS = (
+    "SQLAlchemy: pool_recycle and pool_pre_ping; Django: CONN_MAX_AGE and CONN_HEALTH_CHECKS; in workers and commands, "
+    "outside a request, close_old_connections()"
+)
 METRICS = {
     "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
     "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
@@ -256,7 +271,8 @@ METRICS = {
 
 def advice(event: Event) -> Advice:
     """Return the causes of an event, and what to look at next. A pool with free connections has no causes."""
-    metrics = (METRICS[event.library],) if event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE) else ()
+    has_metrics = event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE)
+    metrics = (METRICS[event.library],) if has_metrics and event.load.use is not Use.NONE_OPEN else ()
     if _is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
@@ -267,9 +283,15 @@ def advice(event: Event) -> Advice:
 
 def first_action(event: Event) -> str:
     """Return what to do first."""
+    if event.frame and (event.load.use is Use.LEAKED or event.kind is Kind.HELD_LONG):
+        return f"find what holds the connection in the code of the leak report: {event.frame}."
     if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
         return FIRST_OF_LIBRARY[event.library]
     chosen = FIRST[event.kind if _is_at_ease(event) else event.load.use or event.kind]
+    if event.load.use is Use.UNCLEAR and event.load.usage_ms:
+        chosen = _SESSIONS
+    elif event.kind is Kind.STALE and (event.library == SERVER or "idle_ms" in event.numbers):
+        chosen = "set {settings} below {limit}: poolsize config --check FILE --url URL."
     limit = "wait_timeout" if event.is_near_wait_timeout else "wait_timeout and the limits of firewalls"
     if event.is_near_firewall:
         limit = "300 s, a usual limit of firewalls and load balancers"

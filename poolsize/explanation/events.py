@@ -14,8 +14,6 @@ OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
 """Kinds that report how a pool's connections are used."""
 LONG_USAGE_MS = 1000
 """A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
-UNCLEAR_USAGE_MS = 200
-"""From here to LONG_USAGE_MS a usage time may be that of slow transactions, or of held connections."""
 FAR_ABOVE_MEAN = 2
 """The multiple of a known mean usage time from which on a connection counts as held or leaked."""
 LONG_IDLE_MS = 60_000
@@ -30,7 +28,20 @@ LONGEST_SHOWN = 300
 _HEAD = 64
 """Characters of a line that may hold its time."""
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ \d]\d "
-_TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d):[0-5]\d")
+_TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d:[0-5]\d)")
+_OWN_FRAME = re.compile(
+    r"(?:\\t|\b)at (?:[\w.@-]{0,80}/{1,2})?(?!(?:javax?|jdk|sun|jakarta|kotlinx?|scala|reactor|net\.bytebuddy|com\."
+    r"(?:sun|zaxxer|alibaba\.druid|mchange|mysql|p6spy|baomidou)|org\.(?:mariadb|apache|springframework|hibernate|"
+    r"mybatis|jooq|eclipse|jboss|aspectj)|io\.(?:agroal|quarkus|micronaut|micrometer|netty|vertx|undertow))\.)"
+    r"([\w.$]{1,120}\([\w.$: -]{1,80}\))",
+    re.ASCII,
+)
+"""A frame of a stack trace that belongs to no pool, driver, JDK or framework; it has no control characters."""
+_STARTS = (
+    Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.NO_PORT,
+    Kind.UNREACHABLE,
+)  # fmt: skip
+"""Kinds of errors that may cause the others."""
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
 _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
@@ -51,6 +62,7 @@ class Use(StrEnum):
     BUSY = "busy"
     FULL = "full"
     LOCKED = "locked"
+    LEAKED = "leaked"
 
 
 @dataclass(frozen=True)
@@ -86,7 +98,8 @@ class Event:
     """A kind of error of a library, and how often it was found.
 
     text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
-    count, of lines with a time, in the order of the lines.
+    count, of lines with a time, in the order of the lines. first_seen: time of the first line, empty without a time.
+    place: in the order of first lines. frame: the application's code in a leak report, empty if unknown.
     """
 
     text: str
@@ -96,6 +109,9 @@ class Event:
     load: PoolLoad
     count: int
     minutes: dict[str, int]
+    first_seen: str
+    place: int
+    frame: str
 
     @property
     def is_near_firewall(self) -> bool:
@@ -139,11 +155,12 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
     longest_ms = max(held_ms, usage_ms)
     if longest_ms >= LONG_USAGE_MS or 0 < FAR_ABOVE_MEAN * usage_ms <= held_ms:
         return Use.HELD
-    return Use.UNCLEAR if longest_ms >= UNCLEAR_USAGE_MS else Use.BUSY
+    return Use.BUSY if 0 < usage_ms < FAR_ABOVE_MEAN * held_ms else Use.UNCLEAR
 
 
 class _Occurrences:
-    def __init__(self) -> None:
+    def __init__(self, first_seen: str, leak: "_Occurrences | None") -> None:
+        self.first_seen, self.leak, self.frame = first_seen, leak, ""
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
@@ -178,44 +195,64 @@ class _Repeats:
 
 
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
-    """Return the events in lines of text, the most frequent first. usage_ms: mean usage time, if known.
+    """Return the events in lines of text: possible causes of others first, and then the most frequent.
 
     An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
-    above.
+    above. usage_ms: mean usage time, if known.
     """
     occurrences: dict[tuple[str, Kind], _Occurrences] = {}
     of_error: set[tuple[str, Kind]] = set()
     repeats = _Repeats()
-    minute, trace_follows = "", False
+    time, trace_follows = "", False
+    leak: _Occurrences | None = None
     for line in lines:
-        own_minute = _minute(line[:_HEAD])
-        minute = own_minute or minute
+        own_time = _time_in(line[:_HEAD])
+        time = own_time or time
+        if leak and not any(part in line for part in ("\tat ", "  at ", "Exception")):
+            leak = None
         if not _CONTINUES.match(line):
-            if own_minute or not (trace_follows and _EXCEPTION.match(line)):
+            if own_time or not (trace_follows and _EXCEPTION.match(line)):
                 of_error.clear()
-            trace_follows = bool(own_minute)
+            trace_follows = bool(own_time)
         for known, text, numbers in matches(line):
             key = known.library, known.kind
-            entry = occurrences.setdefault(key, _Occurrences())
+            at = _time_in(line) or time
+            entry = occurrences.setdefault(key, _Occurrences(at, occurrences.get((known.library, Kind.HELD_LONG))))
             entry.keep_best(text, numbers)
+            if known.kind is Kind.HELD_LONG:
+                leak = entry
             if key not in of_error:
                 of_error.add(key)
-                at = _minute(line) or minute
-                if repeats.is_new(text, at, _ECHO if _ECHO in line else bool(own_minute)):
-                    entry.add(at)
-    events = [
-        Event(
-            shortened(visible(each.best[1]), LONGEST_SHOWN),
-            library,
-            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
-            each.best[2],
-            pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
-            each.count,
-            dict(each.minutes),
-        )
-        for (library, kind), each in occurrences.items()
-    ]
-    return sorted(_with_locks(events), key=lambda event: -event.count)
+                if repeats.is_new(text, at[:-3], _ECHO if _ECHO in line else bool(own_time)):
+                    entry.add(at[:-3])
+        if leak and not leak.frame and (frame := _OWN_FRAME.search(line)):
+            leak.frame = frame[1]
+    events = _with_locks(
+        [
+            Event(
+                shortened(visible(each.best[1]), LONGEST_SHOWN),
+                library,
+                Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
+                each.best[2],
+                _load(kind, each, usage_ms),
+                each.count,
+                dict(each.minutes),
+                each.first_seen,
+                place,
+                (each.leak or each).frame,
+            )
+            for place, ((library, kind), each) in enumerate(occurrences.items())
+        ]
+    )
+    starts = [event for event in events if event.load.use is Use.LOCKED or event.kind in _STARTS]
+    return sorted(events, key=lambda event: (event not in starts, -event.count))
+
+
+def _load(kind: Kind, each: _Occurrences, usage_ms: float | None) -> PoolLoad:
+    """Return the figures of a pool; one that may be full has Use.LEAKED after a leak report of its library."""
+    load = pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad()
+    may_be_full = kind in OF_POOL and kind is not Kind.STATISTICS and load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
+    return replace(load, use=Use.LEAKED) if each.leak and may_be_full else load
 
 
 def _with_locks(events: list[Event]) -> list[Event]:
@@ -224,7 +261,7 @@ def _with_locks(events: list[Event]) -> list[Event]:
     Of a deadlock, the server has ended one transaction already: it blocks nobody.
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL)]
+    full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL, Use.LEAKED)]
     pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
@@ -241,7 +278,7 @@ def _was_idle(text: str, numbers: Numbers) -> bool:
     return "'wait_timeout'" in text or (idle_ms >= LONG_IDLE_MS and 2 * numbers.get("sent_ms", idle_ms) >= idle_ms)
 
 
-def _minute(text: str) -> str:
-    """Return the minute of a time in a text, as the text writes it but for - and a space; empty without a time."""
+def _time_in(text: str) -> str:
+    """Return a time in a text to the second, as the text writes it but for - and a space; empty without a time."""
     match = _TIME.search(text)
     return match[1].replace("/", "-").replace("T", " ") if match else ""

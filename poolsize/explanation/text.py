@@ -1,7 +1,7 @@
 """An explained error in words, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import itemgetter
+from operator import attrgetter
 from typing import TypedDict
 
 from poolsize.explanation.causes import Cause, advice, first_action
@@ -62,7 +62,9 @@ _BY_USE = {
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",
     Use.LOCKED: FULL_BY_LOCKS,
-    Use.BUSY: "Connections come back quickly: the rate is too high for them, or the usage time has grown.",
+    Use.LEAKED: "A leak report came before: code held a connection for long, or leaked it. If it leaks connections, "
+    "a larger pool only delays the errors.",
+    Use.BUSY: "Connections come back: the rate is too high for them, or the usage time has grown.",
 }
 
 
@@ -107,7 +109,7 @@ def events_values(events: Sequence[Event]) -> EventsValues:
 def events_text(events: Sequence[Event]) -> str:
     """Return each event: what happened, what to do first, what the numbers say, the causes, what to look at next.
 
-    Several events with times begin with a table of them, in the order of time.
+    Several events with times begin with a table of them, in the order of their first lines.
     """
     parts = list(map(_event_text, events))
     if len(events) > 1 and any(event.minutes for event in events):
@@ -116,11 +118,11 @@ def events_text(events: Sequence[Event]) -> str:
 
 
 def _overview(events: Sequence[Event]) -> str:
-    rows = ((next(iter(event.minutes), UNKNOWN), f"{event.count:,}", event) for event in events)
-    return Table(
-        ("first seen", "count", "error"),
-        [(*row, f"{event.library}: {event.kind.replace('_', ' ')}") for *row, event in sorted(rows, key=itemgetter(0))],
-    ).below(count(len(events), "kind") + " of errors")
+    ordered = sorted(events, key=attrgetter("place"))
+    names = [f"{event.library}: {event.kind.replace('_', ' ')}" for event in ordered]
+    rows = [(event.first_seen or UNKNOWN, f"{event.count:,}", name) for event, name in zip(ordered, names, strict=True)]
+    table = Table(("first seen", "count", "error"), rows).below(count(len(events), "kind") + " of errors")
+    return f"{table}\n\nStart with: {names[ordered.index(events[0])]}."
 
 
 def _values(event: Event) -> EventValues:
@@ -218,15 +220,10 @@ def _says_of_idle(event: Event) -> str:
             f"The connection was idle for {idle}: firewalls and load balancers often drop connections after 300 or "
             "350 s, and the default of wait_timeout is 28,800 s."
         )
+    said = f"The server's last packet came {idle} before."
     if event.kind is Kind.STALE:
-        return (
-            f"The connection was idle for {idle}. A limit just below that is a candidate. Compare SHOW GLOBAL "
-            "VARIABLES LIKE 'wait_timeout', by default 28,800 s, and the limits of firewalls."
-        )
-    return (
-        f"The server's last packet came {idle} before. Compare that with wait_timeout, by default 28,800 s, and with "
-        "the limits of firewalls."
-    )
+        said = f"The connection was idle for {idle}. A limit just below that is a candidate."
+    return f"{said} Compare wait_timeout, by default 28,800 s, and the limits of firewalls."
 
 
 def _says_of_pool(event: Event) -> Iterator[str]:
@@ -242,14 +239,14 @@ def _says_of_pool(event: Event) -> Iterator[str]:
             f"{connections} in use serve them all, each is held for about {_time(_rounded(load.held_ms))}; if not, "
             "for longer."
         )
-    elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL):
+    elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use is Use.FULL and wait_ms:
         yield f"All connections, {in_use:,}, are in use. {_unless_many_waited(in_use, wait_ms)}"
-    elif load.use:
+    elif load.use and ("in_use" in numbers or size):
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
-    if load.use in _BY_USE:
+    if load.use in _BY_USE and not (load.use is Use.UNCLEAR and load.usage_ms):
         yield _BY_USE[load.use]
     if errors := numbers.get("opening_errors"):
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
@@ -272,8 +269,10 @@ def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[
             f"can serve {rate}/s. If {usage} is the maximum, give the mean."
         )
         return
-    leaked = " If your rate is lower, connections are held or leaked." if load.use is Use.FULL else ""
-    yield f"At a mean usage time of {usage}, all {connections} are in use only at a rate above {rate}/s.{leaked}"
+    note = " If your rate is lower, connections are held or leaked." if load.use is Use.FULL else ""
+    if load.use is Use.UNCLEAR and load.held_ms:
+        note = f" It does not fit {_time(_rounded(load.held_ms))}: unless most requests fail, {usage} is not the mean."
+    yield f"At a mean usage time of {usage}, all {connections} are in use only at a rate above {rate}/s.{note}"
     if load.held_ms and load.use is Use.HELD:
         waiting = event.numbers["waiting"]
         yield (
@@ -300,13 +299,13 @@ def _says_of_held(event: Event) -> str:
 
 def _unless_many_waited(in_use: float, wait_ms: float) -> str:
     """Return how many requests must have waited, by Little's law, if no connection is held for LONG_USAGE_MS."""
-    unknown = "The text does not have the number of waiting requests."
+    unknown = "The text lacks the number of waiting requests."
     many = in_use * wait_ms / LONG_USAGE_MS
     if many < 2:
         return unknown
     least = (
-        f"{unknown} If each connection came back within 1 s, at least {count(int(in_use), 'connection')} x "
-        f"{_time(wait_ms)} / 1 s = {many:,.0f} requests waited."
+        f"{unknown} Even if each connection was held for 1 s, long for a transaction, "
+        f"{count(int(in_use), 'connection')} x {_time(wait_ms)} / 1 s = {many:,.0f} requests waited."
     )
     if many < RARELY_WAITING:
         return f"{least} If fewer waited, connections are held for longer."

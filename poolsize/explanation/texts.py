@@ -128,6 +128,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     GO: (
         (Kind.STATISTICS, (r"MaxOpenConnections:<size> OpenConnections:<open> InUse:<in_use> Idle:<idle>"
             r" WaitCount:<waits> WaitDuration:<<waited>>")),
+        (Kind.SERVER_FULL, r"Error 1040( \(08004\))?: Too many connections"),
         (Kind.STALE, r"closing bad idle connection: "),
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),

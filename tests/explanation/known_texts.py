@@ -289,6 +289,10 @@ EXAMPLES = [
         Kind.STATISTICS, {"size": 10, "open": 10, "in_use": 10, "idle": 0, "waits": 120, "waited_ms": 66_000},
     ),
     Example(
+        GO, "go-sql-driver/mysql 1.9.3", "errors.go, MySQLError.Error, with the state; older versions without",
+        "orders: begin tx: Error 1040 (08004): Too many connections", Kind.SERVER_FULL, {},
+    ),
+    Example(
         GO, "go-sql-driver/mysql 1.9.3", "connection.go",
         "[mysql] 2026/11/26 10:15:03 connection.go:803: closing bad idle connection: EOF",
         Kind.STALE, {},

@@ -116,7 +116,7 @@ def test_on_call_each_connection_is_held_for_8_s() -> None:
     [
         ("active=10, idle=0, waiting=37", "about 8.1 s"),
         ("active=10, idle=0, waiting=0", "more than 30 s"),
-        ("active=10, idle=0, waiting=3700", None),  # 81 ms: they come back quickly
+        ("active=10, idle=0, waiting=3700", None),  # 81 ms, or more
         ("active=7, idle=3, waiting=1", None),
     ],
 )
@@ -194,10 +194,16 @@ def test_at_error_1040_the_way_in_comes_before_the_causes() -> None:
     (values,) = events_values(events := [one_event("ERROR 1040 (HY000): Too many connections")])["events"]
     text = " ".join(events_text(events).split())
     assert text.index(values["remedy"]) < text.index("Most probable causes")
-    for part in ("CONNECTION_ADMIN or SUPER", "extra_port", "SET GLOBAL max_connections", "KILL"):
+    for part in ("PROCESS", "CONNECTION_ADMIN or SUPER", "extra_port", "Stop or cap the largest"):
         assert part in values["remedy"]
-    assert values["next"][0].startswith("poolsize config --check FILE --instances NUMBER --max-connections NUMBER")
-    assert "URL with the account above" in values["next"][1]
+    assert values["next"][0].startswith("SELECT user")
+    assert "SET GLOBAL max_connections" in values["next"][2]
+    assert values["next"][1].startswith("poolsize config --check FILE --instances NUMBER --max-connections NUMBER")
+
+
+def test_error_1040_of_go_names_its_missing_limit() -> None:
+    event = one_event("2026/11/28 03:14:02 [err] orders: begin tx: Error 1040 (08004): Too many connections")
+    assert "SetMaxOpenConns" in advice(event).causes[0].cause
 
 
 def test_a_timeout_without_the_number_of_waiting_requests_may_be_a_leak() -> None:
@@ -237,10 +243,12 @@ def test_the_rate_and_the_bound_of_the_usage_time_are_those_of_a_simulated_pool(
 @pytest.mark.parametrize(
     ("numbers", "usage_ms", "use"),
     [
-        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, None, Use.BUSY),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, None, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 150, "wait_ms": 1000}, 50, Use.BUSY),
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 10, "wait_ms": 1000}, None, Use.HELD),
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, None, Use.UNCLEAR),
-        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 200, Use.UNCLEAR),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 200, Use.BUSY),
+        ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 900, Use.UNCLEAR),
         ({"open": 10, "in_use": 10, "idle": 0, "waiting": 40, "wait_ms": 1000}, 50, Use.HELD),
         ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 8100, Use.HELD),
         ({"in_use": 10, "waiting": 37, "wait_ms": 30_000}, 60_000, Use.HELD),
@@ -377,7 +385,7 @@ sqlalchemy.exc.TimeoutError: {OF_SQLALCHEMY}
     assert events["MySQL Connector/J"].count == 1
     assert events["MySQL Connector/J"].numbers == {"idle_ms": 10_004}
     assert events["SQLAlchemy"].minutes == {"2026-11-26 10:16": 1}
-    assert next(iter(events)) == "HikariCP"  # the most frequent
+    assert list(events)[:2] == ["MySQL/MariaDB server", "HikariCP"]  # what may cause others, then the most frequent
 
 
 HELPER = "2026-11-26T10:15:03.126Z ERROR 1 --- [exec-3] o.h.engine.jdbc.spi.SqlExceptionHelper : "
@@ -670,12 +678,80 @@ def test_a_full_queue_of_mysql2_names_release_and_its_settings_and_no_threads() 
 
 def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_time() -> None:
     lines = [f"2026-11-28 02:1{minute}:07 {LOCK_WAIT}" for minute in (4, 5, 6)]
-    table = events_text(find_events([*lines[1:], f"2026-11-28 02:13:00 {ON_CALL}"])).split("\n\n")[1]
+    _, table, start, *_ = events_text(find_events([f"2026-11-28 02:13:00 {ON_CALL}", *lines[1:]])).split("\n\n")
     assert [line.split() for line in table.splitlines()] == [
         ["first", "seen", "count", "error"],
-        ["2026-11-28", "02:13", "1", "HikariCP:", "wait", "timeout"],
-        ["2026-11-28", "02:15", "2", "MySQL/MariaDB", "server:", "lock", "wait"],
+        ["2026-11-28", "02:13:00", "1", "HikariCP:", "wait", "timeout"],
+        ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB", "server:", "lock", "wait"],
     ]
+    assert start == "Start with: MySQL/MariaDB server: lock wait."
+
+
+LEAK = """\
+2026-11-28T03:12:10.333Z WARN ProxyLeakTask - Connection leak detection triggered for X on thread y, stack trace follows
+2026-11-28T03:12:10.334Z java.lang.Exception: Apparent connection leak detected
+\tat com.zaxxer.hikari.HikariDataSource.getConnection(HikariDataSource.java:100)
+\tat java.base/java.lang.Thread.run(Thread.java:840)
+\tat app//com.acme.report.NightlyExport.run(NightlyExport.java:88)
+\tat com.acme.Main.main(Main.java:1)
+"""
+
+
+def test_a_leak_report_before_the_timeouts_comes_first_and_names_the_code() -> None:
+    events = find_events(f"{LEAK}2026-11-28T03:12:44.918Z {ON_CALL}\n2026-11-28T03:12:45.020Z {ON_CALL}".splitlines())
+    assert [(event.kind, event.count) for event in events] == [(Kind.HELD_LONG, 1), (Kind.WAIT_TIMEOUT, 2)]
+    assert all("com.acme.report.NightlyExport.run(NightlyExport.java:88)." in first_action(event) for event in events)
+    assert events[1].load.use is Use.LEAKED
+    assert "leak" in advice(events[1]).causes[0].cause
+
+
+@pytest.mark.parametrize("after", [ON_CALL.replace("active=10, idle=0", "active=7, idle=3"), OF_SQLALCHEMY])
+def test_a_leak_report_says_nothing_of_another_pool_or_of_free_connections(after: str) -> None:
+    assert Use.LEAKED not in [event.load.use for event in find_events([*LEAK.splitlines(), after])]
+    assert Use.LEAKED not in [event.load.use for event in find_events([ON_CALL, *LEAK.splitlines()])]
+
+
+@pytest.mark.parametrize(
+    "trace",
+    ["", "\tat org.hibernate.X.y(X.java:1)\nINFO an order\n\tat com.acme.X.y(X.java:1)", "\tat \x1b]0;x\x07(X.java:1)"],
+)
+def test_a_leak_report_without_a_frame_of_the_application_has_no_code(trace: str) -> None:
+    event = one_event(f"{LEAK.splitlines()[0]}\n{trace}")
+    assert (event.frame, first_action(event)) == ("", FIRST[Kind.HELD_LONG])
+
+
+def test_a_leak_report_of_one_line_of_json_names_the_code() -> None:
+    trace = "\\n\\tat com.zaxxer.hikari.X.y(X.java:1)\\n\\tat com.acme.Job.run(Job.java:7)"
+    assert one_event(LEAK.splitlines()[0] + trace).frame == "com.acme.Job.run(Job.java:7)"
+
+
+def waiting_log(*counts: tuple[str, float]) -> list[str]:
+    return [
+        f"2026-11-28T03:{time} checkout-pool - Connection is not available, request timed out after 3000ms "
+        f"(total=8, active=8, idle=0, waiting={waiting:.0f})"
+        for time, waiting in counts
+    ]
+
+
+@pytest.mark.parametrize("waiting", [(117,), (117, 117), (117, 121, 130), (130, 117), (1300,)])
+def test_waiting_requests_alone_do_not_show_that_connections_come_back(waiting: tuple[int, ...]) -> None:
+    """Those that left the queue were served, or timed out: both have the same numbers."""
+    (event,) = find_events(waiting_log(*((f"12:{44 + at}.918", count) for at, count in enumerate(waiting))))
+    assert event.load.use is Use.UNCLEAR
+    assert "It can be either" in events_text([event])
+
+
+def test_the_usage_time_decides_between_a_small_pool_and_held_connections() -> None:
+    (line,) = waiting_log(("12:44.918", 117))
+    assert "Run again with --usage-time MEAN: it decides between the two" in first_action(one_event(line))
+    assert [one_event(line, usage_ms).load.use for usage_ms in (20, 200)] == [Use.HELD, Use.BUSY]
+    misfit = " ".join(events_text([one_event(line, 900)]).split())
+    assert "It does not fit 210 ms: unless most requests fail, 900 ms is not the mean." in misfit
+    assert "Run again" not in misfit
+
+
+def test_a_pool_without_connections_has_no_advice_on_held_connections() -> None:
+    assert "leakDetectionThreshold" not in events_text([one_event(ON_CALL.replace("10, active=10", "0, active=0"))])
 
 
 def test_the_kinds_of_pools_are_those_with_numbers_of_use() -> None:
