@@ -94,6 +94,7 @@ class QueueInDatabase(Reason, code="queue_in_database"):
     largest: int
     throughput: float
     usage_ms: float
+    answer_throughput: float
     answer_usage_ms: float
     in_database: bool
 
@@ -215,6 +216,7 @@ def _queue_in_database(analysis: Analysis, nearest: SizeSummary) -> Finding | No
         largest=largest.pool_size,
         throughput=largest.throughput.mean,
         usage_ms=largest.usage.mean,
+        answer_throughput=nearest.throughput.mean,
         answer_usage_ms=nearest.usage.mean,
         in_database=analysis.bottleneck is None or analysis.bottleneck.name not in outside,
     )

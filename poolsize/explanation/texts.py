@@ -57,8 +57,8 @@ _CANT_CONNECT = r"Can't connect to (MySQL )?server on '[^']{1,200}' ?\((\[Errno 
 _DATABASE_PORT = r":(33\d\d|6033)\b"
 _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "HikariCP": (
-        (Kind.WAIT_TIMEOUT, (r"Connection is not available, request timed out after <wait_ms>ms( \(total=<open>,"
-            r" active=<in_use>, idle=<idle>, waiting=<waiting>\))?")),
+        (Kind.WAIT_TIMEOUT, (r"Connection is not available, request timed out( after <wait_ms>ms( \(total=<open>,"
+            r" active=<in_use>, idle=<idle>, waiting=<waiting>\))?)?")),
         (Kind.STATISTICS, r"stats \(total=<open>/<size>, idle=<idle>/\d{1,12}, active=<in_use>, waiting=<waiting>\)"),
         (Kind.STATISTICS, r"stats \(total=<open>, active=<in_use>, idle=<idle>, waiting=<waiting>\)"),
         (Kind.STALE, r"Failed to validate connection …Possibly consider using a shorter maxLifetime value"),
@@ -205,6 +205,8 @@ def _known(library: str, kind: Kind, text: str, *unless: str) -> KnownText:
 
 
 _TYPED = {
+    "connection is not available": "Connection is not available, request timed out",
+    "hikaripool-1 - connection is not available": "Connection is not available, request timed out",
     "timeout waiting for idle object": "Cannot get a connection, pool error Timeout waiting for idle object",
     "pool empty": "Timeout: Pool empty.",
     "pool exhausted": "Failed getting connection; pool exhausted",

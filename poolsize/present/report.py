@@ -22,7 +22,7 @@ from poolsize.present.plots.axes import svg_text
 from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
 from poolsize.present.plots.server import plot_processors, plot_seconds
 from poolsize.present.text.analysis import excluded_steps, knee_text, run_title
-from poolsize.present.text.recommendation import APPLICATIONS, engine_lines, pool_size_text
+from poolsize.present.text.recommendation import engine_lines, pool_size_text, table_title
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
 from poolsize.present.text.sentences.reasons import limits_text
@@ -121,7 +121,7 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "prices": price_table(answer),
         "prices_title": price_title(answer),
         "prices_notes": [sentence(finding) for finding in answer.findings if finding.of_prices],
-        "applications_title": APPLICATIONS,
+        "applications_title": table_title(answer),
         "applications": application_table(answer),
         "engines_title": alone if answer.measured_in is None else "In the application, set",
         "engines": () if answer.in_doubt else engine_lines(answer),

@@ -31,6 +31,8 @@ TYPED = {
     "pool exhausted": ("MySQL Connector/Python", Kind.EXHAUSTED),
     "Knex: Timeout acquiring a connection": ("Knex", Kind.WAIT_TIMEOUT),
     "Timeout acquiring a connection": ("Knex", Kind.WAIT_TIMEOUT),
+    "Connection is not available": (HIKARI, Kind.WAIT_TIMEOUT),
+    "HikariPool-1 - Connection is not available": (HIKARI, Kind.WAIT_TIMEOUT),
     "Connection leak detection triggered": (HIKARI, Kind.HELD_LONG),
     "Lock wait timeout exceeded": (SERVER, Kind.LOCK_WAIT),
     "1205 Lock wait timeout exceeded": (SERVER, Kind.LOCK_WAIT),
@@ -486,6 +488,7 @@ EXAMPLES = [
 ]  # fmt: skip
 
 OTHERS = [
+    "org.redisson.client.RedisConnectionException: Connection is not available",
     "2026-11-26 10:15:03.123  INFO 1 --- [main] com.zaxxer.hikari.HikariDataSource : HikariPool-1 - Start completed.",
     "2026-11-26 10:15:03.123  INFO 1 --- [main] c.z.hikari.HikariDataSource : HikariPool-1 - Shutdown completed.",
     "INFO {dataSource-1} inited",

@@ -357,7 +357,9 @@ def test_more_connections_for_less_time_are_explained(name: str) -> None:
     answer = recommend(example(name))
     text = " ".join(recommendation_text(answer).split())
     (lone,) = [size for size in answer.application_sizes if not size.added_ms]
-    cautious = f"{answer.pool_size} connections would do. The table has {lone.pool_size}: its sizes are more"
+    cautious = (
+        f"{answer.pool_size} connections would do. The table of sizes for applications has {lone.pool_size}, with 95"
+    )
     assert (cautious in text) == (lone.pool_size > (answer.pool_size or 0))
 
 

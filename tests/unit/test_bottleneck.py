@@ -33,7 +33,7 @@ def a_counted_step(counters: Mapping[str, float], cpu: float = 0.2) -> Step:
         (
             {"process_cpu": 1.4, "process_cores": 2.0, "machine_cpu": 1.95, "machine_cores": 2.0},
             "shared CPU",
-            "1.4 by the server, 0.2 by the load generator",
+            "1.40 by the server, 0.20 by the load generator",
         ),
         ({**IDLE, "Innodb_row_lock_time": 6000.0, "Innodb_row_lock_waits": 90.0}, "row locks", "75 % of their time"),
         (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of
     from poolsize.present.text.fleet import FleetValues
     from poolsize.runs.plan import MeasuredApplication
 
-APPLICATIONS = "Pool size for an application, depending on the time that its own code adds to a transaction"
+APPLICATIONS = "Pool size for an application, by the time that its own code adds to a transaction"
 
 
 def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None) -> str:
@@ -62,8 +62,8 @@ def formula_in_short(answer: Recommendation) -> str:
     floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
     sum_ = f"{formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
-    why = f"cores * 2 + disks that queries wait for: {sum_}."
-    labelled = [("Why", f"{why} The cores must be physical; hyper-threads don't count.")]
+    why = f"cores * 2 + disks that queries wait for (--disks): {sum_}."
+    labelled = [("Why", f"{why} Count the physical cores of the database's host, not its hyper-threads.")]
     labelled += [("", leading(text)) for text in floors]
     return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
 
@@ -78,9 +78,16 @@ def sweep_command(answer: Recommendation) -> str:
 def _tables(answer: Recommendation) -> list[str]:
     from poolsize.present.text.tables import application_table, price_table, price_title
 
-    of_applications = "" if answer.application else application_table(answer).below(APPLICATIONS)
+    of_applications = "" if answer.application else application_table(answer).below(paragraph(table_title(answer)))
     notes = [paragraph(sentence(finding)) for finding in answer.findings if finding.of_prices]
     return [price_table(answer).below(paragraph(price_title(answer))), *notes, of_applications]
+
+
+def table_title(answer: Recommendation) -> str:
+    """Return the title of the table of applications, with the largest measured size where sizes exceed it."""
+    largest = max((price.pool_size for price in answer.prices), default=0)
+    beyond = any(size.pool_size > largest for size in answer.application_sizes)
+    return f"{APPLICATIONS}{f' (pools above {largest}: extrapolated)' if beyond else ''}"
 
 
 def headline(answer: Recommendation) -> str:
@@ -98,7 +105,7 @@ def headline(answer: Recommendation) -> str:
     interval = range_text(answer)
     for finding in answer.findings:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
-            interval += f"; {finding.pool_size} loses at most {at_most(finding.greatest_loss)} of throughput"
+            interval += f"; {finding.pool_size} may lose up to {at_most(finding.greatest_loss)} of throughput"
     interval = f" ({interval})" if interval else ""
     usage = ""
     if answer.application is not None:

@@ -60,13 +60,13 @@ ADDED_MS = (5, 20)
 """Times of an application's own, whose pool sizes are in the short answer."""
 LIMITED = {
     BottleneckName.GENERATOR: "the sweep's load generator, not the database.",
-    BottleneckName.SHARED_CPU: "this machine's CPU, which the server and the load generator share.",
+    BottleneckName.SHARED_CPU: "the CPU of the sweep's machine, which the load generator shares with the server.",
 }
 """Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
 ALIKE = 0.02
 """Throughputs that differ by a smaller share count as equal."""
-ALL = 0.995
-"""From this share on, the percentage would be 100 % or more."""
+ABOVE = 1.005
+"""From this share on, the percentage would be more than 100 %."""
 
 
 def run_in_short(answer: Recommendation, commands: Sequence[str], *, at_rate: bool = False) -> str:
@@ -150,18 +150,16 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 
 
 def _of_plateau(finding: OnPlateau) -> str:
-    """Return the measured throughput; with the fitted curve's where they differ."""
+    """Return the measured throughput, as a share of capacity; with the fitted curve's where they differ."""
     highest, measured = highest_text(finding.highest, finding.users), per_second(finding.throughput)
     if finding.measured_below is not None:
         measured += f" (between those at {finding.measured_below:,} and {finding.measured_above:,})"
-    share = finding.throughput / finding.capacity
-    capacity = per_second(finding.capacity)
+    share, capacity = finding.throughput / finding.capacity, per_second(finding.capacity)
+    compared = f"{100 * share:.0f} % of {highest}" if share < ABOVE else f"{100 * share - 100:.0f} % above {highest}"
     if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        if share < ALL:
-            return f"{measured}, {100 * share:.0f} % of {highest}."
-        return f"{measured}, 100 % of {highest} ({capacity} by the fitted curve)."
-    fitted = f"{per_second(finding.fitted)} by the fitted curve, {100 * finding.fitted / finding.capacity:.0f} %"
-    return f"{fitted} of {highest} ({capacity}). Measured: {measured}; the curve smooths noise."
+        return f"{measured}, {compared}{'' if share < ABOVE else f' ({capacity} by the fitted curve)'}."
+    fitted = f"{per_second(finding.fitted)}, {100 * finding.fitted / finding.capacity:.0f} %"
+    return f"measured {measured}, {compared} ({capacity}). The fitted curve, which decides, has {fitted}."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:
@@ -190,7 +188,8 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
     others = "; ".join(f"for {milliseconds(size.usage_time_ms)}, use {size.pool_size:,}" for size in sizes)
     own = (
-        f"transactions that hold a connection for {milliseconds(finding.database_ms + finding.client_ms)} without load."
+        f"transactions that hold a connection for about {milliseconds(finding.database_ms + finding.client_ms)} "
+        "without load."
     )
-    longer = f" If yours hold it {others} (--usage-time)."
+    longer = f" If yours hold it {others} (--usage-time: more cautious)."
     return f"{own}{longer if sizes else ''}"

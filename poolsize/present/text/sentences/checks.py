@@ -138,8 +138,8 @@ EVIDENCE: Mapping[BottleneckName, str] = {
     BottleneckName.SERVER_CPU: "{busy_cores:number} of {cores:g} cores used",
     BottleneckName.APPLICATION_CPU: "the application uses {busy_cores:number} of {its_cores} that it can use, so no "
     "pool size makes it faster",
-    BottleneckName.SHARED_CPU: "{busy_cores:number} of this machine's {cores:g} cores used: {server_cores:number} by "
-    "the server, {load_cores:number} by the load generator{by_application}",
+    BottleneckName.SHARED_CPU: "{busy_cores:.2f} of the machine's {cores:g} cores used: {server_cores:.2f} by "
+    "the server, {load_cores:.2f} by the load generator{by_application}",
     BottleneckName.ROW_LOCKS: "connections spent {share:%} of their time in row lock waits ({waits_per_second:number} "
     "lock waits per second)",
     BottleneckName.DISK_READS: "{missed_share:%} of the page requests missed the buffer pool, "
@@ -174,7 +174,7 @@ def _derived(name: BottleneckName, values: Mapping[str, Any]) -> Mapping[str, An
         case BottleneckName.APPLICATION_CPU:
             return {"its_cores": "the only core" if values["cores"] == 1 else f"the {values['cores']:g} cores"}
         case BottleneckName.SHARED_CPU:
-            by_application = ", {application_cores:number} by the application" if "application_cores" in values else ""
+            by_application = ", {application_cores:.2f} by the application" if "application_cores" in values else ""
             return {"by_application": filled(by_application, values)}
         case BottleneckName.DISK_READS:
             missed = values["missed_share"]

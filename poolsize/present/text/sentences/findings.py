@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, TypedDict
 
 from poolsize.answer.finding import (
+    ROOM,
     Figures,
     FillGap,
     Finding,
@@ -203,8 +204,9 @@ register_templates(
                 " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
                 "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
                 if way_out.workers is None
-                else " This number follows from the CPU time of a transaction at {pool_size:#connection}: "
-                "{client_ms:ms} in the load generator and {server_ms:ms} on the server, which has "
+                else " This number of workers has the CPU time for "
+                f"{percent(ROOM - 1)} more transactions than the server, or for more: at {{pool_size:#connection}}, a "
+                "transaction takes {client_ms:ms} in the load generator and {server_ms:ms} on the server, which has "
                 "{server_cores:#core}."
             )
         ),

@@ -9,7 +9,10 @@ from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import at_most, count, loss_text, milliseconds, per_second, percent, probability_text
 
-TABLE_SMALLER = " The table counts no waits for the load generator's CPU, and may have sizes between the measured ones."
+TABLE_SMALLER = (
+    " The table of sizes for applications counts no waits for the load generator's CPU, and has sizes that were not "
+    "measured."
+)
 """Why the answer lies above the range of an application that adds nothing."""
 NEAR = 0.9
 """From this share of the throughput on, the total times are uncertain. A chosen value."""
@@ -61,8 +64,8 @@ def _(finding: reasons.OnPlateau) -> str:
         reached += (
             f", {100 * share:.0f} % of {highest} ({by_curve})."
             if share < 1.005
-            else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}: the difference is "
-            "probably noise."
+            else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}, which takes the "
+            "difference for noise."
         )
         if share < 1 - finding.tolerance:
             reached += f" The fitted curve smooths the measurements, and is higher at {size}."
@@ -152,8 +155,8 @@ register_templates(
                 ""
                 if finding.database_size is None
                 else " For an application whose own code takes no time in a transaction, {pool_size:#connection} would "
-                "do. The table has {database_size}: its sizes are more cautious, because too "
-                "small a pool costs an application more than too large a pool."
+                "do. The table of sizes for applications has {database_size}, with 95 % probability, because too small "
+                "a pool costs an application more than too large a pool."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
                 "would be enough." + (TABLE_SMALLER if finding.pool_size > finding.range[1] else "")
@@ -215,8 +218,8 @@ register_templates(
             )
         ),
         reasons.QueueInDatabase: lambda finding: (
-            "With {largest:#connection}, measured throughput is {throughput:/s} and usage time rises from "
-            "{answer_usage_ms:ms} to {usage_ms:ms}: "
+            "With {largest:#connection}, measured throughput is {throughput:/s} instead of {answer_throughput:/s}, and "
+            "usage time rises from {answer_usage_ms:ms} to {usage_ms:ms}: "
             + (
                 "transactions also queue in the database, not only in the pool."
                 if finding.in_database
