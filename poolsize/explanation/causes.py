@@ -79,6 +79,8 @@ _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
     "SHOW ENGINE INNODB STATUS names the same table and index each time.")  # fmt: skip
 _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
     "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
+_FEWER_THAN_THREADS = Cause("The pool has fewer connections than the process has threads: each keeps one in a request.",
+    "pool in database.yml is below RAILS_MAX_THREADS, or below the concurrency of Sidekiq.")  # fmt: skip
 _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a request does not wait.",
     "The errors begin as soon as more threads than connections work at once.")  # fmt: skip
 
@@ -87,6 +89,7 @@ _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
         library: {_NESTED: _NESTED_REQUESTS}
         for library in ("Sequelize", "Knex", "Vert.x", "R2DBC pool", "sqlx", "deadpool")
     },
+    "Active Record": {_NESTED: _NESTED_REQUESTS, _LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
     "Prisma": {_NESTED: _NESTED_REQUESTS, _RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
     "mysql2": {_NESTED: _NESTED_REQUESTS, _LEAK: _NOT_RELEASED},
     GO: {_NESTED: _NESTED_REQUESTS, _POOLS_TOGETHER: _UNLIMITED},
@@ -155,7 +158,9 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
-    Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,)),
+    Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
+        "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements",
+    )),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
         "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
     )),
@@ -218,15 +223,15 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.CLOSED: "read what the log has just before the first error: the stop of the process, or a reload.",
     Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",
     Kind.SERVER_FULL: "count the sessions by user, client and command (below), with PROCESS and CONNECTION_ADMIN or "
-    "SUPER (MariaDB: or by extra_port). Stop or cap the largest.",
+    "SUPER (MariaDB: extra_port). End idle ones, or run fewer processes.",
     Kind.USER_LIMIT: "end idle sessions of this account, or raise the limit of all accounts: SET GLOBAL "
     "max_user_connections = NUMBER.",
-    Kind.ACCOUNT_LIMIT: "raise the limit that the error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for "
-    "example. At this limit, ending idle sessions helps as well.",
+    Kind.ACCOUNT_LIMIT: "with another account, see which idle sessions can end. Else raise the limit that the "
+    "error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for example.",
     Kind.HOST_BLOCKED: "from another host, SELECT * FROM performance_schema.host_cache WHERE IP = 'ADDRESS': the "
     "COUNT_..._ERRORS above 0, beside HOST_BLOCKED, name the reason.",
     Kind.LOCK_WAIT: _UNBLOCK,
-    Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere.",
+    Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
     "net.ipv4.tcp_tw_reuse=1 helps now. If few, check the host name.",
     Kind.UNREACHABLE: "run mysqladmin --host HOST ping on the application's host; read the server's error log and its "
@@ -240,13 +245,15 @@ FIRST: Mapping[Kind | Use, str] = {
 FIRST_OF_LIBRARY = {
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
     "PROCESSLIST shows sleeping sessions.",
+    "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
+    "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
     "Knex": "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep, find a query without "
     ".transacting(trx), or a missing commit; if they run, the statement.",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
 LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
-    CONNECTOR_J: "HikariCP's maxLifetime and keepaliveTime",
+    CONNECTOR_J: "the pool's lifetime (HikariCP: maxLifetime, keepaliveTime)",
     GO: "SetConnMaxLifetime and SetConnMaxIdleTime",
     CLIENT: "the connections' lifetime (Django: CONN_MAX_AGE)",
 }
@@ -259,8 +266,10 @@ METRICS = {
     "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
     "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
     "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
-    "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; logAbandoned logs the code that holds a connection",
-    "Tomcat JDBC": "Active, Size and WaitCount (JMX); logAbandoned logs the code that holds a connection",
+    "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; with removeAbandonedOnBorrow, logAbandoned logs "
+    "the code that holds a connection",
+    "Tomcat JDBC": "Active, Size and WaitCount (JMX); with suspectTimeout=30, logAbandoned logs the code that holds a "
+    "connection",
     "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
     "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
     "mysql2": "queueLimit and connectionLimit; the pool's events acquire, release and enqueue, counted",

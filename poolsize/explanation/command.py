@@ -38,9 +38,9 @@ LONGEST_LINE = 2**16
 def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) -> None:
     """Explain an error of a connection pool, a driver or the server.
 
-    TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read: a
-    log of up to 100 MiB, whose errors are counted by minute. The answer is what happened, what to do first, what the
-    numbers in the text say, the most probable causes, and what to look at next.
+    TEXT is an error, a line of a log, or a pool's statistics; put it in quotes. Without TEXT, standard input is read:
+    a text that has quotes itself, or a log of up to 100 MiB, whose errors are counted by minute. The answer is what
+    happened, what to do first, what the numbers in the text say, the most probable causes, and what to look at next.
     """
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values

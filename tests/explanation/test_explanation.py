@@ -194,7 +194,7 @@ def test_at_error_1040_the_way_in_comes_before_the_causes() -> None:
     (values,) = events_values(events := [one_event("ERROR 1040 (HY000): Too many connections")])["events"]
     text = " ".join(events_text(events).split())
     assert text.index(values["remedy"]) < text.index("Most probable causes")
-    for part in ("PROCESS", "CONNECTION_ADMIN or SUPER", "extra_port", "Stop or cap the largest"):
+    for part in ("PROCESS", "CONNECTION_ADMIN or SUPER", "extra_port", "End idle ones"):
         assert part in values["remedy"]
     assert values["next"][0].startswith("SELECT user")
     assert "SET GLOBAL max_connections" in values["next"][2]
@@ -649,7 +649,7 @@ def test_the_idle_time_tells_a_firewall_from_wait_timeout(idle: str, ranked_firs
     [
         ("driver: bad connection", "SetConnMaxLifetime and SetConnMaxIdleTime"),
         ("Failed to validate connection X Possibly consider using a shorter maxLifetime value", "keepaliveTime"),
-        (RECEIVED.format("28,812,000"), "maxLifetime and keepaliveTime"),
+        (RECEIVED.format("28,812,000"), "the pool's lifetime (HikariCP: maxLifetime, keepaliveTime)"),
         ("MySQL server has gone away", "pool_recycle and pool_pre_ping; Django: CONN_MAX_AGE and CONN_HEALTH_CHECKS"),
     ],
 )
@@ -756,3 +756,20 @@ def test_a_pool_without_connections_has_no_advice_on_held_connections() -> None:
 
 def test_the_kinds_of_pools_are_those_with_numbers_of_use() -> None:
     assert {example.kind for example in EXAMPLES if "in_use" in example.numbers} <= set(OF_POOL)
+
+
+def test_an_error_whose_quotes_the_shell_took_is_known_by_its_code() -> None:
+    taken = "ERROR 1226 (42000): User shop_rw has exceeded the max_user_connections resource (current value: 60)"
+    (event,) = command._of_arguments((taken,), None)
+    assert event.kind is Kind.ACCOUNT_LIMIT
+    assert not command._of_arguments((taken.removeprefix("ERROR "),), None)
+
+
+def test_the_first_cause_of_active_record_is_fewer_connections_than_threads() -> None:
+    text = (
+        "could not obtain a connection from the pool within 5.000 seconds (waited 5.002 seconds); all pooled "
+        "connections were in use"
+    )
+    event = one_event(text)
+    assert "RAILS_MAX_THREADS" in first_action(event)
+    assert "RAILS_MAX_THREADS" in advice(event).causes[0].tell
