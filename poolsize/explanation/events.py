@@ -30,9 +30,10 @@ _HEAD = 64
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ \d]\d "
 _TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d:[0-5]\d)")
 _OWN_FRAME = re.compile(
-    r"(?:\\t|\b)at (?:[\w.@-]{0,80}/{1,2})?(?!(?:javax?|jdk|sun|jakarta|kotlinx?|scala|reactor|net\.bytebuddy|com\."
-    r"(?:sun|zaxxer|alibaba\.druid|mchange|mysql|p6spy|baomidou)|org\.(?:mariadb|apache|springframework|hibernate|"
-    r"mybatis|jooq|eclipse|jboss|aspectj)|io\.(?:agroal|quarkus|micronaut|micrometer|netty|vertx|undertow))\.)"
+    r"(?:\\t|\t|\s\s)at (?:[\w.@-]{0,80}/{1,2}){0,2}(?!(?:javax?|jdk|sun|jakarta|kotlinx?|scala|reactor|"
+    r"net\.(?:bytebuddy|ttddyy)|com\.(?:sun|zaxxer|alibaba\.druid|mchange|mysql|p6spy|baomidou)|org\.(?:mariadb|apache|"
+    r"springframework|hibernate|mybatis|jooq|eclipse|jboss|aspectj)|io\.(?:opentelemetry|smallrye|agroal|quarkus|"
+    r"micronaut|micrometer|netty|vertx|undertow))\.)"
     r"([\w.$]{1,120}\([\w.$: -]{1,80}\))",
     re.ASCII,
 )
@@ -44,6 +45,8 @@ _STARTS = (
 """Kinds of errors that may cause the others."""
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
+_LEAK = "Apparent connection leak"
+"""The exception below a report of HikariCP, whose stack trace is that of the borrow."""
 _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
 """The beginning of a stack trace; the first without a time belongs to the line with a time above it."""
 _ECHO = "SqlExceptionHelper"
@@ -159,8 +162,8 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
 
 
 class _Occurrences:
-    def __init__(self, first_seen: str, leak: "_Occurrences | None") -> None:
-        self.first_seen, self.leak, self.frame = first_seen, leak, ""
+    def __init__(self, first_seen: str) -> None:
+        self.first_seen, self.frame = first_seen, ""
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
@@ -208,7 +211,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     for line in lines:
         own_time = _time_in(line[:_HEAD])
         time = own_time or time
-        if leak and not any(part in line for part in ("\tat ", "  at ", "Exception")):
+        if leak and not any(part in line for part in ("\tat ", "  at ", _LEAK if own_time else "Exception")):
             leak = None
         if not _CONTINUES.match(line):
             if own_time or not (trace_follows and _EXCEPTION.match(line)):
@@ -217,7 +220,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         for known, text, numbers in matches(line):
             key = known.library, known.kind
             at = _time_in(line) or time
-            entry = occurrences.setdefault(key, _Occurrences(at, occurrences.get((known.library, Kind.HELD_LONG))))
+            entry = occurrences.setdefault(key, _Occurrences(at))
             entry.keep_best(text, numbers)
             if known.kind is Kind.HELD_LONG:
                 leak = entry
@@ -227,32 +230,42 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
                     entry.add(at[:-3])
         if leak and not leak.frame and (frame := _OWN_FRAME.search(line)):
             leak.frame = frame[1]
-    events = _with_locks(
-        [
-            Event(
-                shortened(visible(each.best[1]), LONGEST_SHOWN),
-                library,
-                Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
-                each.best[2],
-                _load(kind, each, usage_ms),
-                each.count,
-                dict(each.minutes),
-                each.first_seen,
-                place,
-                (each.leak or each).frame,
-            )
-            for place, ((library, kind), each) in enumerate(occurrences.items())
-        ]
-    )
+    found = [
+        Event(
+            shortened(visible(each.best[1]), LONGEST_SHOWN),
+            library,
+            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
+            each.best[2],
+            pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
+            each.count,
+            dict(each.minutes),
+            each.first_seen,
+            place,
+            each.frame,
+        )
+        for place, ((library, kind), each) in enumerate(occurrences.items())
+    ]
+    events = _with_locks(_with_leaks(found))
     starts = [event for event in events if event.load.use is Use.LOCKED or event.kind in _STARTS]
     return sorted(events, key=lambda event: (event not in starts, -event.count))
 
 
-def _load(kind: Kind, each: _Occurrences, usage_ms: float | None) -> PoolLoad:
-    """Return the figures of a pool; one that may be full has Use.LEAKED after a leak report of its library."""
-    load = pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad()
-    may_be_full = kind in OF_POOL and kind is not Kind.STATISTICS and load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
-    return replace(load, use=Use.LEAKED) if each.leak and may_be_full else load
+def _with_leaks(events: list[Event]) -> list[Event]:
+    """Return the events; a pool that may be full, with a leak report of the same hour or without times, is Use.LEAKED.
+
+    It has the code of the report. A library that reports a late return has held connections, and no leak.
+    """
+    late = {event.library for event in events if event.kind is Kind.RETURNED_LATE}
+    leaks = {event.library: event for event in events if event.kind is Kind.HELD_LONG and event.library not in late}
+    found = []
+    for event in events:
+        leak, is_refused = leaks.get(event.library), event.kind in OF_POOL and event.kind is not Kind.STATISTICS
+        may_be_full = is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
+        if leak and may_be_full and _are_together(leak, event):
+            found.append(replace(event, load=replace(event.load, use=Use.LEAKED), frame=leak.frame))
+        else:
+            found.append(event)
+    return found
 
 
 def _with_locks(events: list[Event]) -> list[Event]:

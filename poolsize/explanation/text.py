@@ -62,7 +62,7 @@ _BY_USE = {
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",
     Use.LOCKED: FULL_BY_LOCKS,
-    Use.LEAKED: "A leak report came before: code held a connection for long, or leaked it. If it leaks connections, "
+    Use.LEAKED: "The log has a leak report: code held a connection for long, or leaked it. If it leaks connections, "
     "a larger pool only delays the errors.",
     Use.BUSY: "Connections come back: the rate is too high for them, or the usage time has grown.",
 }

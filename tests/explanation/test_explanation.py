@@ -708,7 +708,27 @@ def test_a_leak_report_before_the_timeouts_comes_first_and_names_the_code() -> N
 @pytest.mark.parametrize("after", [ON_CALL.replace("active=10, idle=0", "active=7, idle=3"), OF_SQLALCHEMY])
 def test_a_leak_report_says_nothing_of_another_pool_or_of_free_connections(after: str) -> None:
     assert Use.LEAKED not in [event.load.use for event in find_events([*LEAK.splitlines(), after])]
-    assert Use.LEAKED not in [event.load.use for event in find_events([ON_CALL, *LEAK.splitlines()])]
+
+
+def test_a_leak_report_counts_after_the_first_timeouts_too_but_not_of_another_day_or_a_late_return() -> None:
+    report = LEAK.splitlines()
+    late = "2026-11-28T03:13:00Z Previously reported leaked connection X on thread was returned to the pool (unleaked)"
+    for lines, is_leaked in (
+        ([f"2026-11-28T03:12:09.000Z {ON_CALL}", *report], True),
+        ([*report, f"2026-11-29T08:00:00.000Z {ON_CALL}"], False),
+        ([*report, late, f"2026-11-28T03:14:00.000Z {ON_CALL}"], False),
+    ):
+        assert (Use.LEAKED in [event.load.use for event in find_events(lines)]) == is_leaked, lines
+
+
+def test_a_trace_of_another_error_after_a_leak_report_is_not_the_leak_s() -> None:
+    lines = [
+        LEAK.splitlines()[0],
+        "2026-11-28T03:12:11.000Z ERROR OrderService - com.acme.NoStockException: none left",
+        "\tat com.acme.stock.Stock.take(Stock.java:9)",
+        f"2026-11-28T03:12:44.918Z {ON_CALL}",
+    ]
+    assert [event.frame for event in find_events(lines)] == ["", ""]
 
 
 @pytest.mark.parametrize(
