@@ -190,6 +190,29 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
         read_pools(tmp_path / name)
 
 
+@pytest.mark.parametrize("other", ["PASSPORT=3306", "MAIL_HOST=mysql-alerts.example.org"])
+def test_a_variable_of_another_service_does_not_name_the_database(tmp_path: Path, other: str) -> None:
+    (tmp_path / ".env").write_text(f"DB_HOST=pg1\n{other}\nDB_POOL_SIZE=5\n")
+    assert not read_pools(tmp_path / ".env").pools
+    (tmp_path / ".env").write_text("DB_HOST=h\nDB_PORT=3306\nDB_POOL_SIZE=5\n")
+    assert len(read_pools(tmp_path / ".env").pools) == 1
+
+
+def test_a_constant_given_to_the_driver_is_no_size_of_the_pool(tmp_path: Path) -> None:
+    java = (
+        'class A { void f() { HikariConfig c = new HikariConfig(); c.setJdbcUrl("jdbc:mysql://h/d"); '
+        "c.addDataSourceProperty(MAXIMUM_POOL_SIZE, 5); c.setMaximumPoolSize(7); } }"
+    )
+    assert [each["maximumPoolSize"] for each in settings_in(tmp_path, "A.java", java)] == [7]
+
+
+def test_a_url_that_may_come_from_elsewhere_is_not_the_whole(tmp_path: Path) -> None:
+    for url, is_whole in (("'mysql://h/d'", True), ("process.env.URL ?? 'mysql://h/d'", False)):
+        (tmp_path / "a.ts").write_text(f"const db = new PrismaClient({{ datasourceUrl: {url} }});")
+        (pool,) = read_pools(tmp_path / "a.ts").pools
+        assert pool.complete == is_whole
+
+
 RUBY = {
     'ENV.fetch("A") { 5 }': 5, "ENV.fetch('A', '5')": 5, 'ENV["A"] || 5': 5, "ENV['A'].presence || 5": 5,
     "ENV.fetch('A') { ENV.fetch('B') { 7 } }": 7, "Integer(ENV.fetch('A', '5')) + 2": 7, "(ENV['A'] || 5).to_i * 2": 10,

@@ -32,7 +32,10 @@ MYSQL_MAX_CONNECTIONS is often the server's.
 NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
 """Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
-KIND = re.compile(r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND|HOST|PORT)$")
+KIND = re.compile(
+    r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND"
+    r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
+)
 """The ends of names of variables that say which database it is."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),

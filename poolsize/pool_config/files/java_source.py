@@ -234,7 +234,10 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
         named = at.child_by_field_name("name") or at
         if name in {"option", OF_DRIVER} and len(arguments) == 2:
-            name, arguments = tree.text(arguments[0]).rpartition(".")[2], arguments[1:]
+            key, arguments = tree.text(arguments[0]), arguments[1:]
+            if name == OF_DRIVER and not key.startswith('"'):
+                continue  # a constant: nothing shows whether it names a setting of the pool
+            name = key if name == OF_DRIVER else key.rpartition(".")[2]
         root = tree.root_of(at.child_by_field_name("object"), at)
         if len(arguments) == 1 and root:
             yield name, root, arguments[0], named

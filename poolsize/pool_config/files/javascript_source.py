@@ -108,7 +108,8 @@ def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
             query, is_mysql = QUERY.search(text), names_mysql(text)
             if is_mysql or (query and is_mysql is None):
                 settings = url_settings(f"x://{query[0]}", PRISMA, line(url)) if query else {}
-                complete = bool(query) or "${" not in text
+                is_whole = url.type == "string" or (url.type == "template_string" and "${" not in text)
+                complete = is_whole or (url.type == "template_string" and bool(query))
                 yield FilePool(PRISMA, place, settings, complete=complete, database_known=is_mysql is True)
 
 

@@ -21,7 +21,7 @@ TEMPLATE_DEFAULT = re.compile(
 )
 MAVEN = re.compile(r"@[\w.-]{1,100}@")
 """Of Maven's resource filtering and of Gradle's expansion: @name@."""
-UNKNOWN = re.compile(rf"\{{|\$[\w(]|<[%\w]|__\w|%\w{{1,100}}[%(]|{MAVEN.pattern}")
+UNKNOWN = re.compile(rf"\{{|\$[\w(]|<[%\w]|__\w|%\w{{1,100}}[%(]|%\(|{MAVEN.pattern}")
 """A part that something else fills in before the library reads the text."""
 NUMBER = re.compile(r"[+-]?\d{1,15}(\.\d{1,6})?")
 """Longer numbers are not settings of a pool."""
@@ -31,7 +31,10 @@ ISO_DURATION = re.compile(
 )
 NAME_WITH_UNIT = re.compile(r"(?P<name>.{0,80}time(?:out)?)(?:in)?(?P<unit>[a-z]{2,12})")
 MILLISECONDS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-WORDS = {"milliseconds": "ms", "seconds": "s", "sec": "s", "minutes": "m", "min": "m", "hours": "h", "days": "d"}
+WORDS = {
+    "milliseconds": "ms", "millis": "ms", "seconds": "s", "secs": "s", "sec": "s", "minutes": "m", "mins": "m",
+    "min": "m", "hours": "h", "days": "d",
+}  # fmt: skip
 """Longer names of the units; each also without its last s."""
 
 
