@@ -1,9 +1,12 @@
 """Other machines: network namespaces with a cable each to this one, and a server that listens on the cables' ends."""
 
+import fcntl
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +29,8 @@ def load_machines(number: int) -> Iterator[list[tuple[str, str]]]:
     """Network namespaces, each with a cable of its own to this machine: (name, this machine's address from there)."""
     machines = [(f"poolsize{place}", f"10.213.{place}.1") for place in range(number)]
     with ExitStack() as stack:
+        lock = stack.enter_context((Path(tempfile.gettempdir()) / "poolsize-tests-machines").open("w"))
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one test at a time has these names and addresses
         for place, (name, address) in enumerate(machines):
             subprocess.run([IP, "netns", "del", name], capture_output=True, check=False)  # of tests that were killed
             made = subprocess.run([IP, "netns", "add", name], capture_output=True, text=True, check=False)

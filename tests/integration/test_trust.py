@@ -117,6 +117,7 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
     alone = sizes[0].demands
     assert alone is not None
     delay_ms = max(0.0, sizes[0].usage.mean - alone.client_ms - alone.server_ms)
+    measured_sizes = []
     for size in sizes:
         steps = [step for step in curve_of(run) if step.pool_size == size.pool_size]
         assert size.demands is not None
@@ -124,13 +125,17 @@ def test_both_demands_are_the_operating_systems_and_predict_every_size(pinned: P
         server_cores, load_cores = map(fmean, zip(*map(accounts.cores, steps), strict=True))
         assert size.demands.server_ms * rate / 1000 == pytest.approx(server_cores, rel=0.1)
         assert size.demands.client_ms * rate / 1000 == pytest.approx(load_cores, rel=0.1)
-        if has_its_cores(run):
-            predicted = throughputs(size.demands.stations.known, delay_ms, size.pool_size)[-1]
-            assert 1000 * predicted == pytest.approx(rate, rel=0.1)
-            if load_cores > 0.93:
-                assert all("generator" in failed(step) for step in steps)
-            if load_cores < 0.85:
-                assert not any("generator" in failed(step) for step in steps)
+        measured_sizes.append((size, rate, load_cores, steps))
+    if not has_its_cores(run):
+        pytest.skip("the hypervisor gave this machine's cores to others: a second of CPU time took longer")
+    for size, rate, load_cores, steps in measured_sizes:
+        assert size.demands is not None
+        predicted = throughputs(size.demands.stations.known, delay_ms, size.pool_size)[-1]
+        assert 1000 * predicted == pytest.approx(rate, rel=0.1)
+        if load_cores > 0.93:
+            assert all("generator" in failed(step) for step in steps)
+        if load_cores < 0.85:
+            assert not any("generator" in failed(step) for step in steps)
 
 
 @pytest.mark.parametrize("busy_ms", in_ci([0, 2, 6, 100], 0, 6))
