@@ -33,7 +33,7 @@ def assert_one_size(answer: Recommendation) -> None:
         assert re.findall(r"^Use ([\d,]+) connections?", text, flags=re.MULTILINE) == [f"{size:,}"]
     smallest = [each.pool_size for each in answer.application_sizes if not each.added_ms]
     if any(each > size for each in smallest):
-        assert f"The table has {smallest[0]}" in " ".join(evidence.split())
+        assert f"The table of sizes for applications has {smallest[0]}" in " ".join(evidence.split())
     if answer.two_pools:
         assert "Use two pools" in evidence
 
