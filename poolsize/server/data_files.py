@@ -37,7 +37,8 @@ def install(data: Path, archive: Path, installer: Sequence[str]) -> int:
     if file := _opened(archive):
         try:
             with file, tarfile.open(fileobj=file) as files:
-                files.extractall(data, filter="data")
+                files.extraction_filter = getattr(tarfile, "data_filter", None)  # Python 3.11.0 to 3.11.3 have none
+                files.extractall(data)  # noqa: S202 - this user's own archive
             return 0
         except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError):  # a disk that failed has damaged it
             shutil.rmtree(data)
