@@ -198,6 +198,28 @@ def test_a_variable_of_another_service_does_not_name_the_database(tmp_path: Path
     assert len(read_pools(tmp_path / ".env").pools) == 1
 
 
+def test_a_framework_s_pool_counts_once_beside_a_variable_of_its_file(tmp_path: Path) -> None:
+    own = "SPRING_DATASOURCE_URL=jdbc:mysql://h/d\nHIKARI_MAX_POOL_SIZE=20\n"
+    (tmp_path / ".env").write_text(f"{own}SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE=20\n")
+    (pool,) = read_pools(tmp_path / ".env").pools
+    assert pool.settings["maximumPoolSize"].value == 20
+
+
+@pytest.mark.parametrize(
+    ("line", "is_known"),
+    [
+        ("connMaxLifetime: ${L:-3600000000000}", False), ("connMaxLifetime: ${L:-36000s}", True),
+        ("connMaxLifetimeMs: 36000000", True), ("connMaxLifetimeSecs: 36000", True), ("connMaxLifetime: 36000", False),
+    ],
+)  # fmt: skip
+def test_a_lifetime_of_own_go_code_is_compared_where_its_unit_is_known(
+    poolsize_here: Command, tmp_path: Path, line: str, is_known: bool
+) -> None:
+    (tmp_path / "config.yaml").write_text(f"store:\n  engine: mysql\n  maxOpenConns: 6\n  {line}\n")
+    done = poolsize_here("config", "--check", str(tmp_path / "config.yaml"))
+    assert (done.returncode == 3) == is_known, done.stdout
+
+
 def test_a_constant_given_to_the_driver_is_no_size_of_the_pool(tmp_path: Path) -> None:
     java = (
         'class A { void f() { HikariConfig c = new HikariConfig(); c.setJdbcUrl("jdbc:mysql://h/d"); '

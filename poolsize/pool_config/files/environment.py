@@ -37,6 +37,8 @@ KIND = re.compile(
     r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
 )
 """The ends of names of variables that say which database it is."""
+OF_FRAMEWORK = ("SPRING_DATASOURCE_", "QUARKUS_DATASOURCE_")
+"""The beginnings of variables that a framework binds to the settings of its pool."""
 OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
 }  # fmt: skip
@@ -57,7 +59,10 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     if has_only_others(variables):
         return contents
     is_mysql = any(map(_names_mysql, variables))
-    originals = [(entry, each) for each in variables for entry in _as_keys(each, is_mysql=is_mysql)]
+    has_own_code = is_mysql and not any(each.path[0].upper().startswith(OF_FRAMEWORK) for each in variables)
+    originals = [
+        (entry, each) for each in variables for entry in _as_keys(each, is_mysql=is_mysql, has_own_code=has_own_code)
+    ]
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
@@ -88,11 +93,12 @@ def option_entries(words: Iterable[tuple[str, int]]) -> Iterator[Entry]:
             yield Entry((match[1],), match[2], line)
 
 
-def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
+def _as_keys(variable: Entry, *, is_mysql: bool, has_own_code: bool) -> Iterator[Entry]:
     """Yield a variable as the setting that it binds, with its value's references in Spring's form.
 
     A variable with options of a command, such as JAVA_OPTS, has the settings of these. is_mysql: whether the
     environment names MySQL, so that DB_POOL_SIZE and the like are settings of the project's own code for it.
+    has_own_code: whether HIKARI_MAX_POOL_SIZE and the like are, too: a framework's file may refer to these.
     """
     if is_mysql and (match := OWN.fullmatch(variable.path[0].upper())) and _is_own(match["of"]):
         name, of = OWN_NAMES.get(match["name"], match["name"]), filter(None, [(match["of"] or "").strip("_")])
@@ -100,7 +106,7 @@ def _as_keys(variable: Entry, *, is_mysql: bool) -> Iterator[Entry]:
         return
     options = _options(variable)
     yield from [Entry(_path(each.path[0]), plain(each.text), each.line) for each in options] or [
-        Entry(_path(variable.path[0], is_mysql=is_mysql), plain(variable.text), variable.line)
+        Entry(_path(variable.path[0], has_own_code=has_own_code), plain(variable.text), variable.line)
     ]
 
 
@@ -115,15 +121,15 @@ def _options(variable: Entry) -> list[Entry]:
     return list(option_entries(split_words(words)))
 
 
-def _path(name: str, *, is_mysql: bool = False) -> tuple[str, ...]:
+def _path(name: str, *, has_own_code: bool = False) -> tuple[str, ...]:
     """Return the keys that a name means: of a variable, by the known beginnings; else by its dots.
 
-    is_mysql: as in _as_keys. A variable such as SHOP_HIKARI_MAX_POOL_SIZE is then one of the project's own.
+    has_own_code: as in _as_keys. A variable such as SHOP_HIKARI_MAX_POOL_SIZE is then one of the project's own.
     """
     if not NAME.fullmatch(name):
         return tuple(name.split("."))
     parts = name.lower().split("_")
-    segments = SEGMENTS if parts[0] in {"spring", "quarkus"} else {"hikari", "druid"} if is_mysql else ()
+    segments = SEGMENTS if parts[0] in {"spring", "quarkus"} else {"hikari", "druid"} if has_own_code else ()
     ends = [place + 1 for place, part in enumerate(parts) if part in segments]
     ends += [len(prefix) for prefix in PREFIXES if tuple(parts[: len(prefix)]) == prefix][:1]
     ends = [end for end in ends if end < len(parts)]

@@ -91,7 +91,7 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
         name, unit = without_unit(entry.path[-1]) if library is OWN_GO else (entry.path[-1], 1)
         setting = _setting(library, prefix, name, relaxed=relaxed)
         unit = 1_000 if setting in library.seconds else unit
-        text = plain(entry.text) if library is DROPWIZARD else entry.text
+        text = plain(entry.text) if library in (DROPWIZARD, OWN_GO) else entry.text
         read = partial(value_of, text, durations=relaxed in library.durations, unit=unit)
         found = setting_of(entry.path[-1], entry.text, entry.line, read)
         if setting:

@@ -98,11 +98,12 @@ def _swoole_pools(tokens: list[tuple[str, int]]) -> Iterator[FilePool]:
     """Yield the pools of new PDOPool($config, 64). Their database is MySQL, unless the configuration has a driver."""
     words = [word for word, _ in tokens]
     triples = list(zip(words, words[1:], words[2:], strict=False))
-    if any(names_mysql(driver) is False for name, _, driver in triples if name == "withDriver"):
-        return
+    is_other = any(names_mysql(driver) is False for name, _, driver in triples if name == "withDriver")
     pools = {*SWOOLE_POOLS, *(alias for name, sign, alias in triples if sign == "as" and name.endswith(SWOOLE_POOLS))}
     for place, (sign, name, bracket) in enumerate(triples, 1):
         if sign == "new" and bracket == "(" and name.rpartition("\\")[2] in pools:
+            if is_other and "Mysqli" not in name:
+                continue
             size = _second_argument(words[place + 1 : place + LONGEST_CALL])
             line = tokens[place][1]
             settings = {"size": setting_of("size", "".join(size), line, partial(_value, size))} if size else {}

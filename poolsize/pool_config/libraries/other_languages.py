@@ -1,10 +1,12 @@
 """The pools of Go, Rust, .NET, Rails, Prisma, PHP, and of projects' own code: their settings, and what is wrong."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from math import nan
 
+from poolsize.pool_config.files.values import without_unit
 from poolsize.pool_config.findings import of_other_languages, of_pools
 from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library, Worded
@@ -213,10 +215,16 @@ OWN_CODE = Library(
 """Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""
 
 
+UNIT = re.compile(r"\d\s?[a-z]", re.IGNORECASE)
+"""In the text of a duration."""
+
+
 def _own_go(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     """Find a stated lifetime above the server's. The unit of a plain number is not known."""
     lifetime = pool.settings.get("connMaxLifetime")
-    has_unit = lifetime is not None and (lifetime.value == 0 or lifetime.text != f"{lifetime.value}")
+    has_unit = lifetime is not None and (
+        lifetime.value == 0 or without_unit(lifetime.name)[0] != lifetime.name or UNIT.search(lifetime.text)
+    )
     is_checked = not has_unit or pool.has("connMaxIdleTime")
     yield from outlives_server(pool, "connMaxLifetime", 1_000, wait_timeout, is_checked=is_checked)
 
