@@ -183,9 +183,8 @@ def generator(step: Step) -> CheckResult:
     """Check that no worker needs 90 % of a core or has a late event loop; it would measure its own delay.
 
     Time in which a worker was ready to run but had no core, because another program or another virtual machine had it,
-    counts as needed CPU time. An event loop is late if the 99th
-    percentile of its lateness reaches 50 ms, or the mean usage time where that is shorter (of an application, the mean
-    response time). Up to 2 ms is never late.
+    counts as needed CPU time. An event loop is late if the 99th percentile of its lateness reaches 50 ms, or the mean
+    usage time where that is shorter (of an application, the mean response time). Up to 2 ms is never late.
 
     Figures: `worker_cores` that the busiest worker needed; `loop_lag_ms` of the latest event loop, ms; `usage_ms`, the
     mean usage time; of an application `response_ms`, the mean response time.

@@ -79,7 +79,7 @@ _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
     "SHOW ENGINE INNODB STATUS names the same table and index each time.")  # fmt: skip
 _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
     "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
-_FEWER_THAN_THREADS = Cause("The pool has fewer connections than the process has threads: each keeps one in a request.",
+_FEWER_THAN_THREADS = Cause("The pool has fewer connections than threads; a request keeps its connection.",
     "pool in database.yml is below RAILS_MAX_THREADS, or below the concurrency of Sidekiq.")  # fmt: skip
 _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a request does not wait.",
     "The errors begin as soon as more threads than connections work at once.")  # fmt: skip

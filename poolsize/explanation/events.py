@@ -230,7 +230,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
                     entry.add(at[:-3])
         if leak and not leak.frame and (frame := _OWN_FRAME.search(line)):
             leak.frame = frame[1]
-    found = [
+    separate = [
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),
             library,
@@ -245,7 +245,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]
-    events = _with_locks(_with_leaks(found))
+    events = _with_locks(_with_leaks(separate))
     starts = [event for event in events if event.load.use is Use.LOCKED or event.kind in _STARTS]
     return sorted(events, key=lambda event: (event not in starts, -event.count))
 
@@ -253,19 +253,21 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
 def _with_leaks(events: list[Event]) -> list[Event]:
     """Return the events; a pool that may be full, with a leak report of the same hour or without times, is Use.LEAKED.
 
-    It has the code of the report. A library that reports a late return has held connections, and no leak.
+    The event has the code of the report. A library that reports a late return has held connections, and no leak.
     """
     late = {event.library for event in events if event.kind is Kind.RETURNED_LATE}
     leaks = {event.library: event for event in events if event.kind is Kind.HELD_LONG and event.library not in late}
-    found = []
-    for event in events:
-        leak, is_refused = leaks.get(event.library), event.kind in OF_POOL and event.kind is not Kind.STATISTICS
-        may_be_full = is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
-        if leak and may_be_full and _are_together(leak, event):
-            found.append(replace(event, load=replace(event.load, use=Use.LEAKED), frame=leak.frame))
-        else:
-            found.append(event)
-    return found
+    return [
+        replace(event, load=replace(event.load, use=Use.LEAKED), frame=leak.frame)
+        if _may_be_full(event) and (leak := leaks.get(event.library)) and _are_together(leak, event)
+        else event
+        for event in events
+    ]
+
+
+def _may_be_full(event: Event) -> bool:
+    is_refused = event.kind in OF_POOL and event.kind is not Kind.STATISTICS
+    return is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
 
 
 def _with_locks(events: list[Event]) -> list[Event]:

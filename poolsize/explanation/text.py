@@ -220,10 +220,10 @@ def _says_of_idle(event: Event) -> str:
             f"The connection was idle for {idle}: firewalls and load balancers often drop connections after 300 or "
             "350 s, and the default of wait_timeout is 28,800 s."
         )
-    said = f"The server's last packet came {idle} before."
+    idleness = f"The server's last packet came {idle} before."
     if event.kind is Kind.STALE:
-        said = f"The connection was idle for {idle}. A limit just below that is a candidate."
-    return f"{said} Compare wait_timeout, by default 28,800 s, and the limits of firewalls."
+        idleness = f"The connection was idle for {idle}. A limit just below that is a candidate."
+    return f"{idleness} Compare wait_timeout, by default 28,800 s, and the limits of firewalls."
 
 
 def _says_of_pool(event: Event) -> Iterator[str]:

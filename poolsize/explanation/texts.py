@@ -247,10 +247,10 @@ def completed(typed: str) -> str:
     parts = _TYPED_ERROR.fullmatch(typed.strip())
     assert parts is not None  # every part may be empty
     code, words = parts[1] or "", parts[2].lower()
-    said = [words or _CODES.get(code, ""), f"{code} {words}"]
+    beginnings = [words or _CODES.get(code, ""), f"{code} {words}"]
     if typed.lstrip().lower().startswith("error"):
-        said.append(_CODES.get(code, ""))  # the shell took the quotes out of the words
-    return next((text for beginning, text in _TYPED.items() if any(each.startswith(beginning) for each in said)), typed)
+        beginnings.append(_CODES.get(code, ""))  # the shell took the quotes out of the words
+    return next((text for known, text in _TYPED.items() if any(each.startswith(known) for each in beginnings)), typed)
 
 
 def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:

@@ -1,6 +1,5 @@
 """A worker's record, second by second: its transactions, timed in microseconds, and the cost of the worker itself."""
 
-import os
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,6 +17,8 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 
 from poolsize.analysis.stats.percentiles import HIGHEST_US, empty_histogram, percentiles
+from poolsize.server.sampler import BUSY
+from poolsize.server.speed_probe import usable_cores
 
 LAG_INTERVAL_SECONDS = 0.02
 Part = TypeVar("Part")
@@ -193,9 +194,9 @@ class Boundary:
             waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1]) / 1e9
         with suppress(OSError, AttributeError, IndexError):
             every = psutil.cpu_times(percpu=True)
-            own = [every[core] for core in os.sched_getaffinity(0)]
+            own = [every[core] for core in usable_cores(None)]
             stolen = sum(core.steal for core in own)
-            busy = stolen + sum(core.user + core.nice + core.system + core.irq + core.softirq for core in own)
+            busy = sum(getattr(core, kind) for core in own for kind in BUSY)
         return cls(monotonic(), thread_time(), waited, busy, stolen)
 
 
