@@ -190,6 +190,12 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
         read_pools(tmp_path / name)
 
 
+def test_the_driver_of_one_pool_of_swoole_says_nothing_of_a_pool_of_mysqli(tmp_path: Path) -> None:
+    uses = "use Swoole\\Database\\PDOPool; use Swoole\\Database\\MysqliPool;"
+    php = f"<?php {uses} new PDOPool((new PDOConfig)->withDriver('pgsql'), 3); new MysqliPool($config, 9);"
+    assert settings_in(tmp_path, "a.php", php) == [{"size": 9}]
+
+
 @pytest.mark.parametrize("other", ["PASSPORT=3306", "MAIL_HOST=mysql-alerts.example.org"])
 def test_a_variable_of_another_service_does_not_name_the_database(tmp_path: Path, other: str) -> None:
     (tmp_path / ".env").write_text(f"DB_HOST=pg1\n{other}\nDB_POOL_SIZE=5\n")
