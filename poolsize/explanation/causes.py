@@ -188,8 +188,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
 _SESSIONS = (
-    "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep for seconds, find the code that holds them; if "
-    "they run, the statement; if neither, enlarge the pool."
+    "SHOW FULL PROCESSLIST: if the pool's sessions sleep for seconds, find the code that holds them; if they run, "
+    "tune the statement; if neither, enlarge the pool."
 )
 _UNBLOCK = (
     "SELECT * FROM sys.innodb_lock_waits names the blocking session: see what it does before you KILL it. Without "
@@ -247,10 +247,17 @@ FIRST_OF_LIBRARY = {
     "PROCESSLIST shows sleeping sessions.",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
     "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
-    "Knex": "look at the pool's sessions: SHOW FULL PROCESSLIST. If they sleep, find a query without "
-    ".transacting(trx), or a missing commit; if they run, the statement.",
+    "Knex": "SHOW FULL PROCESSLIST: if the pool's sessions sleep, find a query without .transacting(trx), or a missing "
+    "commit; if they run, tune the statement.",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
+LEAK_OF_LIBRARY = {
+    "SQLAlchemy": "find a connection or session that is not closed, or not used in a with block. "
+    "echo_pool='debug' logs each checkout: the report itself names no code.",
+    "c3p0": "set debugUnreturnedConnectionStackTraces to true: the next report names the code that holds the "
+    "connection.",
+}
+"""Library whose leak report has no stack trace -> what to do first."""
 LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
     CONNECTOR_J: "the pool's lifetime (HikariCP: maxLifetime, keepaliveTime)",
@@ -292,8 +299,11 @@ def advice(event: Event) -> Advice:
 
 def first_action(event: Event) -> str:
     """Return what to do first."""
-    if event.frame and (event.load.use is Use.LEAKED or event.kind is Kind.HELD_LONG):
-        return f"find what holds the connection in the code of the leak report: {event.frame}."
+    if event.load.use is Use.LEAKED or event.kind is Kind.HELD_LONG:
+        if event.frame:
+            return f"find what holds the connection in the code of the leak report: {event.frame}."
+        if event.library in LEAK_OF_LIBRARY:
+            return LEAK_OF_LIBRARY[event.library]
     if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
         return FIRST_OF_LIBRARY[event.library]
     chosen = FIRST[event.kind if _is_at_ease(event) else event.load.use or event.kind]

@@ -52,7 +52,7 @@ _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
 _ECHO = "SqlExceptionHelper"
 """Hibernate's logger, which writes the text of an exception that it throws: the text is in the log again."""
 _MOST_TEXTS = 1000
-"""The most texts of a minute whose lines are compared."""
+"""The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
 
 
 class Use(StrEnum):
@@ -102,7 +102,7 @@ class Event:
 
     text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
     count, of lines with a time, in the order of the lines. first_seen: time of the first line, empty without a time.
-    place: in the order of first lines. frame: the application's code in a leak report, empty if unknown.
+    place: in the order of first lines. frame: the application's code in most leak reports, empty if unknown.
     """
 
     text: str
@@ -163,7 +163,8 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
 
 class _Occurrences:
     def __init__(self, first_seen: str) -> None:
-        self.first_seen, self.frame = first_seen, ""
+        self.first_seen = first_seen
+        self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
@@ -172,6 +173,13 @@ class _Occurrences:
         self.count += 1
         if minute and (minute in self.minutes or len(self.minutes) < MOST_MINUTES):
             self.minutes[minute] += 1
+
+    def add_frame_of(self, line: str) -> bool:
+        """Count the application's code in a line of a leak report; return whether the line has some."""
+        frame = _OWN_FRAME.search(line)
+        if frame and (frame[1] in self.frames or len(self.frames) < _MOST_TEXTS):
+            self.frames[frame[1]] += 1
+        return bool(frame)
 
     def keep_best(self, text: str, numbers: Numbers) -> None:
         """Keep the text with the most waiting requests, and of these the first with the most numbers."""
@@ -228,8 +236,8 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
                 of_error.add(key)
                 if repeats.is_new(text, at[:-3], _ECHO if _ECHO in line else bool(own_time)):
                     entry.add(at[:-3])
-        if leak and not leak.frame and (frame := _OWN_FRAME.search(line)):
-            leak.frame = frame[1]
+        if leak and leak.add_frame_of(line):
+            leak = None
     separate = [
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),
@@ -241,7 +249,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             dict(each.minutes),
             each.first_seen,
             place,
-            each.frame,
+            max(each.frames, key=each.frames.__getitem__, default=""),
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]

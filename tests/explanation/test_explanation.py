@@ -306,7 +306,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
-            "a further one got an error. Do first: look at the pool's sessions",
+            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool's sessions",
         ),
         ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
     ],
@@ -743,6 +743,31 @@ def test_a_leak_report_without_a_frame_of_the_application_has_no_code(trace: str
 def test_a_leak_report_of_one_line_of_json_names_the_code() -> None:
     trace = "\\n\\tat com.zaxxer.hikari.X.y(X.java:1)\\n\\tat com.acme.Job.run(Job.java:7)"
     assert one_event(LEAK.splitlines()[0] + trace).frame == "com.acme.Job.run(Job.java:7)"
+
+
+def test_of_several_leak_reports_the_code_of_the_most_is_named() -> None:
+    other = LEAK.replace("report.NightlyExport.run(NightlyExport.java:88)", "Job.run(Job.java:7)")
+    assert one_event(f"{other}{LEAK}{LEAK}").frame == "com.acme.report.NightlyExport.run(NightlyExport.java:88)"
+
+
+@pytest.mark.parametrize(
+    ("report", "refused"),
+    [
+        (
+            "The garbage collector is trying to clean up non-checked-in connection <X>, which will be terminated.",
+            OF_SQLALCHEMY,
+        ),
+        (
+            "A checked-out resource is overdue, and will be destroyed: X",
+            "java.sql.SQLException: An attempt by a client to checkout a Connection has timed out.",
+        ),
+    ],
+)
+def test_a_leak_report_without_a_stack_trace_is_never_said_to_name_the_code(report: str, refused: str) -> None:
+    events = find_events([report, refused])
+    assert events[1].load.use is Use.LEAKED
+    (action,) = {first_action(event) for event in events}
+    assert "stack trace" not in action
 
 
 def waiting_log(*counts: tuple[str, float]) -> list[str]:
