@@ -145,7 +145,8 @@ def _replay(options: SweepOptions) -> Path:
 
 def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     """Sweep a server, and return the path of the run's file. resumed: the setting of the run to resume, or None."""
-    from poolsize.command_line import locust_sweep  # a replay starts without it
+    from poolsize.command_line import locust_sweep  # a replay starts without these
+    from poolsize.server.preparation import require_server
 
     module, pools = locust_sweep.LOCUST_MODULE, None
     if options.application:
@@ -159,6 +160,8 @@ def _measure(options: SweepOptions, resumed: Setting | None) -> Path:
     else:
         locustfile = _locustfile(options, resumed)
     locust_sweep.require_processes(options)
+    if not options.application:
+        require_server(options)  # before Locust is started, which takes seconds
     if options.expect_workers:
         _show_workers(options.expect_workers, module, locustfile, options.application)
     if resumed is None:

@@ -16,7 +16,7 @@ from poolsize.runs.run import Run
 from poolsize.server.connection import asking, database_url, given_host
 from poolsize.server.encryption import is_local, ssl_mode, with_encryption
 from poolsize.server.existing_schema import chosen_schema
-from poolsize.server.private_server import PrivateServer, private_server
+from poolsize.server.private_server import PrivateServer, find_mysqld, private_server, server_version
 from poolsize.server.schema import already_swept, is_swept
 from poolsize.sweep.opening import Workload, new_file, new_setting, resumed_run
 from poolsize.sweep.options import SweepOptions
@@ -90,6 +90,19 @@ def prepared(
         yield Prepared(url, Run(setting, ()), path, notes, private)
 
 
+def require_server(options: SweepOptions) -> None:
+    """Raise BadInput for options of no server: a bad URL, or a program that can't be run or is none. Nothing starts."""
+    if not options.url:
+        server_version(options.mysqld or find_mysqld())
+        return
+    for name in ("mysqld", "server_options"):
+        if getattr(options, name):
+            raise BadInput(
+                f"`{name}` is for a private server, and a database is given by `url` or POOLSIZE_URL: leave one out"
+            )
+    database_url(options.url)
+
+
 @contextmanager
 def _server(
     options: SweepOptions, resumed: Run | None, largest: int, password: str
@@ -100,11 +113,7 @@ def _server(
     largest: the largest pool size that may be measured. password: of the private server's account.
     """
     if options.url:
-        for name in ("mysqld", "server_options"):
-            if getattr(options, name):
-                raise BadInput(
-                    f"`{name}` is for a private server, and a database is given by `url` or POOLSIZE_URL: leave one out"
-                )
+        require_server(options)
         yield database_url(options.url), None
     else:
         began_encrypted = resumed is not None and resumed.setting.cipher is not None

@@ -75,7 +75,7 @@ def private_server(
     """
     options = dict(read("server_options", "=".join(each), server_variable) for each in options.items())
     program = mysqld or find_mysqld()
-    version = _version(program)
+    version = server_version(program)
     clear_abandoned(ON_DISK, DIRECTORY_BEGINS)
     directory = ON_DISK / f"{DIRECTORY_BEGINS}{secrets.token_hex(8)}"
     password, port = password or secrets.token_urlsafe(24), free_port()
@@ -122,7 +122,7 @@ def find_mysqld() -> Path:
     )
 
 
-def _version(program: Path) -> str:
+def server_version(program: Path) -> str:
     """Return what a server program says of its version. Raises BadInput where it can't be run."""
     try:
         return subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
