@@ -174,16 +174,6 @@ def test_views_and_tables_that_refer_to_each_other_are_cleared(server: PrivateSe
     assert cursor.fetchall() == ()
 
 
-def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer, cursor: Any) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
-    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('*being made*')")
-    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
-    with pytest.raises(BadInput, match=r"did not make \(precious\)"):
-        SweepSchema(database_url(server.url)).__enter__()
-    assert tables(cursor) == {"precious"}
-
-
 def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, cursor: Any) -> None:
     """Whoever may write in the schema can list such a name, and make a table that has it."""
     name = "x`, shop.`orders"
