@@ -36,7 +36,7 @@ from poolsize.load.recorder import histogram
 from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
-from poolsize.runs.store import load_run
+from poolsize.runs.store import RunWriter, load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, free_port
 from poolsize.sweep.next_step import remaining
@@ -435,3 +435,11 @@ def a_run(curve: dict[int, int], users: int = 64, noise: int = 1, cpu: float = 0
         for order, (size, rate) in enumerate(curve.items())
     )
     return Run(a_setting(tuple(curve), users), steps)
+
+
+def written(path: Path, run: Run) -> Path:
+    """Write a run, and return the path of its file."""
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return path
