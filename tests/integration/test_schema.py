@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from poolsize.server import schema
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import Command, assert_swept, on_both, on_mariadb
+from tests.conftest import POOLSIZE, Command, assert_soon, assert_swept, on_both, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -238,12 +237,10 @@ def test_a_second_sweep_is_refused_while_the_first_lives(
     """The whole program: the session that holds the lock is killed in the middle of a step."""
     words = ["sweep", "--workload", "insert", "--pool-sizes", "2,4", "--users=8", "--step-time", "8s", "--warm-up=1s"]
     first = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), *words, "--output", "first.jsonl"],
+        [POOLSIZE, *words, "--output", "first.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "first.jsonl").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert_soon((tmp_path / "first.jsonl").exists)
     assert kill_holder(cursor) is not None
     second = poolsize(*words, "--output", "second.jsonl", url=server.url)
     assert second.returncode == 2

@@ -17,12 +17,21 @@ from poolsize.runs.run import Run
 from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
+from tests.conftest import (
+    POOLSIZE,
+    Command,
+    assert_soon,
+    assert_swept,
+    assert_true_steps,
+    curve_of,
+    has_line,
+    measured_again,
+    page_line,
+)
 from tests.machines import IP, load_machines, server_for
 from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 PAGE = "docs/how-to/distributed-load.md"
 TWO_LOCKS = str(Path(__file__).with_name("two_locks.py"))
 PLATEAU = 2
@@ -69,9 +78,7 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
              "--step-time", "2s", "--warm-up", "1s", "--output", str(path)],
             env=os.environ | {"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert_soon(lambda: has_line(path))
         time.sleep(1.5)
         (leader,) = psutil.Process(sweep.pid).children()
         leader.children()[0].kill()
@@ -164,9 +171,7 @@ def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
     """Its cable is cut: no connection is closed. Its worker ends by itself."""
     path = tmp_path / "a.jsonl"
     with sweeping_from_two_machines(path, "2,4,6,8") as (sweep, cable):
-        deadline = time.monotonic() + 60
-        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert_soon(lambda: has_line(path))
         time.sleep(1.5)
         subprocess.run([IP, "link", "set", cable, "down"], check=True)
         out, err = sweep.communicate(timeout=120)
