@@ -44,6 +44,11 @@ def tables(cursor: Any) -> set[str]:
     return {name for (name,) in cursor.fetchall()} - {"made_by_poolsize"}
 
 
+def is_gone(cursor: Any) -> bool:
+    """Return whether the server has no schema poolsize."""
+    return not cursor.execute("SHOW DATABASES LIKE 'poolsize'")
+
+
 def kill_holder(cursor: Any) -> int | None:
     """Kill the session that holds the lock, and return its id; None where there is none."""
     cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
@@ -72,8 +77,7 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
         own.work(lambda work: work.execute("INSERT INTO mine VALUES (1)"))
         cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
         assert cursor.fetchone() not in {(None,), (holder,)}
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_an_empty_schema_made_for_an_account_is_used_and_left_empty(server: PrivateServer, cursor: Any) -> None:
@@ -98,8 +102,7 @@ def test_a_session_that_is_lost_while_it_makes_the_schema_leaves_none(
     with SweepSchema(database_url(server.url)):
         cursor.execute("SHOW TABLES FROM poolsize")
         assert cursor.fetchall() == (("made_by_poolsize",),)
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 @on_mariadb
@@ -111,8 +114,7 @@ def test_a_session_that_is_lost_while_it_drops_the_schema_costs_nothing(
     monkeypatch.setattr(schema, "DROP_SCHEMA", lost)
     with SweepSchema(database_url(server.url)):
         pass
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
     assert not caplog.records
 
 
@@ -126,8 +128,7 @@ def test_a_schema_that_could_not_be_dropped_is_dropped_by_the_next_sweep(
     assert "the next sweep will" in caplog.text
     with SweepSchema(database_url(server.url)):
         pass
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_a_sweep_clears_nothing_of_the_sweep_after_it(server: PrivateServer, cursor: Any) -> None:
@@ -169,8 +170,7 @@ def test_views_and_tables_that_refer_to_each_other_are_cleared(server: PrivateSe
     cursor.execute("CREATE VIEW poolsize.window AS SELECT * FROM poolsize.child")
     with SweepSchema(database_url(server.url)):
         assert tables(cursor) == set()
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, cursor: Any) -> None:
@@ -189,8 +189,7 @@ def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, curs
         with SweepSchema(database_url(server.url)) as own:
             own.make_tables(lambda work: work.execute(f"CREATE TABLE {quoted(name)} (id INT)"))
             assert tables(cursor) == {name}
-        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-        assert cursor.fetchall() == ()
+        assert is_gone(cursor)
         cursor.execute("SHOW TABLES FROM shop")
         assert cursor.fetchall() == (("orders",),)
     finally:
@@ -212,8 +211,7 @@ def test_tables_whose_names_differ_in_case_are_all_dropped(
         for name in names:
             own.make_tables(lambda work, name=name: work.execute(f"CREATE TABLE {name} (id INT)"))  # type: ignore[misc]
         assert tables(cursor) == {*names}
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
@@ -226,8 +224,7 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         with SweepSchema(database_url(started.url)) as own:
             own.make_tables(lambda work: work.execute("CREATE TABLE Orders (id INT)"))
             assert tables(cursor) == {"orders"}
-        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-        assert cursor.fetchall() == ()
+        assert is_gone(cursor)
 
 
 @pytest.mark.experiment
@@ -247,5 +244,4 @@ def test_a_second_sweep_is_refused_while_the_first_lives(
     assert "another sweep is running" in second.stderr
     out, err = first.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess(words, first.returncode, out, err))
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
