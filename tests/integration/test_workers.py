@@ -69,6 +69,14 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
     assert_plateau(run)
 
 
+def lost_step(run: Run) -> int:
+    """The place of the only step that lost a worker, in a run that is complete."""
+    assert remaining(run) is None
+    failed = {place: {result.check for result in run.steps[place].failed_checks} for place in retried_places(run)}
+    (place,) = [place for place, checks in failed.items() if "workers" in checks]
+    return place
+
+
 @measured_again
 def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     with administered_server(None, {}, 60) as server:
@@ -85,16 +93,9 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
         out, err = sweep.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
-    assert remaining(run) is None
-    lost = [
-        step
-        for step in (run.steps[place] for place in retried_places(run))
-        if "workers" in {check.check for check in step.failed_checks}
-    ]
-    assert len(lost) == 1
-    before, after = run.steps[: run.steps.index(lost[0])], run.steps[run.steps.index(lost[0]) + 1 :]
-    assert {len(step.workers) for step in before} == {4}
-    assert {len(step.workers) for step in after} == {3}
+    place = lost_step(run)
+    assert {len(step.workers) for step in run.steps[:place]} == {4}
+    assert {len(step.workers) for step in run.steps[place + 1 :]} == {3}
     assert not any(step.retryable for step in curve_of(run))
     assert "will be retried" in err
 
@@ -177,11 +178,4 @@ def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
         out, err = sweep.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
-    assert remaining(run) is None
-    lost = [
-        step
-        for step in (run.steps[place] for place in retried_places(run))
-        if "workers" in {check.check for check in step.failed_checks}
-    ]
-    assert len(lost) == 1
-    assert {len(step.workers) for step in run.steps[run.steps.index(lost[0]) + 1 :]} == {1}
+    assert {len(step.workers) for step in run.steps[lost_step(run) + 1 :]} == {1}
