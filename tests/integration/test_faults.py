@@ -98,7 +98,7 @@ def answers(url: str) -> bool:
 @pytest.fixture(params=MARIADB_IN_CI)
 def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer]:
     program = mysqld(request.param) or servers.find_mysqld()
-    version = servers._version(program)
+    version = servers.server_version(program)
     mariadb = "MariaDB" in version
     with TemporaryDirectory(dir="/var/tmp") as name:  # its path is short enough for a socket's
         folder, port = Path(name), servers.free_port()
