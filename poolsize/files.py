@@ -2,11 +2,16 @@
 
 import os
 import stat
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from poolsize.bounds import within
 from poolsize.errors import BadInput
+
+if TYPE_CHECKING:
+    import jinja2
 
 OTHER_KINDS = {
     stat.S_IFDIR: "folder", stat.S_IFIFO: "FIFO", stat.S_IFSOCK: "socket", stat.S_IFCHR: "device",
@@ -73,6 +78,27 @@ def shipped(name: str) -> Path:
     """
     installed = PACKAGE / "shipped" / name
     return installed if installed.exists() else PACKAGE.parent / name
+
+
+@cache
+def templates(
+    *packages: str, is_html: bool = False, finalize: Callable[[object], object] | None = None
+) -> "jinja2.Environment":
+    """Return the templates of these packages; a name that a template does not get is an error.
+
+    is_html: whether texts are escaped. finalize: what a template writes in place of a value, as in jinja2.
+    """
+    import jinja2  # most commands need no template
+
+    return jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
+        autoescape=is_html,  # noqa: S701 (locustfiles, configurations and Markdown have no HTML)
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+    )
 
 
 def workloads() -> dict[str, Path]:

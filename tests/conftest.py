@@ -36,7 +36,7 @@ from poolsize.load.recorder import histogram
 from poolsize.runs.check import Check
 from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Latencies, Run, Setting, Step, Worker
-from poolsize.runs.store import load_run
+from poolsize.runs.store import RunWriter, load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, free_port
 from poolsize.sweep.next_step import remaining
@@ -54,6 +54,8 @@ settings.load_profile("poolsize")
 
 
 ROOT = Path(__file__).parents[1]
+POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
+"""The program as a user runs it."""
 Command = Callable[..., "subprocess.CompletedProcess[str]"]
 FLAVORS = ("mariadb", "mysql")
 
@@ -141,7 +143,7 @@ def poolsize(tmp_path: Path) -> Command:
     def run(*arguments: str, url: str | None = None, timeout: float = 120) -> "subprocess.CompletedProcess[str]":
         environment = {name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"}
         done = subprocess.run(
-            [str(Path(sys.executable).with_name("poolsize")), *arguments],
+            [POOLSIZE, *arguments],
             cwd=tmp_path,
             env=environment | ({"POOLSIZE_URL": url} if url else {}),
             capture_output=True,
@@ -210,6 +212,19 @@ def end_at_once(command: "subprocess.Popen[str]", ending: str) -> tuple[str, str
     time.sleep(0.5)
     command.send_signal(ENDINGS[ending])
     return command.communicate(timeout=15)
+
+
+def assert_soon(condition: Callable[[], object], seconds: float = 90) -> None:
+    """Wait until a condition holds, at most so many seconds."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def has_line(run: Path, beginning: bytes = b'{"step"') -> bool:
+    """Return whether a run's file has a line that begins so, by default a step."""
+    return run.exists() and beginning in run.read_bytes()
 
 
 EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl")) if path.stem != "observation"}
@@ -435,3 +450,11 @@ def a_run(curve: dict[int, int], users: int = 64, noise: int = 1, cpu: float = 0
         for order, (size, rate) in enumerate(curve.items())
     )
     return Run(a_setting(tuple(curve), users), steps)
+
+
+def written(path: Path, run: Run) -> Path:
+    """Write a run, and return the path of its file."""
+    with RunWriter(path, run.setting) as writer:
+        for step in run.steps:
+            writer.append(step)
+    return path

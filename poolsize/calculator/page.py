@@ -6,12 +6,12 @@ from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-import jinja2
 from markupsafe import Markup
 
 from poolsize import bounds, formula
 from poolsize.answer import from_traffic, traffic_findings
 from poolsize.answer.fleet import MOST
+from poolsize.files import templates
 from poolsize.traffic import database_load, pool_use, random_arrivals, usage_phases
 
 OF_MODULES = {
@@ -42,16 +42,9 @@ def calculator_html() -> str:
         f'"use strict";\nconst constants = {json.dumps(CONSTANTS)};',
         *((TEMPLATES / name).read_text(encoding="utf-8") for name in ("model.js", "page.js")),
     ])  # fmt: skip
-    templates = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.FileSystemLoader(TEMPLATES), jinja2.PackageLoader("poolsize.present")]),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
     digest = b64encode(sha256(script.encode()).digest()).decode()
-    return templates.get_template("calculator.html.j2").render(
+    page = templates("poolsize.calculator", "poolsize.present", is_html=True).get_template("calculator.html.j2")
+    return page.render(
         report={"title": "Connection pool calculator", "subject": "The formula, and a queueing model of your traffic."},
         script=Markup(script),  # noqa: S704 (poolsize's own)
         digest=digest,

@@ -1,6 +1,5 @@
 """What every source of a capture yields: the statements that a server ran, the ends of its sessions, and the gaps."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import isnan, nan
 from typing import NamedTuple
@@ -38,8 +37,7 @@ class Gap:
 
 
 Event = StatementEvent | Disconnected | Gap
-Events = Iterator[Event]
-"""In the order of the source: the events of a thread follow each other in time, those of several threads may not."""
+"""In the order of a source, the events of a thread follow each other in time, those of several threads may not."""
 
 
 @dataclass

@@ -278,12 +278,10 @@ def runs_of(statements: Iterable[Executed]) -> list[Run]:
         if runs and runs[-1].text == text:
             runs[-1].executions.append(statement)
             continue
-        if len(texts) < len(runs):
-            _join_loop(runs)
         texts.add(text)
         runs.append(Run(text, [statement]))
-    if len(texts) < len(runs):
-        _join_loop(runs)
+        if len(texts) < len(runs):
+            _join_loop(runs)
     return runs
 
 

@@ -10,13 +10,12 @@ from math import gcd
 from pathlib import Path
 from typing import Any
 
-import jinja2
-
 from poolsize.capture.columns import DOTTED
 from poolsize.capture.statement_code import INDENT, WIDTH, Code, broken, one_line, quoted_code
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
+from poolsize.files import templates
 from poolsize.runs.plan import MOST_RATE, MOST_THINK_TIME_MS
 from poolsize.sweep.readers import write_decimal, write_milliseconds
 from poolsize.terminal import pasteable
@@ -81,7 +80,8 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
     ]
     columns = ", ".join(f"{quoted_code(table)}: {quoted_code(column)}" for table, column in inserted.items())
     cautions = tuple(filter(None, (_left_out(workload, kinds), _stays(kinds))))
-    text = _template().render(
+    template = templates("poolsize.capture").get_template("workload.py.j2")
+    text = template.render(
         title=_title(workload),
         header=[
             *_coverage_lines(workload, kinds),
@@ -168,17 +168,6 @@ def _stays(kinds: Iterable[TransactionKind]) -> str:
     if not changed:
         return ""
     return f"Nothing undoes {', '.join(changed)}: restore the copy before the next sweep."
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(  # noqa: S701 (no HTML)
-        loader=jinja2.PackageLoader("poolsize.capture"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("workload.py.j2")
 
 
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:

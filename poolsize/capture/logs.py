@@ -1,12 +1,10 @@
 """A server's log -> events: slow and general query logs of MySQL 5.1 to 9, of MariaDB, and of Percona Server."""
 
 import re
-from collections.abc import Iterator, Sequence
 from math import isnan, nan
-from pathlib import Path
 
 from poolsize.capture.events import UNKNOWN_ROWS, UNKNOWN_THREAD, Disconnected, Event, StatementEvent, Tally
-from poolsize.capture.log_file import Entry, Format, log_events, moment
+from poolsize.capture.log_file import Entry, Format, moment
 
 LONGEST_SECONDS = 1e7
 """A longer run time is an error of the server."""
@@ -37,23 +35,6 @@ _BOUNDARY = re.sub(rb"\((?!\?)", b"(?:", _BEGINNING)
 _GENERAL_ENTRY = re.compile(_BEGINNING)
 _OLD_NUMBER = re.compile(r"\[\d+\] ")
 """MySQL 5.0 writes a prepared statement's number before its text."""
-
-
-def slow_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
-    """Yield the events of slow logs, in the order of the logs' beginnings.
-
-    Starts are known to the microsecond, or to the second where the server writes no fractions. Raises BadInput for
-    another file.
-    """
-    return log_events(paths, SLOW_LOG, tally)
-
-
-def general_log_events(paths: Sequence[Path], tally: Tally) -> Iterator[Event]:
-    """Yield the events of general logs, likewise. They have no run times and no numbers of rows.
-
-    A prepared statement is an event each time it runs, with its values in its text.
-    """
-    return log_events(paths, GENERAL_LOG, tally)
 
 
 class _SlowLog:
@@ -130,9 +111,12 @@ SLOW_LOG = Format(
     re.compile(rb"^(?:\xef\xbb\xbf)?# (?:Time|User|User@Host|Query_time): ", re.MULTILINE),
     _SlowLog,
 )
+"""Starts are known to the microsecond, or to the second where the server writes no fractions."""
 GENERAL_LOG = Format(
     "general log",
     re.compile(rb"\n(?=" + _BOUNDARY + rb")"),
     re.compile(rb"^(?:\xef\xbb\xbf)?" + _BOUNDARY.replace(rb"(?=\n)", rb"(?=\r?\n)"), re.MULTILINE),
     _GeneralLog,
 )
+"""The events have no run times and no numbers of rows. A prepared statement is an event each time it runs, with its
+values in its text."""

@@ -85,7 +85,7 @@ class Code:
         options = {"begins": bool(text.begins), "ends": bool(text.ends)}
         return self.draw("pattern", _Code(expression), text.shortest, text.longest, **options)
 
-    def simple(self, parameter: Drawn) -> str:
+    def simple(self, parameter: workload.Tail) -> str:
         """Return the expression of a parameter that needs neither the copy nor another parameter."""
         match parameter:
             case workload.Range(ends=ends, shares=shares, decimals=decimals, distinct=distinct):
@@ -104,8 +104,6 @@ class Code:
                 return self.draw("ago", *ages, form=form, decimals=decimals, midnight=is_midnight)
             case Text(shortest=shortest, longest=longest, alphabet=alphabet):
                 return self.patterned(parameter, self.draw("text", shortest, longest, alphabet))
-            case _:
-                raise AssertionError(parameter)
         return f"str({expression})" if parameter.is_quoted else expression
 
     def frequent(self, heavy: Heavy) -> str:

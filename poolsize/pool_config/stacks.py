@@ -4,12 +4,12 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from poolsize.errors import BadInput, did_you_mean
 from poolsize.facts.ports import TIME_WAIT_SECONDS
+from poolsize.files import templates
 from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.libraries.python import CONNECTOR_PYTHON
 from poolsize.pool_config.reasons import sources
@@ -17,8 +17,6 @@ from poolsize.pool_config.settings import CALLER_TIMEOUT_SECONDS, SURVEY, PoolSe
 from poolsize.units import count, milliseconds, percent
 
 if TYPE_CHECKING:
-    import jinja2
-
     from poolsize.answer.verdict import Verdict
 
 COMMENTS = {".go": "//", ".js": "//", ".conf": ";", ".sql": "--"}
@@ -177,7 +175,7 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
         text = str(recommended)  # only Python writes True and False with capitals
         return text.lower() if isinstance(recommended, bool) and not stack.file.endswith(".py") else text
 
-    template = _templates().get_template(f"{stack.name}.j2")
+    template = templates("poolsize.pool_config").get_template(f"{stack.name}.j2")
     lines = template.render(pool=pool, sources=sources(pool, stack), why=why, value=value).splitlines()
     brief = text = "".join(f"{_wrapped(line, comment)}\n" for line in lines)
     advice = () if stack.shared_by_all else tuple(_advice(stack, pool))
@@ -238,19 +236,6 @@ def _require_fits(stack: Stack, pool: PoolSettings) -> None:
             f"`processes` {pool.service.processes}: the workers of PHP-FPM are its processes, and their number is "
             "the answer: give `instances` only"
         )
-
-
-@cache
-def _templates() -> "jinja2.Environment":
-    import jinja2  # a check of files needs no templates
-
-    return jinja2.Environment(  # noqa: S701 (no HTML: these are configuration files)
-        loader=jinja2.PackageLoader("poolsize.pool_config"),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
 
 
 def _wrapped(line: str, comment: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import jinja2
 from markupsafe import Markup, escape
 
 from poolsize.analysis.analysis import Analysis
@@ -17,6 +16,7 @@ from poolsize.answer.latency_limit import LimitBroken, LimitDecides, LimitKept
 from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import Verdict
 from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
+from poolsize.files import templates
 from poolsize.present.plots import alt_text, titles
 from poolsize.present.plots.axes import svg_text
 from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
@@ -74,17 +74,9 @@ def report_markdown(analysis: Analysis, answer: Recommendation) -> str:
 def rendered(template: str, contents: dict[str, Any]) -> str:
     """Return a template, HTML or Markdown, with the contents of a report."""
     is_markdown = template.endswith(".md.j2")
-    templates = jinja2.Environment(
-        loader=jinja2.PackageLoader("poolsize.present"),
-        autoescape=not is_markdown,  # noqa: S701 (Markdown has no HTML)
-        finalize=_without_markup if is_markdown else None,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    templates.filters |= {"unbroken": _unbroken, "sentence": _sentence}
-    return templates.get_template(template).render(report=contents)
+    known = templates("poolsize.present", is_html=not is_markdown, finalize=_without_markup if is_markdown else None)
+    known.filters |= {"unbroken": _unbroken, "sentence": _sentence}
+    return known.get_template(template).render(report=contents)
 
 
 def _without_markup(value: object) -> object:

@@ -7,7 +7,6 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 
 from poolsize.errors import BadInput
 from poolsize.files import shipped
@@ -21,15 +20,13 @@ MEAN_SECONDS = 10
 class PublishedCurve:
     """A throughput curve from the literature, or from a scenario that repeats it.
 
-    source, server, machine, workload: as the source states them. cores: of the database host; None where unknown.
+    server, workload: as the source states them. cores: of the database host; None where unknown.
     unit: of the throughput, such as requests/s. recording: one throughput a pool size, without p95; its users where the
     source fixed their number.
     """
 
     name: str
-    source: str
     server: str
-    machine: str
     workload: str
     cores: int | None
     unit: str
@@ -40,16 +37,13 @@ class PublishedCurve:
 class PoolTiming:
     """The time that one pool took for a test of the survey, as published or repeated.
 
-    test: short name. description: the test's work, with its driver. pool: name of the pool.
-    threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms. source: of the survey.
+    test, pool: their names. threads: number of threads that shared the pool. elapsed_ms: of the whole test, in ms.
     """
 
     test: str
-    description: str
     pool: str
     threads: int
     elapsed_ms: float
-    source: str
 
 
 @cache
@@ -59,14 +53,9 @@ def published_curves() -> Mapping[str, PublishedCurve]:
 
 
 @cache
-def repeated_curves() -> Mapping[str, PublishedCurve]:
-    """Return the curves of the scenarios by name, in the order of data/examples/scenario_curves.csv."""
-    return _curves("data/examples/scenario_curves.csv")
-
-
 def known_curves() -> Mapping[str, PublishedCurve]:
-    """Return the published and the repeated curves by name."""
-    return {**published_curves(), **repeated_curves()}
+    """Return the published curves by name, then those of the scenarios, as in data/examples/scenario_curves.csv."""
+    return {**published_curves(), **_curves("data/examples/scenario_curves.csv")}
 
 
 @cache
@@ -75,20 +64,16 @@ def published_pools() -> tuple[PoolTiming, ...]:
     return _pools("data/published/published_pools.csv")
 
 
-@cache
-def repeated_pools() -> tuple[PoolTiming, ...]:
-    """Return the timings of the scenario `pools`, in the order of data/examples/scenario_pools.csv."""
-    return _pools("data/examples/scenario_pools.csv")
-
-
 def timings_of(test: str, pools: Sequence[str] | None) -> tuple[PoolTiming, ...]:
-    """Return the published and the repeated timings of a test, of these pools; None for all that are published.
+    """Return the published timings of a test, of these pools; None for all pools.
 
-    Raises BadInput for a pool that has none.
+    The pools may also be those of the scenario `pools`, in data/examples/scenario_pools.csv. Raises BadInput for a pool
+    that has no timing.
     """
     if pools is None:
         return tuple(timing for timing in published_pools() if timing.test == test)
-    known = [timing for timing in (*published_pools(), *repeated_pools()) if timing.test == test]
+    repeated = _pools("data/examples/scenario_pools.csv")
+    known = [timing for timing in (*published_pools(), *repeated) if timing.test == test]
     for pool in pools:
         if all(timing.pool != pool for timing in known):
             names = dict.fromkeys(timing.pool for timing in known)
@@ -98,18 +83,15 @@ def timings_of(test: str, pools: Sequence[str] | None) -> tuple[PoolTiming, ...]
 
 def _pools(file: str) -> tuple[PoolTiming, ...]:
     return tuple(
-        PoolTiming(
-            row["test"], row["description"], row["pool"], int(row["threads"]), float(row["elapsed_ms"]), row["source"]
-        )
-        for row in _rows(file)
+        PoolTiming(row["test"], row["pool"], int(row["threads"]), float(row["elapsed_ms"])) for row in _rows(file)
     )
 
 
 def _curves(file: str) -> Mapping[str, PublishedCurve]:
-    rows = _rows(file)
-    by_name = sorted(rows, key=lambda row: row["curve"])
-    curves = {name: _curve(list(group)) for name, group in groupby(by_name, key=lambda row: row["curve"])}
-    return {name: curves[name] for name in dict.fromkeys(row["curve"] for row in rows)}
+    rows_of: dict[str, list[dict[str, str]]] = {}
+    for row in _rows(file):
+        rows_of.setdefault(row["curve"], []).append(row)
+    return {name: _curve(rows) for name, rows in rows_of.items()}
 
 
 def _curve(rows: Sequence[Mapping[str, str]]) -> PublishedCurve:
@@ -117,9 +99,7 @@ def _curve(rows: Sequence[Mapping[str, str]]) -> PublishedCurve:
     first = points[0]
     return PublishedCurve(
         name=first["curve"],
-        source=first["source"],
         server=first["server"],
-        machine=first["machine"],
         workload=first["workload"],
         cores=int(first["cores"]) if first["cores"] else None,
         unit=first["throughput_unit"],

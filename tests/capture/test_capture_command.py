@@ -8,15 +8,9 @@ from pathlib import Path
 import pytest
 
 from poolsize.capture.workload import load_workload, workload_json
+from tests.capture.logs import mysql_entry
 from tests.conftest import Command
 
-ENTRY = """\
-# Time: 2026-11-27T09:{minute:02}:{second:02}.000000Z
-# User@Host: alice[alice] @ app.example.com [10.1.2.3]  Id: {thread}
-# Query_time: 0.002000  Lock_time: 0.000010 Rows_sent: 1  Rows_examined: 1
-SET timestamp=1795770000;
-{statement};
-"""
 URL = "mysql://alice:hunter2@127.0.0.1:1/"
 
 
@@ -28,7 +22,7 @@ def slow_log(path: Path, transactions: int = 120) -> Path:
         if number % 3 == 0:
             statements.append(f"UPDATE customer SET name = 'hunter{number}' WHERE id = {number}")
     entries = [
-        ENTRY.format(minute=number // 60, second=number % 60, thread=4, statement=statement)
+        mysql_entry(statement, at=f"09:{number // 60:02}:{number % 60:02}.000000", seconds=0.002)
         for number, statement in enumerate(statements)
     ]
     path.write_text("".join(entries))

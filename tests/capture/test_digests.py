@@ -5,33 +5,23 @@ from dataclasses import replace
 import pytest
 
 from poolsize.capture.digests import Digest, statement_key, weighted
-from poolsize.capture.workload import CapturedStatement, CapturedWorkload, CaptureSource, TransactionKind
+from poolsize.capture.workload import CapturedWorkload, TransactionKind
+from tests.capture.captured import SHOP, kind, statement
 
 SELECT = "SELECT `c` FROM `t` WHERE `id` = ?"
 UPDATE = "UPDATE `t` SET `k` = `k` + ? WHERE `id` = ?"
 
 
-def a_statement(text: str, repeats: int = 1) -> CapturedStatement:
-    return CapturedStatement(text, (), (repeats, repeats), repeats, 1.0, text.startswith("SELECT"))
-
-
-def a_kind(name: str, weight: int, *statements: CapturedStatement) -> TransactionKind:
-    return TransactionKind(name, weight, statements, 1.0, 1.0, True, "commit", False)
-
-
 def a_workload(*kinds: TransactionKind) -> CapturedWorkload:
-    source = CaptureSource("statement history", "9.7.0", None, None, 100)
-    return CapturedWorkload(source, kinds, 0.0, 0.0, 10.0, 1.0)
+    return replace(SHOP, kinds=kinds, other_share_of_statements=0.0, other_share_of_time=0.0)
 
 
-READS = a_kind("reads", 10, a_statement("SELECT c FROM t WHERE id = %s", 10))
-WRITES = a_kind(
-    "writes", 10, a_statement("SELECT c FROM t WHERE id=%s"), a_statement("UPDATE t SET k=k+%s WHERE id=%s")
-)
+READS = kind("reads", 10, statement("SELECT c FROM t WHERE id = %s", repeats=(10, 10), repeats_mean=10.0))
+WRITES = kind("writes", 10, statement("SELECT c FROM t WHERE id=%s"), statement("UPDATE t SET k=k+%s WHERE id=%s"))
 
 
 @pytest.mark.parametrize(
-    ("digest", "statement"),
+    ("digest", "text"),
     [
         (SELECT, "SELECT c FROM t WHERE id=%s"),
         ("SELECT `c` FROM `t` WHERE `id` IN (...)", "select c from t where id in (%s)"),
@@ -41,15 +31,15 @@ WRITES = a_kind(
         ("SELECT SUM ( `k` ) FROM `t` WHERE NAME = ?", "SELECT SUM(k) FROM t WHERE name = 'Müller\\'s'"),
     ],
 )
-def test_a_digest_has_the_words_of_its_statement(digest: str, statement: str) -> None:
-    assert statement_key(digest) == statement_key(statement)
+def test_a_digest_has_the_words_of_its_statement(digest: str, text: str) -> None:
+    assert statement_key(digest) == statement_key(text)
 
 
 def test_kinds_are_weighted_so_that_their_statements_add_up_to_what_the_server_counted() -> None:
     """100 transactions of the first kind and 400 of the second run 1,400 SELECTs and 400 UPDATEs."""
     digests = [Digest(SELECT, 1400, 14.0), Digest(UPDATE, 400, 8.0)]
     corrected = weighted(a_workload(READS, WRITES), digests, seconds=50)
-    assert {kind.name: kind.weight for kind in corrected.kinds} == {"reads": 100, "writes": 400}
+    assert {each.name: each.weight for each in corrected.kinds} == {"reads": 100, "writes": 400}
     assert corrected.arrival_rate == pytest.approx(10, rel=1e-3)
     assert corrected.other_share_of_statements == pytest.approx(0, abs=1e-3)
 
@@ -67,9 +57,9 @@ def test_statements_that_no_kind_has_are_other_statements() -> None:
 
 
 def test_a_kind_that_the_server_does_not_count_keeps_its_proportion() -> None:
-    unknown = a_kind("unknown", 10, a_statement("CALL p(%s)"))
+    unknown = kind("unknown", 10, statement("CALL p(%s)"))
     corrected = weighted(a_workload(READS, unknown), [Digest(SELECT, 1000, 1.0)], seconds=10)
-    assert [kind.weight for kind in corrected.kinds] == [100, 100]
+    assert [each.weight for each in corrected.kinds] == [100, 100]
 
 
 def test_without_counters_a_workload_stays_as_it_is() -> None:

@@ -26,7 +26,7 @@ from poolsize.capture.workload import (
 )
 from poolsize.errors import BadInput
 from poolsize.sweep.options import OPTIONS
-from tests.capture.captured import BROWSE, BUY, SEARCH, SHOP, kind, statement
+from tests.capture.captured import BUY, SEARCH, SHOP, kind, statement
 from tests.conftest import ROOT
 from tests.golden import assert_golden
 
@@ -218,7 +218,3 @@ def test_weights_are_small_and_in_proportion(counts: list[int], expected: list[i
     assert found == expected or sum(found) <= 1_001
     total = sum(counts)
     assert sum(abs(a / total - b / sum(found)) for a, b in zip(counts, found, strict=True)) < 0.01
-
-
-def test_browse_is_the_first_kind() -> None:
-    assert SHOP.kinds[0] is BROWSE

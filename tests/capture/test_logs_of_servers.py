@@ -7,8 +7,9 @@ from time import sleep, time
 import pymysql
 import pytest
 
-from poolsize.capture.events import Events, Tally
-from poolsize.capture.logs import general_log_events, slow_log_events
+from poolsize.capture.events import Event, Tally
+from poolsize.capture.log_file import log_events
+from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
 from poolsize.capture.transactions import LeftOut, Transaction, rebuilt
 from poolsize.server.private_server import PrivateServer
 
@@ -77,7 +78,7 @@ def _check(made: list[Transaction], kind: str) -> None:
     assert len({one.thread for one in made}) == 1
 
 
-def _transactions(events: Events) -> list[Transaction]:
+def _transactions(events: Iterator[Event]) -> list[Transaction]:
     """The transactions of the session that slept."""
     made = list(rebuilt(events, LeftOut()))
     thread = next(one.thread for one in made if "SLEEP" in one.statements[0].fingerprint.text)
@@ -87,7 +88,7 @@ def _transactions(events: Events) -> list[Transaction]:
 def test_a_slow_log(logged: tuple[PrivateServer, float]) -> None:
     server, begun = logged
     tally = Tally()
-    made = _transactions(slow_log_events([server.directory / "slow.log"], tally))
+    made = _transactions(log_events([server.directory / "slow.log"], SLOW_LOG, tally))
     _check(made, "slow log")
     assert tally.unreadable == 0
     assert len(tally.versions) == 1
@@ -100,6 +101,6 @@ def test_a_slow_log(logged: tuple[PrivateServer, float]) -> None:
 
 def test_a_general_log(logged: tuple[PrivateServer, float]) -> None:
     server, begun = logged
-    made = _transactions(general_log_events([server.directory / "general.log"], Tally()))
+    made = _transactions(log_events([server.directory / "general.log"], GENERAL_LOG, Tally()))
     _check(made, "general log")
     assert made[1].started == pytest.approx(begun, abs=1.1)

@@ -12,7 +12,8 @@ import pytest
 from poolsize.capture import log_file
 from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent, Tally
 from poolsize.capture.fingerprint import fingerprinted
-from poolsize.capture.logs import general_log_events, slow_log_events
+from poolsize.capture.log_file import log_events
+from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
 from poolsize.errors import BadInput
 from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
 
@@ -112,7 +113,7 @@ def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> No
     later.write_text(mysql_entry("SELECT 2", at="23:00:00.000000"), "utf-8")
     earlier.write_bytes(gzip.compress(mysql_entry("SELECT 1").encode()))
     tally = Tally()
-    assert texts(list(slow_log_events([later, earlier], tally))) == ["SELECT 1", "SELECT 2"]
+    assert texts(list(log_events([later, earlier], SLOW_LOG, tally))) == ["SELECT 1", "SELECT 2"]
     assert tally.bytes_read == later.stat().st_size + earlier.stat().st_size
 
 
@@ -162,7 +163,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes, rea
 def test_an_empty_log_has_no_events(tmp_path: Path) -> None:
     assert read(tmp_path / "slow.log", "") == []
     with pytest.raises(BadInput, match="folder"):
-        list(slow_log_events([tmp_path], Tally()))
+        list(log_events([tmp_path], SLOW_LOG, Tally()))
 
 
 @pytest.mark.costly
@@ -212,10 +213,10 @@ def test_public_logs_are_read_or_refused() -> None:
     """The folder: t/lib/samples of Percona Toolkit, with slowlogs/ and genlogs/."""
     folder, read_files = Path(os.environ.get("POOLSIZE_TEST_SLOW_LOGS", "")), 0
     for path in sorted((*folder.glob("slowlogs/*"), *folder.glob("genlogs/*"))):
-        events = general_log_events if path.parent.name == "genlogs" else slow_log_events
+        kind = GENERAL_LOG if path.parent.name == "genlogs" else SLOW_LOG
         tally = Tally()
         try:
-            statements = texts(list(events([path], tally)))
+            statements = texts(list(log_events([path], kind, tally)))
         except BadInput:
             assert "session" in path.name  # pieces of a log that were split
             continue

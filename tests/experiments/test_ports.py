@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from poolsize import load_run
 from poolsize.experiments.connection_limits import port_uses
 from poolsize.server.connection import database_url
+from tests.conftest import POOLSIZE
 from tests.machines import IP, load_machines, server_for
 
 pytestmark = [
@@ -21,7 +21,6 @@ pytestmark = [
     pytest.mark.experiment,
     pytest.mark.skipif(not IP, reason="needs the command ip"),
 ]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 STEP_SECONDS = 70
 """Longer than a port waits in TIME_WAIT: the counter then neither rises nor falls."""
 

@@ -8,8 +8,7 @@ import pytest
 from poolsize import load_run
 from poolsize.server import private_server as servers
 from poolsize.server.connection import connect, database_url
-from tests.conftest import Command, assert_counted_steps, assert_swept
-from tests.integration.test_workers import POOLSIZE
+from tests.conftest import POOLSIZE, Command, assert_counted_steps, assert_swept
 from tests.machines import IP, load_machines, server_for
 from tests.servers import administered_server
 

@@ -2,7 +2,6 @@
 
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 from poolsize import load_run
 from poolsize.runs.plan import SearchEnd
 from poolsize.sweep.next_step import next_step, remaining
-from tests.conftest import Command, assert_swept, measured
+from tests.conftest import POOLSIZE, Command, assert_swept, measured
 
 pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.experiment]
 
@@ -30,7 +29,7 @@ def test_a_search_is_extended_killed_and_resumed(poolsize: Command, tmp_path: Pa
     assert first.ended is SearchEnd.BUDGET
     assert first.load_seconds <= 10
     with subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", *EXTENDED],
+        [POOLSIZE, "sweep", *EXTENDED],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     ) as sweep:  # fmt: skip
         deadline = time.monotonic() + LONGEST_SECONDS

@@ -26,11 +26,21 @@ from poolsize.server.private_server import PrivateServer
 from poolsize.server.watchdog import TEMPORARY
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from tests.conftest import MARIADB_IN_CI, ROOT, Command, assert_swept, measured, mysqld, on_both
+from tests.conftest import (
+    MARIADB_IN_CI,
+    POOLSIZE,
+    ROOT,
+    Command,
+    assert_soon,
+    assert_swept,
+    has_line,
+    measured,
+    mysqld,
+    on_both,
+)
 from tests.servers import administered_server
 
 pytestmark = pytest.mark.server
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 SWEEP = ("--workload", "select_one", "--pool-sizes", "2,16", "--users", "32", "--think-time", "20ms", "--warm-up", "0")
 
 
@@ -88,7 +98,7 @@ def answers(url: str) -> bool:
 @pytest.fixture(params=MARIADB_IN_CI)
 def restarted_server(request: pytest.FixtureRequest) -> Iterator[RestartedServer]:
     program = mysqld(request.param) or servers.find_mysqld()
-    version = servers._version(program)
+    version = servers.server_version(program)
     mariadb = "MariaDB" in version
     with TemporaryDirectory(dir="/var/tmp") as name:  # its path is short enough for a socket's
         folder, port = Path(name), servers.free_port()
@@ -121,17 +131,10 @@ def sweeping(server: PrivateServer | RestartedServer, folder: Path, *options: st
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as sweep:  # fmt: skip
         try:
-            assert_soon(lambda: run.exists() and b'{"step"' in run.read_bytes())
+            assert_soon(lambda: has_line(run))
             yield sweep
         finally:
             sweep.kill()
-
-
-def assert_soon(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def assert_ended(sweep: "subprocess.Popen[str]", run: Path, *causes: str) -> None:
@@ -288,7 +291,7 @@ def test_a_worker_ends_when_its_master_is_silent(tmp_path: Path) -> None:
         )  # fmt: skip
         try:
             run = tmp_path / "a.jsonl"
-            assert_soon(lambda: run.exists() and b'{"calibration"' in run.read_bytes())
+            assert_soon(lambda: has_line(run, b'{"calibration"'))
             time.sleep(3)  # the worker has heard of its master
             (master,) = psutil.Process(sweep.pid).children()
             master.suspend()

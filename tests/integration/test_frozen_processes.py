@@ -14,8 +14,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import ENDINGS, assert_swept, end_at_once, in_ci, measured_again
-from tests.integration.test_workers import POOLSIZE
+from tests.conftest import ENDINGS, POOLSIZE, assert_soon, assert_swept, end_at_once, has_line, in_ci, measured_again
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 Sweep = tuple["subprocess.Popen[str]", psutil.Process, list[psutil.Process]]
@@ -41,9 +40,7 @@ def _sweeping(folder: Path, *options: str) -> Iterator[Sweep]:
     family: list[psutil.Process] = []
     try:
         run = folder / "a.jsonl"
-        deadline = time.monotonic() + 60
-        while not (run.exists() and b'{"calibration"' in run.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert_soon(lambda: has_line(run, b'{"calibration"'))
         time.sleep(1.5)
         family = psutil.Process(sweep.pid).children(recursive=True)
         leader = next(process for process in family if process.ppid() == sweep.pid)

@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +15,7 @@ from poolsize.runs.store import other_path
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from tests.conftest import Command, measured, mysqld, on_mariadb
+from tests.conftest import POOLSIZE, Command, assert_soon, measured, mysqld, on_mariadb
 from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -95,12 +94,8 @@ def second_server() -> Iterator[PrivateServer]:
 
 
 def wait_for_steps(folder: Path, number: int) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        if other_path(folder / "a.jsonl").exists() and sum(len(run.steps) for run in both_runs(folder)) >= number:
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"no {number} steps within a minute")
+    assert_soon(lambda: other_path(folder / "a.jsonl").exists())
+    assert_soon(lambda: sum(len(run.steps) for run in both_runs(folder)) >= number)
 
 
 @pytest.mark.experiment
@@ -110,7 +105,7 @@ def test_an_interrupted_sweep_of_two_servers_resumes_on_both(
     server: PrivateServer, second_server: PrivateServer, poolsize: Command, tmp_path: Path, ending: signal.Signals
 ) -> None:
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", *SHORT, "--step-time", "3s"],
+        [POOLSIZE, "sweep", *SHORT, "--step-time", "3s"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url, "POOLSIZE_AGAINST_URL": second_server.url},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

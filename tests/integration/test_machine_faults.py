@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,10 +15,9 @@ import pytest
 from poolsize import load_run
 from poolsize.server.private_server import ON_DISK
 from poolsize.sweep.next_step import remaining
-from tests.conftest import curve_of
+from tests.conftest import POOLSIZE, assert_soon, curve_of, has_line
 
 pytestmark = pytest.mark.server
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 FAKE_TIME = next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 UNSHARE = shutil.which("unshare")
 
@@ -34,10 +32,7 @@ def sweeping(folder: Path, *options: str, **environment: str) -> Iterator["subpr
         cwd=folder, env=os.environ | environment, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     ) as sweep:  # fmt: skip
         try:
-            deadline = time.monotonic() + 60
-            while not (run.exists() and b'{"step"' in run.read_bytes()):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
+            assert_soon(lambda: has_line(run))
             yield sweep
         finally:
             sweep.kill()

@@ -3,7 +3,6 @@
 import re
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -16,7 +15,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.next_step import remaining
-from tests.conftest import Command, assert_swept, in_ci, measured
+from tests.conftest import POOLSIZE, Command, assert_soon, assert_swept, has_line, in_ci, measured
 
 pytestmark = pytest.mark.server
 SHORT = (
@@ -39,13 +38,6 @@ def cursor(server: PrivateServer) -> Iterator[Any]:
     with connect(database_url(server.url)) as connection, connection.cursor() as opened:
         yield opened
         opened.execute("DROP DATABASE IF EXISTS poolsize")
-
-
-def wait_for_line(run: Path, beginning: bytes = b'{"step"') -> None:
-    """Until the first such line is stored, by default a step's, or half a minute."""
-    deadline = time.monotonic() + 30
-    while not (run.exists() and beginning in run.read_bytes()) and time.monotonic() < deadline:
-        time.sleep(0.05)
 
 
 def url_of(server: PrivateServer, **changes: Any) -> str:
@@ -161,11 +153,11 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
 ) -> None:
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
+        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
          "--step-time", "3s", "--repeats", "2", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    wait_for_line(path)
+    assert_soon(lambda: has_line(path))
     sweep.send_signal(ending)
     out, err = sweep.communicate(timeout=30)
     assert (sweep.returncode, out) == (128 + ending, "")
@@ -193,12 +185,12 @@ def test_an_interrupted_sweep_keeps_its_steps_and_resumes(
 def test_a_second_ctrl_c_ends_the_step_under_way(server: PrivateServer, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
+        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
          "--step-time", "60s", "--warm-up", "0", "--think-time", "20ms", "--output", "a.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert sweep.stderr is not None
-    wait_for_line(path, b'{"calibration"')  # the first step follows at once
+    assert_soon(lambda: has_line(path, b'{"calibration"'))  # the first step follows at once
     time.sleep(1)
     sweep.send_signal(signal.SIGINT)
     assert any("To end it now, press Ctrl-C again" in line for line in sweep.stderr)

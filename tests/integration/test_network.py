@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,14 +13,13 @@ from poolsize import load_run
 from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
 from tests.bad_network import bad_path
-from tests.conftest import curve_of
+from tests.conftest import POOLSIZE, assert_soon, curve_of, has_line
 from tests.machines import IP, load_machines, server_for
 
 pytestmark = [
     pytest.mark.server,
     pytest.mark.skipif(not IP, reason="needs the command ip"),
 ]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 HERE, THERE = "10.214.0.1", "10.214.0.2"
 
 
@@ -76,9 +74,7 @@ def test_a_network_that_is_cut_costs_the_step_under_way(tmp_path: Path, seconds:
         server = stack.enter_context(server_for(machines))
         url = f"mysql://loader:remote@{address}:{database_url(server.url).port}/?ssl-mode=off"
         sweep = stack.enter_context(sweeping(name, url, run, "--pool-sizes", "2,4", "--repeats", "2", "--users", "16"))
-        deadline = time.monotonic() + 60
-        while not (run.exists() and b'{"step"' in run.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert_soon(lambda: has_line(run))
         before = load_run(run, torn_end=True).steps
         time.sleep(1.5)
         subprocess.run([IP, "link", "set", name, "down"], check=True)

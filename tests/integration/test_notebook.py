@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ import pytest
 
 from poolsize.comparison.comparison import compare
 from poolsize.comparison.text import difference_sentences
-from tests.conftest import EXAMPLES, ROOT, Command, assert_swept, example, in_ci, measured_again
+from tests.conftest import EXAMPLES, POOLSIZE, ROOT, Command, assert_swept, example, in_ci, measured_again
 from tests.golden import PIXELS
 
 NOTEBOOKS = {path.stem: path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
@@ -178,7 +177,7 @@ def test_a_module_in_the_current_folder_takes_no_part(tmp_path: Path) -> None:
     executed = tmp_path / "executed"
     (tmp_path / "jupyter.py").write_text(f"open({str(executed)!r}, 'w').close()")
     jupyter = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "notebook"],
+        [POOLSIZE, "notebook"],
         cwd=tmp_path, env=os.environ | {"BROWSER": "true"},
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip

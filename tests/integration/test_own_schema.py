@@ -18,7 +18,7 @@ from poolsize import load_run
 from poolsize.server.connection import connect, database_url
 from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import Command, assert_counted_steps, assert_swept, in_ci
+from tests.conftest import POOLSIZE, Command, assert_counted_steps, assert_swept, in_ci
 
 pytestmark = pytest.mark.server
 ROWS = 100
@@ -85,7 +85,7 @@ def tables(cursor: Any) -> set[str]:
 def started(server: PrivateServer, folder: Path, *options: str) -> "subprocess.Popen[str]":
     """A sweep that is in the middle of its first step, having changed rows."""
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), *SWEEP, "2", "--step-time=60s", "--schema=shop", *options],
+        [POOLSIZE, *SWEEP, "2", "--step-time=60s", "--schema=shop", *options],
         cwd=folder, env=os.environ | {"POOLSIZE_URL": url_of(server)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip

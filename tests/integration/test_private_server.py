@@ -21,7 +21,7 @@ from poolsize.server import watchdog
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import DIRECTORY_BEGINS, ON_DISK, private_server
 from poolsize.server.watchdog import WATCHED, clear_abandoned
-from tests.conftest import FLAVORS, MARIADB_IN_CI, in_ci, mysqld
+from tests.conftest import FLAVORS, MARIADB_IN_CI, POOLSIZE, assert_soon, in_ci, mysqld
 
 pytestmark = pytest.mark.server
 
@@ -153,14 +153,12 @@ def test_a_directory_without_a_watchdogs_file_is_abandoned_after_a_while(tmp_pat
 
 def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None:
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
+        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
          "--step-time", "2s", "--repeats", "9", "--output", "a.jsonl"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert_soon((tmp_path / "a.jsonl").exists)
     family = psutil.Process(sweep.pid).children(recursive=True)
     (watchdog,) = [process for process in family if "poolsize.server.watchdog" in process.cmdline()]
     watchdog.kill()
@@ -181,7 +179,7 @@ VICTIMS = {
 @pytest.mark.parametrize("victim", in_ci(VICTIMS, "poolsize.server.data_files"))
 def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str) -> None:
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "select_one", "--pool-sizes", "1,2"],
+        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
     )  # fmt: skip
@@ -276,14 +274,12 @@ def test_a_server_that_does_not_start_tells_why_in_its_own_words(options: dict[s
 def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     before = {process.pid for process in psutil.process_iter()}
     sweep = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--workload", "scan", "--pool-sizes", "1,2",
+        [POOLSIZE, "sweep", "--workload", "scan", "--pool-sizes", "1,2",
          "--step-time", "30s", "--output", "a.jsonl"],
         cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
     )  # fmt: skip
-    deadline = time.monotonic() + 60
-    while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
+    assert_soon((tmp_path / "a.jsonl").exists)
     time.sleep(2)
     mine = [process for process in psutil.process_iter() if process.pid not in before and _readable(process)]
     mine = [p for p in mine if any(word in " ".join(p.cmdline()) for word in ("locust", "mariadbd", "watchdog"))]

@@ -9,11 +9,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.conftest import Command, in_ci
+from tests.conftest import POOLSIZE, Command, in_ci
 from tests.rogue_server import PASSWORD, USER, Phase, Rogue, rogue_server
 
 pytestmark = pytest.mark.long
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 MOST_BYTES = 300 * 2**20
 NOT_MYSQL = "answers, but not as MySQL or MariaDB do"
 MALFORMED = "the server failed (malformed_answer)"

@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from poolsize.server import schema
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.schema import LOCK, OWNER, SweepSchema
-from tests.conftest import Command, assert_swept, on_both, on_mariadb
+from tests.conftest import POOLSIZE, Command, assert_soon, assert_swept, on_both, on_mariadb
 
 pytestmark = pytest.mark.server
 KILLED = """
@@ -43,6 +42,11 @@ def cursor(server: PrivateServer) -> Iterator[Any]:
 def tables(cursor: Any) -> set[str]:
     cursor.execute("SHOW TABLES FROM poolsize")
     return {name for (name,) in cursor.fetchall()} - {"made_by_poolsize"}
+
+
+def is_gone(cursor: Any) -> bool:
+    """Return whether the server has no schema poolsize."""
+    return not cursor.execute("SHOW DATABASES LIKE 'poolsize'")
 
 
 def kill_holder(cursor: Any) -> int | None:
@@ -73,8 +77,7 @@ def test_a_sweep_that_loses_its_session_keeps_its_tables(server: PrivateServer, 
         own.work(lambda work: work.execute("INSERT INTO mine VALUES (1)"))
         cursor.execute("SELECT IS_USED_LOCK(%s)", (LOCK,))
         assert cursor.fetchone() not in {(None,), (holder,)}
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_an_empty_schema_made_for_an_account_is_used_and_left_empty(server: PrivateServer, cursor: Any) -> None:
@@ -99,8 +102,7 @@ def test_a_session_that_is_lost_while_it_makes_the_schema_leaves_none(
     with SweepSchema(database_url(server.url)):
         cursor.execute("SHOW TABLES FROM poolsize")
         assert cursor.fetchall() == (("made_by_poolsize",),)
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 @on_mariadb
@@ -112,8 +114,7 @@ def test_a_session_that_is_lost_while_it_drops_the_schema_costs_nothing(
     monkeypatch.setattr(schema, "DROP_SCHEMA", lost)
     with SweepSchema(database_url(server.url)):
         pass
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
     assert not caplog.records
 
 
@@ -127,8 +128,7 @@ def test_a_schema_that_could_not_be_dropped_is_dropped_by_the_next_sweep(
     assert "the next sweep will" in caplog.text
     with SweepSchema(database_url(server.url)):
         pass
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_a_sweep_clears_nothing_of_the_sweep_after_it(server: PrivateServer, cursor: Any) -> None:
@@ -170,18 +170,7 @@ def test_views_and_tables_that_refer_to_each_other_are_cleared(server: PrivateSe
     cursor.execute("CREATE VIEW poolsize.window AS SELECT * FROM poolsize.child")
     with SweepSchema(database_url(server.url)):
         assert tables(cursor) == set()
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
-
-
-def test_an_older_mark_of_unfinished_tables_drops_no_table(server: PrivateServer, cursor: Any) -> None:
-    cursor.execute("CREATE DATABASE poolsize")
-    cursor.execute("CREATE TABLE poolsize.made_by_poolsize (name VARCHAR(64) PRIMARY KEY)")
-    cursor.execute("INSERT INTO poolsize.made_by_poolsize VALUES ('*schema*'), ('*being made*')")
-    cursor.execute("CREATE TABLE poolsize.precious (id INT)")
-    with pytest.raises(BadInput, match=r"did not make \(precious\)"):
-        SweepSchema(database_url(server.url)).__enter__()
-    assert tables(cursor) == {"precious"}
+    assert is_gone(cursor)
 
 
 def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, cursor: Any) -> None:
@@ -200,8 +189,7 @@ def test_a_table_whose_name_holds_sql_drops_no_other(server: PrivateServer, curs
         with SweepSchema(database_url(server.url)) as own:
             own.make_tables(lambda work: work.execute(f"CREATE TABLE {quoted(name)} (id INT)"))
             assert tables(cursor) == {name}
-        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-        assert cursor.fetchall() == ()
+        assert is_gone(cursor)
         cursor.execute("SHOW TABLES FROM shop")
         assert cursor.fetchall() == (("orders",),)
     finally:
@@ -223,8 +211,7 @@ def test_tables_whose_names_differ_in_case_are_all_dropped(
         for name in names:
             own.make_tables(lambda work, name=name: work.execute(f"CREATE TABLE {name} (id INT)"))  # type: ignore[misc]
         assert tables(cursor) == {*names}
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)
 
 
 def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
@@ -237,8 +224,7 @@ def test_a_server_that_ignores_the_case_of_names_is_left_as_it_was() -> None:
         with SweepSchema(database_url(started.url)) as own:
             own.make_tables(lambda work: work.execute("CREATE TABLE Orders (id INT)"))
             assert tables(cursor) == {"orders"}
-        cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-        assert cursor.fetchall() == ()
+        assert is_gone(cursor)
 
 
 @pytest.mark.experiment
@@ -248,17 +234,14 @@ def test_a_second_sweep_is_refused_while_the_first_lives(
     """The whole program: the session that holds the lock is killed in the middle of a step."""
     words = ["sweep", "--workload", "insert", "--pool-sizes", "2,4", "--users=8", "--step-time", "8s", "--warm-up=1s"]
     first = subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), *words, "--output", "first.jsonl"],
+        [POOLSIZE, *words, "--output", "first.jsonl"],
         cwd=tmp_path, env={"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 30
-    while not (tmp_path / "first.jsonl").exists() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    assert_soon((tmp_path / "first.jsonl").exists)
     assert kill_holder(cursor) is not None
     second = poolsize(*words, "--output", "second.jsonl", url=server.url)
     assert second.returncode == 2
     assert "another sweep is running" in second.stderr
     out, err = first.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess(words, first.returncode, out, err))
-    cursor.execute("SHOW DATABASES LIKE 'poolsize'")
-    assert cursor.fetchall() == ()
+    assert is_gone(cursor)

@@ -3,7 +3,6 @@
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,11 +15,10 @@ import pytest
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, private_server
 from poolsize.server.processes import SERVER_PROGRAMS
-from tests.conftest import ENDINGS, end_at_once, in_ci
+from tests.conftest import ENDINGS, POOLSIZE, assert_soon, end_at_once, in_ci
 from tests.rogue_server import PASSWORD, USER, Phase, rogue_server
 
 pytestmark = [pytest.mark.long, pytest.mark.server]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 STALLS = [
     Phase.SILENCE, Phase.TRICKLED_GREETING, Phase.TLS_SILENCE, Phase.AUTHENTICATION_SILENCE, Phase.LOGIN_SILENCE,
     Phase.QUERY_SILENCE, Phase.HALF_RESULT, Phase.TRICKLED_RESULT,
@@ -119,10 +117,7 @@ def private_servers_of(command: "subprocess.Popen[str]") -> list[psutil.Process]
 
 def wait_for_step(run: Path) -> None:
     """Wait until the sweep has begun its first step, which is long."""
-    deadline = time.monotonic() + START_SECONDS
-    while not run.exists() and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert run.exists()
+    assert_soon(run.exists, START_SECONDS)
     time.sleep(4)
 
 

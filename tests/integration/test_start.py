@@ -1,7 +1,6 @@
 """The start of a sweep with several workers, before the users run: whatever dies then, the rest ends soon."""
 
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,10 +11,9 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import in_ci
+from tests.conftest import POOLSIZE, in_ci
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 ENDED_SECONDS = 60
 SLOW_TO_PREPARE = """
 import time

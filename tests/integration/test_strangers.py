@@ -20,8 +20,8 @@ from poolsize import load_run
 from poolsize.server.connection import database_url
 from poolsize.server.private_server import PrivateServer
 from poolsize.sweep.secret import VARIABLE, SweepSecret
-from tests.conftest import ROOT, assert_swept, assert_true_steps, in_ci, measured_again, on_mariadb
-from tests.integration.test_workers import POOLSIZE, TWO_LOCKS, assert_plateau, assert_shared_exactly
+from tests.conftest import POOLSIZE, ROOT, assert_swept, assert_true_steps, in_ci, measured_again, on_mariadb
+from tests.integration.test_workers import TWO_LOCKS, assert_plateau, assert_shared_exactly
 from tests.machines import IP, load_machines, server_for
 from tests.strangers import wiretap
 

@@ -17,12 +17,21 @@ from poolsize.runs.run import Run
 from poolsize.server.connection import database_url
 from poolsize.sweep.next_step import remaining
 from poolsize.sweep.secret import VARIABLE
-from tests.conftest import Command, assert_swept, assert_true_steps, curve_of, measured_again, page_line
+from tests.conftest import (
+    POOLSIZE,
+    Command,
+    assert_soon,
+    assert_swept,
+    assert_true_steps,
+    curve_of,
+    has_line,
+    measured_again,
+    page_line,
+)
 from tests.machines import IP, load_machines, server_for
 from tests.servers import administered_server
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 PAGE = "docs/how-to/distributed-load.md"
 TWO_LOCKS = str(Path(__file__).with_name("two_locks.py"))
 PLATEAU = 2
@@ -60,6 +69,14 @@ def test_four_processes_find_the_plateau_that_one_finds(poolsize: Command, tmp_p
     assert_plateau(run)
 
 
+def lost_step(run: Run) -> int:
+    """The place of the only step that lost a worker, in a run that is complete."""
+    assert remaining(run) is None
+    failed = {place: {result.check for result in run.steps[place].failed_checks} for place in retried_places(run)}
+    (place,) = [place for place, checks in failed.items() if "workers" in checks]
+    return place
+
+
 @measured_again
 def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
     with administered_server(None, {}, 60) as server:
@@ -69,25 +86,16 @@ def test_a_worker_that_is_killed_costs_at_most_its_step(tmp_path: Path) -> None:
              "--step-time", "2s", "--warm-up", "1s", "--output", str(path)],
             env=os.environ | {"POOLSIZE_URL": server.url}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        deadline = time.monotonic() + 60
-        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert_soon(lambda: has_line(path))
         time.sleep(1.5)
         (leader,) = psutil.Process(sweep.pid).children()
         leader.children()[0].kill()
         out, err = sweep.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
-    assert remaining(run) is None
-    lost = [
-        step
-        for step in (run.steps[place] for place in retried_places(run))
-        if "workers" in {check.check for check in step.failed_checks}
-    ]
-    assert len(lost) == 1
-    before, after = run.steps[: run.steps.index(lost[0])], run.steps[run.steps.index(lost[0]) + 1 :]
-    assert {len(step.workers) for step in before} == {4}
-    assert {len(step.workers) for step in after} == {3}
+    place = lost_step(run)
+    assert {len(step.workers) for step in run.steps[:place]} == {4}
+    assert {len(step.workers) for step in run.steps[place + 1 :]} == {3}
     assert not any(step.retryable for step in curve_of(run))
     assert "will be retried" in err
 
@@ -164,19 +172,10 @@ def test_a_machine_that_vanishes_costs_at_most_its_step(tmp_path: Path) -> None:
     """Its cable is cut: no connection is closed. Its worker ends by itself."""
     path = tmp_path / "a.jsonl"
     with sweeping_from_two_machines(path, "2,4,6,8") as (sweep, cable):
-        deadline = time.monotonic() + 60
-        while not (path.exists() and b'{"step"' in path.read_bytes()) and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert_soon(lambda: has_line(path))
         time.sleep(1.5)
         subprocess.run([IP, "link", "set", cable, "down"], check=True)
         out, err = sweep.communicate(timeout=120)
     assert_swept(subprocess.CompletedProcess([], sweep.returncode, out, err))
     run = load_run(path)
-    assert remaining(run) is None
-    lost = [
-        step
-        for step in (run.steps[place] for place in retried_places(run))
-        if "workers" in {check.check for check in step.failed_checks}
-    ]
-    assert len(lost) == 1
-    assert {len(step.workers) for step in run.steps[run.steps.index(lost[0]) + 1 :]} == {1}
+    assert {len(step.workers) for step in run.steps[lost_step(run) + 1 :]} == {1}

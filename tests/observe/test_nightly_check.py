@@ -3,12 +3,11 @@
 import os
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import EXAMPLES, Command, in_ci
+from tests.conftest import EXAMPLES, POOLSIZE, Command, in_ci
 
 PAGE = """
 process_uptime_seconds 1000
@@ -56,7 +55,7 @@ def night(poolsize_here: Command, tmp_path: Path) -> Path:
 @pytest.mark.costly
 @pytest.mark.parametrize(("code", "page", "reference"), CASES)
 def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str, reference: str) -> None:
-    program = shlex.quote(str(Path(sys.executable).with_name("poolsize")))
+    program = shlex.quote(POOLSIZE)
     line = f"{program} observe --metrics {page} --check {reference} >/dev/null 2>&1 || echo mails $? >mail"
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(night)}  # what cron gives
     environment |= {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}

@@ -19,7 +19,7 @@ from poolsize.observe.observation import PoolSpan, ServerSpan
 from poolsize.observe.pages import observe_pages
 from poolsize.observe.store import load_observation
 from poolsize.web_page import page_address
-from tests.conftest import Command, measured_again
+from tests.conftest import Command, assert_soon, measured_again
 from tests.observe.metrics_pages import PAGES as LIBRARIES
 from tests.observe.simulated_pool import SimulatedPool, served
 from tests.rogue_page import PAGES, RoguePage, rogue_page
@@ -135,9 +135,7 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
     with served(SimulatedPool(500, 0.02)) as url:
         command = [sys.executable, "-m", "poolsize", "observe", "--metrics", url, "--output", "a.jsonl", "--json"]
         ran = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "a.jsonl").exists() and time.monotonic() < deadline:
-            time.sleep(0.2)
+        assert_soon((tmp_path / "a.jsonl").exists)
         time.sleep(40)
         os.kill(ran.pid, signal.SIGINT)
         out, err = ran.communicate(timeout=60)

@@ -26,7 +26,7 @@ from poolsize.pool_config.settings import PoolSettings, ServerFacts, UsageInPool
 from poolsize.pool_config.stacks import STACKS, configuration
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
-from tests.conftest import FLAVORS, mysqld
+from tests.conftest import FLAVORS, assert_soon, mysqld
 from tests.java.__main__ import build, class_path
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
@@ -80,10 +80,7 @@ def account(server: PrivateServer) -> Iterator[str]:
         cursor.execute(f"CREATE USER {USER} IDENTIFIED BY '{PASSWORD}'")
         cursor.execute(f"GRANT ALL ON {SCHEMA}.* TO {USER}")
     yield make_url(server.url).set(username=USER, password=PASSWORD, database=SCHEMA).render_as_string(False)
-    deadline = time.monotonic() + 30
-    while connections(server) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert connections(server) == 0
+    assert_soon(lambda: connections(server) == 0, 30)
 
 
 @pytest.mark.experiment

@@ -4,10 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -21,10 +20,13 @@ from poolsize.server.private_server import PrivateServer, free_port
 from tests.applications.task_service import PASSWORD, TaskService, task_service
 from tests.conftest import (
     FLAVORS,
+    POOLSIZE,
     ROOT,
     Command,
+    assert_soon,
     assert_swept,
     curve_of,
+    has_line,
     in_ci,
     measured,
     measured_again,
@@ -37,7 +39,7 @@ pytestmark = pytest.mark.server
 CONFIG = ["config", "--for", "hikaricp", "--run", "a.jsonl"]
 QUICKLY = ("--pool-sizes=1,4", "--users=12", "--warm-up=0", "--step-time=1s", "--output=a.jsonl")
 TRULY = (*QUICKLY, "--warm-up=1s", "--step-time=2s")
-GONE_SECONDS, STARTED_SECONDS = 20, 90
+GONE_SECONDS = 20
 DYING = """\
 import os, socket, sys, time
 
@@ -78,13 +80,6 @@ def answers(service: TaskService) -> bool:
             return True
     except (urllib.error.URLError, OSError):
         return False
-
-
-def assert_soon(condition: Callable[[], bool], seconds: float = STARTED_SECONDS) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 def assert_measured(run: Run, sizes: set[int]) -> None:
@@ -343,7 +338,7 @@ def test_a_locust_file_with_an_error_names_its_line(service: TaskService, tmp_pa
 def test_an_application_that_dies_keeps_the_steps_before(service: TaskService, tmp_path: Path) -> None:
     run = tmp_path / "a.jsonl"
     sweep = sweeping(service.file(tmp_path), tmp_path, "--pool-sizes=1,2,4", "--repeats=3")
-    assert_soon(lambda: run.exists() and '"step"' in run.read_text())
+    assert_soon(lambda: has_line(run))
     before = of_service(service)
     assert_soon(lambda: bool(of_service(service)) and not {*of_service(service)} & {*before} and answers(service))
     for process in of_service(service):
@@ -440,7 +435,7 @@ def test_a_sweep_resumes_with_the_files_that_it_began_with(
     locustfile.write_text(tasks)
     file = service.file(tmp_path, f'locustfile = "{locustfile}"')
     sweep = sweeping(file, tmp_path, "--repeats=2")
-    assert_soon(lambda: run.exists() and '"step"' in run.read_text())
+    assert_soon(lambda: has_line(run))
     sweep.send_signal(signal.SIGINT)
     sweep.communicate(timeout=60)
     described = file.read_text()
@@ -473,7 +468,7 @@ def resized(
 def sweeping(file: Path, folder: Path, *options: str) -> "subprocess.Popen[str]":
     """A sweep of the application in the background."""
     return subprocess.Popen(
-        [str(Path(sys.executable).with_name("poolsize")), "sweep", "--application", str(file), *QUICKLY, *options],
+        [POOLSIZE, "sweep", "--application", str(file), *QUICKLY, *options],
         cwd=folder, text=True, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
 

@@ -15,11 +15,10 @@ import pytest
 
 from poolsize.runs.store import load_run
 from poolsize.server.private_server import free_port
-from tests.conftest import ENDINGS, ROOT, Command, end_at_once, in_ci
+from tests.conftest import ENDINGS, POOLSIZE, ROOT, Command, end_at_once, in_ci
 from tests.rogue_page import RoguePage, rogue_page
 
 pytestmark = pytest.mark.long
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 UNSHARE = shutil.which("unshare")
 BEGUN_SECONDS, GONE_SECONDS = 60, 30
 SWEEP = ("--pool-sizes=1", "--users=4", "--warm-up=0", "--step-time=2s", "--output=a.jsonl")

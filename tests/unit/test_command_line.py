@@ -12,19 +12,14 @@ from poolsize.command_line.sweep_options import in_flags
 from poolsize.commands import COMMANDS
 from poolsize.errors import BadInput
 from poolsize.files import shipped
-from poolsize.runs.store import RunWriter
 from poolsize.server import private_server
 from poolsize.server.connection import connect, database_url
-from tests.conftest import EXAMPLES, Command, a_run
+from tests.conftest import EXAMPLES, Command, a_run, written
 from tests.golden import assert_golden
 
 
 def stored(path: Path) -> Path:
-    run = a_run({1: 100, 2: 200, 4: 390, 8: 400})
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return path
+    return written(path, a_run({1: 100, 2: 200, 4: 390, 8: 400}))
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from poolsize.load.recorder import histogram
 from poolsize.present.report import report_html, report_markdown
 from poolsize.present.text.analysis import analysis_text, analysis_values
 from poolsize.present.text.json_text import json_text
-from poolsize.runs.run import Kind, Latencies, Run
-from poolsize.runs.store import RunWriter, load_run
-from tests.conftest import a_run
+from poolsize.runs.run import Kind, Latencies
+from poolsize.runs.store import load_run
+from tests.conftest import a_run, written
 
 
 def kind(transactions: int, total_us: int) -> Kind:
@@ -30,13 +30,6 @@ TWO_KINDS = replace(RUN, steps=tuple(replace(step, kinds=KINDS) for step in RUN.
 @pytest.fixture(scope="module")
 def analysis() -> Analysis:
     return analyze(TWO_KINDS)
-
-
-def written(path: Path, run: Run) -> Path:
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return path
 
 
 def test_they_are_stored(tmp_path: Path) -> None:

@@ -19,8 +19,7 @@ from poolsize.present.text.recommendation import recommendation_text
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step
-from poolsize.runs.store import RunWriter
-from tests.conftest import Command, a_run
+from tests.conftest import Command, a_run, written
 
 CURVE = {1: 1_000, 2: 1_090, 5: 1_050, 10: 1_010, 19: 880}
 """Requests per second of an application whose CPU is saturated: the sizes differ by what the JVM has compiled."""
@@ -65,12 +64,8 @@ def free(
     return Run(replace(run.setting, application=application, private=False), steps)
 
 
-def stored(run: Run, folder: Path, name: str = "free.jsonl") -> str:
-    path = folder / name
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return str(path)
+def stored(run: Run, folder: Path) -> str:
+    return str(written(folder / "free.jsonl", run))
 
 
 @pytest.mark.costly

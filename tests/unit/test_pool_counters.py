@@ -111,13 +111,7 @@ def test_two_hosts_of_an_application_differ_in_one_field() -> None:
 
 def test_mean_times_follow_from_the_metrics_by_littles_law() -> None:
     """At 100/s, 8 busy connections are 80 ms a request; requests that wait 24 s in each second wait 240 ms each."""
-    run = a_run({8: 100, 16: 110})
-    steps = tuple(
-        of_application(step, pool_active=8.0, pool_wait_seconds=24.0, pool_count=1.0, pool_max=8.0)
-        for step in run.steps
-    )
-    application = MeasuredApplication("shop.toml", "0" * 64, "http://shop", started=True)
-    run = Run(replace(run.setting, application=application, private=False), steps)
+    run = of_run(a_run({8: 100, 16: 110}), pool_active=8.0, pool_wait_seconds=24.0, pool_count=1.0, pool_max=8.0)
     analysis = analyze(run)
     assert analysis.at(8).usage.mean == pytest.approx(80, rel=0.01)
     assert analysis.at(8).wait.mean == pytest.approx(240, rel=0.01)

@@ -10,22 +10,17 @@ from poolsize import analyze, commands, explain, load_run, recommend
 from poolsize.errors import BadInput, Interrupted, did_you_mean
 from poolsize.facts.server import host_and_port, read_server
 from poolsize.present.text.recommendation import recommendation_text
-from poolsize.runs.store import RunWriter
 from poolsize.server import connection
 from poolsize.server.connection import connect, database_url
 from poolsize.sweep import replay
-from tests.conftest import EXAMPLES, Command, a_run
+from tests.conftest import EXAMPLES, Command, a_run, written
 
 SCAN = str(EXAMPLES["scan-mariadb"])
 DIGITS = "9" * 20
 
 
 def stored(path: Path, users: int = 64) -> Path:
-    run = a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=users)
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return path
+    return written(path, a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=users))
 
 
 @pytest.mark.long

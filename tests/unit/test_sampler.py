@@ -5,7 +5,6 @@ from time import monotonic
 import gevent
 import pytest
 
-from poolsize.facts.status import increases_per_second, read_status
 from poolsize.server.sampler import Sampler
 from tests.conftest import in_ci, measured_again
 
@@ -31,32 +30,3 @@ def test_a_long_reading_counts_in_each_of_its_seconds(place: int, most_readings:
     assert len(seconds) >= (6 if place else 4)  # no increase is known before the first reading has ended
     assert seconds == pytest.approx([1.0] * len(seconds), rel=0.3)
     assert readings <= most_readings
-
-
-class Rows:
-    """A cursor that has these rows, as a server may send them."""
-
-    def __init__(self, *rows: tuple[object, object]) -> None:
-        self._rows = rows
-
-    def execute(self, query: str, args: object = None) -> None:
-        """Have the rows."""
-
-    def fetchall(self) -> tuple[tuple[object, object], ...]:
-        """Return the rows."""
-        return self._rows
-
-
-def test_a_status_variable_that_is_no_count_is_absent() -> None:
-    names = ("Questions", "Connections", "Threads_running", "Innodb_data_fsyncs", "Innodb_row_lock_time")
-    rows = Rows(
-        *zip(names, ("nan", "1e400", "ON", None, "-1"), strict=True), ("Innodb_row_lock_waits", "7"), ("x", "1")
-    )
-    assert read_status(rows) == {"Innodb_row_lock_waits": 7.0}
-
-
-@pytest.mark.parametrize("unusable", [float("nan"), float("inf"), -1.0, 1e300])
-def test_an_increase_that_no_run_holds_is_absent(unusable: float) -> None:
-    before, after = {"Questions": 0.0, "Connections": 1.0}, {"Questions": unusable, "Connections": 3.0}
-    assert increases_per_second(before, after | {"Threads_running": unusable}, 2.0) == {"Connections": 1.0}
-    assert increases_per_second({"Questions": 0.0}, {"Questions": 1e15}, 1e-3) == {}

@@ -23,8 +23,7 @@ from poolsize.present.report import report_markdown
 from poolsize.runs.check import Check
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.run import Run, Step
-from poolsize.runs.store import RunWriter
-from tests.conftest import Command, a_run, at_speed
+from tests.conftest import Command, a_run, at_speed, written
 
 CURVE = {1: 100, 2: 200, 4: 400, 8: 800, 16: 808, 32: 810}
 """Requests per second with 4 pools of each size; 32 connections are enough."""
@@ -52,11 +51,7 @@ def _of_application(step: Step, pools: int, counters: Mapping[str, float]) -> St
 def stored(tmp_path: Path) -> str:
     """The file of a run of 4 pools."""
     run = of_pools(a_run(CURVE, users=1024), instances=2, processes=2)
-    path = tmp_path / "four.jsonl"
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return str(path)
+    return str(written(tmp_path / "four.jsonl", run))
 
 
 @pytest.mark.costly
@@ -87,10 +82,7 @@ def test_instances_of_an_application_that_limits_itself_keep_its_pool_size(
     busy = {"application_cpu": 1.99, "application_cores": 2.0, "process_cpu": 0.3, "machine_cpu": 2.4}
     run = of_pools(a_run({1: 100, 2: 200, 4: 202, 8: 201}, users=64), 1, 1, busy | {"machine_cores": 8.0})
     assert recommend(run).pool_size == 2
-    path = tmp_path / "busy.jsonl"
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
+    path = written(tmp_path / "busy.jsonl", run)
     divided = ("--run", str(path), "--instances", "6", "--json")
     plan = json.loads(poolsize_here("fleet", *divided).stdout)
     assert (plan["pools"][0]["pool_size"], plan["pools"][0]["connections"]) == (2, 12)

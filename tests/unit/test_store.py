@@ -16,30 +16,22 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.runs.line_file import MOST_BYTES, run_lines
 from poolsize.runs.plan import MOST_STEPS
-from poolsize.runs.run import Run
 from poolsize.runs.store import FORMAT, RunWriter, load_run
 from poolsize.sweep.next_step import missing_steps
-from tests.conftest import ROOT, a_run
+from tests.conftest import ROOT, a_run, written
 
 RUN = a_run({1: 100, 2: 200, 4: 380})
 
 
-def written(path: Path, run: Run = RUN) -> Path:
-    with RunWriter(path, run.setting) as writer:
-        for step in run.steps:
-            writer.append(step)
-    return path
-
-
 def test_a_run_comes_back_as_it_was(tmp_path: Path) -> None:
-    assert load_run(written(tmp_path / "a.jsonl")) == RUN
+    assert load_run(written(tmp_path / "a.jsonl", RUN)) == RUN
 
 
 def test_only_its_owner_may_read_a_run(tmp_path: Path) -> None:
     """Whatever the account's umask would allow."""
     before = os.umask(0)
     try:
-        path = written(tmp_path / "a.jsonl")
+        path = written(tmp_path / "a.jsonl", RUN)
     finally:
         os.umask(before)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -85,7 +77,7 @@ def test_a_header_that_the_disk_does_not_take_leaves_no_file(tmp_path: Path) -> 
 def test_a_value_that_nobody_measured_is_named_with_its_line(
     tmp_path: Path, old: bytes, new: bytes, named: str
 ) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     header, *steps = path.read_bytes().splitlines(keepends=True)
     assert old in steps[0]
     path.write_bytes(header + steps[0].replace(old, new, 1) + b"".join(steps[1:]))
@@ -108,7 +100,7 @@ def test_a_step_that_is_not_stored_whole_leaves_nothing(
 
 
 def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     with pytest.raises(BadInput, match="File exists"):
         RunWriter(path, RUN.setting)
     assert load_run(path) == RUN
@@ -116,7 +108,7 @@ def test_an_existing_file_is_never_overwritten(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("cut", [1, 50, 400])
 def test_a_cut_off_line_is_named_and_the_steps_before_it_are_kept(tmp_path: Path, cut: int) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     path.write_bytes(path.read_bytes()[:-cut])
     with pytest.raises(WorkFailed, match="line 4 is cut off after 2 complete") as error:
         load_run(path)
@@ -125,7 +117,7 @@ def test_a_cut_off_line_is_named_and_the_steps_before_it_are_kept(tmp_path: Path
 
 
 def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     path.write_bytes(path.read_bytes()[:-40])
     run = load_run(path, torn_end=True)
     assert [step.pool_size for step in missing_steps(run)] == [4]
@@ -140,6 +132,7 @@ def test_resuming_drops_the_torn_line_and_goes_on(tmp_path: Path) -> None:
         (b"", "no complete header"),
         (b'{"format": 8, "sett', "no complete header"),
         (b"a,b,c\n1,2,3\n", "line 1 is not a JSON object"),
+        (b"[" * 90_000 + b"\n", "line 1 is not a JSON object"),
         (b'{"\\u001b": ' + b"[" * 990 + b"]" * 990 + b"}\n", "line 1 is not a JSON object"),
         (b"{}\n", "names no format"),
         (b'{"format": %d}\n' % (FORMAT + 1), "pip install --upgrade poolsize"),
@@ -157,7 +150,7 @@ def test_a_file_that_is_no_run_is_refused(tmp_path: Path, content: bytes, messag
 
 @pytest.mark.long
 def test_a_run_of_more_steps_than_a_run_holds_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     header, step, *_ = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(header + MOST_STEPS * step)
     assert len(load_run(path).steps) == MOST_STEPS
@@ -169,7 +162,7 @@ def test_a_run_of_more_steps_than_a_run_holds_is_refused(tmp_path: Path) -> None
 @pytest.mark.long
 def test_a_file_that_is_longer_than_a_run_is_neither_read_nor_written(tmp_path: Path) -> None:
     """The holes of the file take no room on the disk."""
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     content = path.read_bytes()
     with RunWriter(path, RUN.setting, resume=True) as writer:
         os.truncate(path, MOST_BYTES - 10)
@@ -181,7 +174,7 @@ def test_a_file_that_is_longer_than_a_run_is_neither_read_nor_written(tmp_path: 
 
 
 def test_a_damaged_step_is_refused_with_its_line(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     lines = path.read_text().splitlines()
     lines[2] = "garbage"
     path.write_text("\n".join(lines) + "\n")
@@ -195,7 +188,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_misspelt_file_is_refused_with_the_nearest_run(tmp_path: Path) -> None:
-    written(tmp_path / "insert-mysql.jsonl")
+    written(tmp_path / "insert-mysql.jsonl", RUN)
     with pytest.raises(BadInput, match=r"No such file or directory; did you mean insert-mysql\.jsonl\?"):
         load_run(tmp_path / "insert-mysq.jsonl")
 
@@ -206,12 +199,12 @@ def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_line_is_one_step(tmp_path: Path) -> None:
-    lines = written(tmp_path / "a.jsonl").read_text().splitlines()
+    lines = written(tmp_path / "a.jsonl", RUN).read_text().splitlines()
     assert [next(iter(json.loads(line))) for line in lines] == ["format", "step", "step", "step"]
 
 
 def test_a_damaged_histogram_is_refused(tmp_path: Path) -> None:
-    path = written(tmp_path / "a.jsonl")
+    path = written(tmp_path / "a.jsonl", RUN)
     path.write_text(path.read_text().replace("HISTFAAAA", "HISTgAAAA"))
     with pytest.raises(BadInput, match="histogram"):
         analyze(load_run(path))
@@ -228,14 +221,5 @@ def test_control_characters_of_a_run_reach_no_terminal(tmp_path: Path) -> None:
     """A run that somebody sends may hold escape sequences in any text."""
     run = a_run({1: 100, 2: 200, 4: 205, 8: 206})
     plan = replace(run.setting.plan, workload="scan\x1b[2J\x9b1m\r\n")
-    with RunWriter(tmp_path / "a.jsonl", replace(run.setting, plan=plan)) as writer:
-        for step in run.steps:
-            writer.append(step)
+    written(tmp_path / "a.jsonl", replace(run, setting=replace(run.setting, plan=plan)))
     assert load_run(tmp_path / "a.jsonl").plan.workload == "scan\ufffd[2J\ufffd1m\ufffd\ufffd"
-
-
-def test_brackets_without_end_are_no_run(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_text("[" * 90_000 + "\n")
-    with pytest.raises(BadInput, match="line 1 is not a JSON object"):
-        load_run(path)

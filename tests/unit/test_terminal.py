@@ -20,9 +20,8 @@ from poolsize.present.text.progress import ProgressBar
 from poolsize.runs.store import load_run
 from poolsize.sweep.events import Noted, StepStarted, SweepStarted
 from poolsize.terminal import Output, guarded_output, visible
-from tests.conftest import EXAMPLES, Command, in_ci
+from tests.conftest import EXAMPLES, POOLSIZE, Command, in_ci
 
-POOLSIZE = str(Path(sys.executable).with_name("poolsize"))
 RUN = str(EXAMPLES["insert-mysql"])
 OBEYED = [chr(code) for code in (*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
 HOSTILE = "e\x1b]0;own\x07\x9b31m\u202e[old][/x]:x:$\\frac$"

@@ -181,6 +181,7 @@ def test_a_figure_that_a_server_made_up_is_stored_as_not_read(absurd: float) -> 
     before = {"Questions": 1.0, "Connections": 1.0}
     after = {"Questions": absurd, "Connections": 3.0, "Threads_running": absurd}
     assert increases_per_second(before, after, 1.0) == {"Connections": 2.0}
+    assert increases_per_second({"Questions": 0.0}, {"Questions": 1e15}, 1e-3) == {}
 
 
 @pytest.mark.parametrize(

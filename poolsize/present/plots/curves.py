@@ -206,8 +206,8 @@ def plot_published(ax: Axes, names: Sequence[str]) -> Axes:
 def plot_survey(ax: Axes, test: str, pools: Sequence[str] | None = None) -> Axes:
     """Draw the elapsed time (ms) of pools in a test of the survey against the number of threads. Returns ax.
 
-    test: name of a test in published_pools(). pools: at most five names of pools in published_pools() or
-    repeated_pools(); None for those that are published.
+    test: name of a test in published_pools(). pools: at most five names of pools, as of timings_of(); None for those
+    that are published.
     """
     timings = timings_of(test, pools)
     by_pool = groupby(timings, key=lambda timing: timing.pool)

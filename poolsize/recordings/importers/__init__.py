@@ -28,14 +28,21 @@ def _summary(path: Path, text: bytes) -> Iterator[LoadRun]:
     return (summaries.read_k6 if "metrics" in summary else summaries.read_benchbase)(path, summary)
 
 
+REFUSED = {
+    r'\{"(type|metric)":"|metric_name,timestamp,': "has k6's single points, not its summary: run k6 with "
+    "--summary-export FILE, and give that",
+    r"<\?xml[^>]{0,200}>\s{0,9}<testResults": "is JMeter's XML: write CSV, with "
+    "-Jjmeter.save.saveservice.output_format=csv",
+    '"?(Label"?,"?# Samples|sampler_label"?,"?aggregate_)': "is JMeter's aggregate report, which lacks the number of "
+    "threads: give the results file (.jtl), or a table with the columns threads,throughput",
+    '"?Type"?,"?Name"?,"?(Request Count|# requests)': "is Locust's summary, which lacks the number of users: give the "
+    "history, *_stats_history.csv",
+}
+"""How a file begins that has no curve -> the end of its refusal."""
 READERS: Sequence[tuple[str, Reader]] = (
-    (r'\{"(type|metric)":"|metric_name,timestamp,', summaries.refuse_points),
     (r"\s{0,1000}\{", _summary),
-    (r"<\?xml[^>]{0,200}>\s{0,9}<testResults", jmeter.refuse_xml),
     ('"?Timestamp"?,', locust.read),
-    ('"?Type"?,"?Name"?,"?(Request Count|# requests)', locust.refuse_summary),
     ('"?timeStamp"?[,;\t]"?elapsed', jmeter.read),
-    ('"?(Label"?,"?# Samples|sampler_label"?,"?aggregate_)', jmeter.refuse_report),
     (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", summaries.read_seconds),
     (r"[^\n,]{0,80},[^\n,]{0,80}(,\d{1,9}\.\d{3}){3},\d{1,9},\d{1,9}\s", texts.slap_table),
     (r"[\s\S]*?^Running .{1,40} test @ ", texts.wrk),
@@ -61,7 +68,7 @@ def read_logs(paths: Sequence[Path]) -> Recording:
             if len(paths) > 1:
                 raise BadInput(f"{path} is a complete recording: give this file alone")
             return read_recording(path)
-        for run in _reader_of(text)(path, text):
+        for run in _reader_of(path, text)(path, text):
             if not run.can_be:
                 raise BadInput(f"{path}: pool size {run.pool_size:,}: a figure is below 0, too large, or not a number")
             runs.append(run)
@@ -84,8 +91,11 @@ def _is_recording(text: bytes) -> bool:
     return text.startswith(GZIP) or {*COLUMNS} <= {*next(csv.reader(_head(text).splitlines()[:1]), [])}
 
 
-def _reader_of(text: bytes) -> Reader:
+def _reader_of(path: Path, text: bytes) -> Reader:
+    """Return the reader of a file's program. Raises BadInput for a file that has no curve."""
     head = _head(text)
+    if refusal := next((refusal for pattern, refusal in REFUSED.items() if re.match(pattern, head)), None):
+        raise BadInput(f"{path} {refusal}")
     return next((reader for pattern, reader in READERS if re.match(pattern, head, re.MULTILINE)), table.read)
 
 

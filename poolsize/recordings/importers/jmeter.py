@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
-from typing import NoReturn
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
@@ -46,19 +45,6 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
         raise BadInput(f"{path}: the samples are {length:,} s apart, and poolsize reads {MOST_SECONDS:,} s at most")
     parts = list(_parts(seconds))
     yield from parts or [_mean(path, seconds)]
-
-
-def refuse_report(path: Path, _: bytes) -> NoReturn:
-    """Raise BadInput: the aggregate report lacks the number of threads."""
-    raise BadInput(
-        f"{path} is JMeter's aggregate report, which lacks the number of threads: give the results file (.jtl), or a "
-        "table with the columns threads,throughput"
-    )
-
-
-def refuse_xml(path: Path, _: bytes) -> NoReturn:
-    """Raise BadInput: of JMeter's files, poolsize reads CSV."""
-    raise BadInput(f"{path} is JMeter's XML: write CSV, with -Jjmeter.save.saveservice.output_format=csv")
 
 
 def _seconds(path: Path, rows: Iterator[list[str]], header: list[str]) -> dict[int, _Second]:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, islice, pairwise
 from pathlib import Path
-from typing import NoReturn
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
@@ -48,13 +47,6 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     for users, group in groupby(sorted(steady, key=lambda row: row[1]), key=lambda row: row[1]):
         lengths, _, rates, latency_ms = zip(*group, strict=True)
         yield LoadRun(users, rates, latency_ms, quantile, float(Counter(lengths).most_common(1)[0][0]))
-
-
-def refuse_summary(path: Path, _: bytes) -> NoReturn:
-    """Raise BadInput: the summary of a run lacks its number of users."""
-    raise BadInput(
-        f"{path} is Locust's summary, which lacks the number of users: give the history, *_stats_history.csv"
-    )
 
 
 def _intervals(rows: Iterable[Sequence[str]]) -> Iterator[Row]:

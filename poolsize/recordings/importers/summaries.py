@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from poolsize.errors import BadInput
 from poolsize.files import content
@@ -86,11 +86,6 @@ def _terminals(path: Path, summary: Mapping[str, Any]) -> int:
             f"{beside}: the phases have numbers of terminals of their own (active_terminals): run each alone"
         )
     return int(terminals)
-
-
-def refuse_points(path: Path, _: bytes) -> NoReturn:
-    """Raise BadInput: the single points of k6 are too many."""
-    raise BadInput(f"{path} has k6's single points, not its summary: run k6 with --summary-export FILE, and give that")
 
 
 PERCENTILE = re.compile(r"p\((\d{1,2}(?:\.\d{1,4})?)\)$")
