@@ -109,7 +109,8 @@ def _values(
     settings: Mapping[str, FileSetting], variables: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the first setting, the variables, and the values of settings in words."""
-    return next(iter(settings)), variables, tuple(f"{name} is {each.value}" for name, each in settings.items())
+    values = tuple(f"{name} is {str(each.value).removesuffix('.0')}" for name, each in settings.items())
+    return next(iter(settings)), variables, values
 
 
 def server_in(files: Sequence[PoolFile]) -> ServerFacts:

@@ -143,6 +143,53 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("maxscale.cnf", ("[s]\ntype = server\npersistpoolmax=10\npersistmaxtime=5m\n[t]\ntype=service\nmax_connections=9\n"
      "[u]\ntype=service\nservers=q, r\nmax_connections=8\n[v]\ntype=service\nservers=q, s\nidle_session_pool_time=-2s"),
      [{"persistpoolmax": 10, "persistmaxtime": 300, "max_connections": 9, "idle_session_pool_time": -2}]),
+    # jessewkun/dagger: config/release.toml
+    ("release.toml", '[db.main]\ndriver = "mysql"\nmax_conn = 50\nmax_idle_conn = 25\nconn_max_life = 3600\n',
+     [{"maxOpenConns": 50, "maxIdleConns": 25, "connMaxLifetime": 3600}]),
+    (  # chelizichen/Sgrid: src/configuration/db.go
+        "db.go",
+        ('package a\nimport "gorm.io/driver/mysql"\nfunc f() {\n\tdb, err := gorm.Open(mysql.Open(dsn), &c)\n'
+         "\tdb.Use(dbresolver.Register(dbresolver.Config{Sources: []gorm.Dialector{mysql.Open(slave)}}))\n"
+         "\tsqlDB, err := db.DB()\n\tsqlDB.SetMaxOpenConns(100)\n}\n"),
+        [{"SetMaxOpenConns": 100}, {}],
+    ),
+    (  # lwzphper/go-mall: pkg/db/mysql/mysql.go
+        "mysql.go",
+        ('package a\nimport "gorm.io/driver/mysql"\nfunc (o *C) Reset() { o.Idle = 0 }\n'
+         "func WithIdle(n int) Option { return func(o *C) { o.Idle = n } }\n"
+         "func d() *C { return &C{Idle: 100, Life: 30 * time.Minute} }\nfunc f(o *C) {\n"
+         "\tdb.SetMaxIdleConns(o.Idle)\n\tdb.SetConnMaxLifetime(time.Second * o.Life)\n}\n"),
+        [{"SetMaxIdleConns": 100, "SetConnMaxLifetime": None}],
+    ),
+    # Sotatek-HuongBui2/sleepfi: ormconfig.js
+    ("ormconfig.js", "module.exports = {type: 'mysql', replication: {master: {}, slaves: [{}, {}]}, entities: []}",
+     [{}, {}, {}]),
+    (  # TsMask/mask_api_midwayjs: src/config/config.default.ts
+        "config.default.ts",
+        ("export default () => ({ typeorm: { dataSource: { default: { type: 'mysql', host: 'h', username: 'u', "
+         "database: 'd' } } }, redis: { client: { host: 'h' } } })"),
+        [{}],
+    ),
+    # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
+    ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
+     [{"maxIdle": 3}]),
+    # edenreich/rust-easyadmin: database/connection.rs
+    ("a.rs", "use r2d2_diesel::*; fn f() { Pool::new(ConnectionManager::<MysqlConnection>::new(url)).expect() }", [{}]),
+    ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
+    ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
+    (
+        "two.go",
+        ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'
+         '\ta, _ := sql.Open("mysql", y)\n\ta.SetMaxOpenConns(10)\n\tb, _ := xorm.NewEngineGroup("mysql", z)\n'
+         '\tg, _ := gorm.Open(mysql.New(mysql.Config{Conn: a}))\n}\n'),
+        [{"SetMaxOpenConns": 10}, {}],
+    ),
+    (
+        "resolver.go",
+        ('package a\nimport "gorm.io/driver/mysql"\nfunc f() {\n\tr := dbresolver.Register(c)\n\tr.SetMaxOpenConns(5)\n'
+         "\tdb.Use(r)\n\tdb.Use(dbresolver.Register(c).Register(d).SetMaxOpenConns(6))\n}\n"),
+        [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}],
+    ),
 )  # fmt: skip
 
 

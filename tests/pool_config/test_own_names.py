@@ -23,6 +23,8 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     ("a.go", 'package mysql\nvar d = Config{MaxOpenConnections: 20, MaxLifetime: time.Hour}\n', [("own Go code", 20)]),
     ("a.go", "package a\nconst (\n\tMYSQL_MAX_OPEN_CONNS = 10\n\tMYSQL_CONN_MAX_LIFETIME = 5 * time.Minute\n)\n",
      [("own Go code", 10)]),
+    ("a.yaml", "database:\n  default:\n    link: mysql:u:secret@tcp(db:3306)/d\n    maxOpen: 80\n",
+     [("own Go code", 80)]),
     # JavaScript: an object that another file hands to the driver
     ("a.js", "module.exports = {HOST: process.env.H, USER: 'u', CONNECTION_LIMIT: process.env.L || 14}",
      [("its size", 14)]),
@@ -52,6 +54,12 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     ("compose.yml", f"{SERVICE}      - DSN=mysql://u:secret@tcp(db:3306)/d?max_conns=40&max_idle_conns=8\n",
      [("own Go code", 40)]),
     # the library or the driver shows elsewhere
+    # cdavisong/aDVance-ERP: aDVanceERP.Core/Modelos/DB/ConfServidorMySQL.cs
+    ("a.cs", 'class ConfMySQL { string F() { return $"Server={H};Database={D};User Id={U};Max Pool Size=90;"; } }',
+     [("MySqlConnector", 90)]),
+    ("a.ts", ("import { registerAs } from '@nestjs/config'\n"
+              "export default registerAs('d', () => ({ type: 'mysql', host: 'h', username: 'u', database: 'd' }))"),
+     [("TypeORM", 10)]),
     ("a.py", "import aiomysql.sa as s\nasync def f():\n    e = await s.create_engine(user='u', maxsize=8)",
      [("aiomysql", 8)]),
     ("a.py", "from aiomysql.sa import create_engine\nasync def f():\n    await create_engine(db='d')",
@@ -86,6 +94,8 @@ NO_POOLS = (
     ("a.go", 'package mysql\ntype Config struct {\n\tMaxOpenConns int `json:"max_open_conns"`\n}\n'),
     ("a.js", "module.exports = {host: 'h', user: 'u', connectionLimit: 14, client: 'pg'}"),
     ("a.js", "module.exports = {name: 'n', connectionLimit: 14}"),
+    ("a.js", "module.exports = {type: 'mysql', host: 'h', username: 'u', database: 'd'}"),
+    ("a.ts", "import { PoolConfig } from 'pg'\nexport const o: PoolConfig = { host: 'h', max: 5 }"),
     ("a.py", "from aiopg.sa import create_engine\nasync def f():\n    await create_engine(database='d')"),
 )
 """The same of other databases, of servers, and of what is no pool."""

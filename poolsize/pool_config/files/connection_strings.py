@@ -38,7 +38,7 @@ MYSQL_PROVIDER = re.compile(
 )
 LONGEST = 4_000
 LARGEST_JSON = 2**18
-USES_MYSQL = re.compile(r"UseMy(?:Sql|SQL)|\bMy(?:Sql|SQL)|MariaD[bB]")
+USES_MYSQL = re.compile(r"My(?:Sql|SQL)|MYSQL|MariaD[bB]")
 USES_OTHERS = re.compile(r"UseSqlServer|UseNpgsql|UseSqlite|UseOracle|SqlClient|\bSqlConnection|Npgsql")
 GRAMMAR = Grammar(
     Language(tree_sitter_c_sharp.language()),

@@ -1,6 +1,7 @@
 """Go source -> pools: the limits of database/sql, also through sqlx, gorm and ent."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -44,9 +45,14 @@ PREFIX = re.compile("(?:mysql|mariadb|database|db|default)+")
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 NAME_TAG = re.compile(r'\b(?:env|envconfig):"(\w{1,120})')
 """Tags of a field, which libraries for the environment read."""
-OPENING = {"Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine"}
-PACKAGES = {"sql", "sqlx", "gorm", "xorm"}
+OPENING = {
+    "Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine",
+    "NewEngineGroup",
+}  # fmt: skip
+PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
+HAS_POOL = re.compile(r"\bConn:\s")
+"""In the options of gorm for a pool that is open already."""
 
 
 class GoTree(SourceTree):
@@ -111,7 +117,9 @@ class GoTree(SourceTree):
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
     def _of_field(self, name: str, depth: int) -> Value:
-        return self.agreed(self.fields.get(name, []), depth + 1)
+        """Return the value of the fields of a name, of which 0 says that a field is not set."""
+        values = self.fields.get(name, [])
+        return self.agreed([value for value in values if self.text(value) != "0"] or values, depth + 1)
 
     def _of_tag(self, tag: str) -> Value:
         """Return what the variable in a field's tag is set to, or the default."""
@@ -151,6 +159,22 @@ class GoTree(SourceTree):
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         known = {self.database(each, depth + 1) for each in nodes} - {None}
         return True in known if known else None
+
+    def opens(self, call: Node) -> bool:
+        """Return whether a call opens a pool: also those of gorm's dbresolver, but not with a pool that is open."""
+        package, name = self.method(call)
+        opening = name in OPENING and not is_driver(self.text(package)) and not HAS_POOL.search(self.text(call))
+        return opening or (name == "Register" and self.text(package) == "dbresolver")
+
+    def opened_by(self, node: Node | None, depth: int = 0) -> set[int]:
+        """Return the first bytes of the calls that may open what a variable or a method's result stands for."""
+        if node is None or depth > 5:
+            return set()
+        self.count_value(depth)
+        if node.type == "call_expression":
+            return {node.start_byte} if self.opens(node) else self.opened_by(self.method(node)[0], depth + 1)
+        nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
+        return set[int]().union(*(self.opened_by(each, depth + 1) for each in nodes))
 
     def is_for_others(self, node: Node) -> bool:
         """Return whether a node is in the branch of an `if` for another database, as in driver == "sqlite3"."""
@@ -194,7 +218,7 @@ def go_pools(text: str) -> list[FilePool]:
     tree = GoTree(text)
     imported = {names_mysql(tree.text(node)) for node in tree.nodes("import_spec")}
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
-    opening = [call for call, package, name in calls if name in OPENING and not is_driver(tree.text(package))]
+    opening = [call for call, *_ in calls if tree.opens(call)]
     opened = [(call, tree.database(call)) for call in opening]
     has_others = False in {*imported, *dict(opened).values()}
     if True in imported and not has_others:  # then a driver from elsewhere can only be this one
@@ -205,13 +229,27 @@ def go_pools(text: str) -> list[FilePool]:
     of_mysql = [call for call, is_mysql in opened if is_mysql]
     if not of_mysql and True not in imported and has_others:
         return []
-    pools = _with_limits(tree) or [FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in of_mysql]
+    limited = _with_limits(tree)
+    unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
+    pools = [*limited, *(FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)]
     if not pools and (of_fields := _of_fields(tree)):
         databases = {bool(match["mysql"]) for match in DATABASE.finditer(text)}
         pools = of_fields if databases == {True} else []
     if not pools:
         tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
     return pools
+
+
+def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], opened: Sequence[Node]) -> list[Node]:
+    """Return the calls that open a pool to which no limit leads, and which the file does not close again.
+
+    None, where the file does not show which pool each limit is for. calls: with what each is on, and its name.
+    """
+    limited = {(tree.function(call), tree.text(of)): of for call, of, name in calls if of and name in LIMITS}
+    led_to = [tree.opened_by(receiver) for receiver in limited.values()]
+    further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
+    further = further.difference(*(tree.opened_by(of) for _, of, name in calls if further and name == "Close"))
+    return [call for call in opened if call.start_byte in further]
 
 
 def _with_limits(tree: GoTree) -> list[FilePool]:

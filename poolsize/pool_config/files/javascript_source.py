@@ -1,14 +1,14 @@
 """JavaScript, TypeScript and JSON -> pools of mysql2, mysqljs, the MariaDB connector, Sequelize, Knex and TypeORM."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tree_sitter import Node
 
 from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
-from poolsize.pool_config.files.source_tree import Grammar, line
+from poolsize.pool_config.files.source_tree import Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
 from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
@@ -21,10 +21,12 @@ DRIVERS = {
 """First part of a module's name -> the driver whose pool it makes."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
+POOL_TYPES = {"PoolOptions", "PoolConfig"}
 QUERY = re.compile(r"\?[\w=&]{0,200}\bconnection_limit=\d{1,9}[\w=&]{0,200}")
 SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "replication", "define", "logging"}
 SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
 """Keys that show whose options an object with a dialect or a type has."""
+OPTIONS_OF_TYPEORM = {"type", "username", "database"}
 MYSQL = re.compile("mysql|maria", re.IGNORECASE)
 CONNECTION_LIMIT = re.compile("connection_?limit", re.IGNORECASE)
 """Only the drivers of MySQL have this name."""
@@ -58,6 +60,7 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
+    pools = pools or list(_typed_pools(tree, names))
     if not pools and CONNECTION_LIMIT.search(text):
         pools = list(_own_pools(tree))
     if not pools:
@@ -94,6 +97,15 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             of = f"{CLUSTER}, add" if name == "add" else name
             pool = _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
             yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
+
+
+def _typed_pools(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[FilePool]:
+    """Yield the pools of objects with a driver's type for the options of a pool, which another file hands to it."""
+    for node in tree.nodes("variable_declarator"):
+        written = tree.text_at(node, "type").lstrip(": ")
+        library = _driver(names.get(written.partition(".")[0], ""))
+        if library and written.rpartition(".")[2] in POOL_TYPES:
+            yield _driver_pool(tree, library, f"{written}, line {line(node)}", node.child_by_field_name("value"))
 
 
 def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
@@ -169,6 +181,8 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         if options is not None and tree.key(node.child_by_field_name("constructor")) == "Sequelize":
             of_sequelize[options.start_byte] = arguments[0]
     others = _names_others(tree)
+    if b"typeorm" in tree.source.lower() or "@nestjs/config" in modules:
+        modules = {*modules, "typeorm"}
     known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
@@ -205,8 +219,7 @@ def _of_mapper(
         database = pairs["dialect"].value if "dialect" in pairs else of_sequelize.get(node.start_byte)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         pool = _pool(tree, SEQUELIZE, _place(tree, node), own, complete=complete and all_own)
-        servers = [", read", ", write"] if "replication" in keys else [""]
-        for server in servers:
+        for server in (", read", ", write") if "replication" in keys else ("",):
             yield replace(pool, place=pool.place + server), _is_mysql(tree, database)
     elif "settings" in keys and "client" in (settings := tree.pairs(pairs["settings"].value)[0]):  # Strapi 3
         options, all_own = tree.pairs(pairs["options"].value) if "options" in pairs else ({}, True)
@@ -219,9 +232,23 @@ def _of_mapper(
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
         yield pool, _is_mysql(tree, client)
-    elif SHOWS_TYPEORM & keys and ("type" in keys or not complete):
+    elif (SHOWS_TYPEORM & keys and ("type" in keys or not complete)) or (
+        keys >= OPTIONS_OF_TYPEORM and "typeorm" in modules
+    ):
         database = pairs["type"].value if "type" in pairs else None
-        yield _of_typeorm(tree, node, pairs, complete=complete), _is_mysql(tree, database)
+        pool = _of_typeorm(tree, node, pairs, complete=complete)
+        for server in _typeorm_servers(tree, pairs):
+            yield replace(pool, place=pool.place + server), _is_mysql(tree, database)
+
+
+def _typeorm_servers(tree: JavascriptTree, pairs: Mapping[str, Pair]) -> Sequence[str]:
+    """Return what follows the place of the pool of each server of a replication; "" without one."""
+    if "replication" not in pairs:
+        return [""]
+    slaves = tree.pairs(pairs["replication"].value)[0].get("slaves")
+    listed = tree.resolved(slaves.value) if slaves else None
+    number = len(children(listed)) if listed is not None and listed.type == "array" else 1
+    return [", master", *(f", slave {place}" for place in range(1, number + 1))]
 
 
 def _of_typeorm(tree: JavascriptTree, node: Node, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:

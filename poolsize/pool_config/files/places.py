@@ -1,8 +1,9 @@
 """The place of settings in a file -> the library that they configure."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from poolsize.pool_config.files.entries import Entry, is_mysql, names_mysql
+from poolsize.pool_config.files.entries import GO_DSN, Entry, is_mysql, names_mysql
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_GO, OWN_SIZE, PHP
@@ -155,7 +156,7 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
 
 def _is_go(names: Iterable[str]) -> bool:
     """Return whether a name besides maxConns, which other languages have as well, is of Go's database/sql."""
-    return any(OWN_GO.setting(name, relaxed=True) for name in names if name != "maxconns")
+    return any(OWN_GO.setting(name, relaxed=True) for name in names if name not in {"maxconn", "maxconns"})
 
 
 def _has_size(library: Library, names: Iterable[str]) -> bool:
@@ -168,7 +169,8 @@ def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
     named = [names_mysql(texts[name]) for name in (KINDS | ADDRESSES | {"port"}) & texts.keys()]
     if False in named:
         return False
-    return True in named or any("mysql" in part or "maria" in part for part in _parts(prefix))
+    is_shown = any("mysql" in part or "maria" in part for part in _parts(prefix))
+    return True in named or is_shown or any(re.search(GO_DSN, text) for text in texts.values())
 
 
 def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tuple[tuple[str, ...], Library]]:

@@ -34,6 +34,8 @@ DEFAULTS = {"unwrap_or", "unwrap_or_else", "map_or"}
 """Methods whose first argument is the default."""
 ALIASES = {"connect_timeout": "acquire_timeout", "timeouts": "wait_timeout"}
 """Other names of settings: of SeaORM, and of what deadpool's timeouts are in."""
+CRATE = re.compile(r"(?<![:\w])mysql(?:_async)?(?:::| as |;)")
+"""What names the crate mysql or mysql_async."""
 LONGEST_CHAIN = 60
 
 
@@ -129,14 +131,18 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
             library = DEADPOOL if is_mysql and "deadpool" in text else None
         case "Pool", "builder":
             library = None if not is_mysql else DEADPOOL if "deadpool" in text else R2D2
+        case "Pool", "new" | "new_manual" | "from_url":
+            crate = MYSQL_ASYNC if CRATE.search(text) and "PoolConstraints" not in text else None
+            library = R2D2 if is_mysql and "r2d2" in text else crate
     return library
 
 
 def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[str, FileSetting]]:
     """Yield the settings among the arguments of a call, or among the fields of a struct."""
     names = {MYSQL_ASYNC.title: ("min", "max"), DEADPOOL.title: ("max_size",)}.get(library.title, ())
-    if node.type == "call_expression" and tree.method(node) == "new":
-        for name, argument in zip(names, tree.arguments(node), strict=False):
+    arguments = tree.arguments(node)
+    if tree.method(node).startswith("new") and len(arguments) >= len(names):
+        for name, argument in zip(names, arguments, strict=False):
             yield name, tree.setting(name, argument)
     body = node.child_by_field_name("body") if node.type == "struct_expression" else None
     for each in children(body) if body else ():

@@ -272,6 +272,8 @@ class SourceTree:
         operation = self.text_at(node, "operator")
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             return None
+        if operation == "*" and isinstance(left, float) and isinstance(right, float):  # two durations of Go
+            return None
         if operation in OPERATORS:
             return OPERATORS[operation](left, right)
         if not right:

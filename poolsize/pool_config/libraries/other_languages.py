@@ -240,13 +240,13 @@ OWN_GO = Library(
     _own_go,
     dict.fromkeys(("maxOpenConns", "maxIdleConns", "connMaxLifetime", "connMaxIdleTime")),
     aliases={
-        "maxOpenConn": "maxOpenConns", "maxOpenConnections": "maxOpenConns", "maxOpen": "maxOpenConns",
-        "maxConns": "maxOpenConns", "maxIdleConn": "maxIdleConns", "maxIdleConnections": "maxIdleConns",
-        "maxOpenConnection": "maxOpenConns", "maxIdleConnection": "maxIdleConns", "maxIdle": "maxIdleConns",
-        "maxLifetime": "connMaxLifetime", "maxConnLifetime": "connMaxLifetime",
-        "maxConnectionLifetime": "connMaxLifetime", "connectionMaxLifetime": "connMaxLifetime",
-        "maxConnIdleTime": "connMaxIdleTime", "maxConnectionIdleTime": "connMaxIdleTime",
-        "connectionMaxIdleTime": "connMaxIdleTime", "maxIdleTime": "connMaxIdleTime",
+        **dict.fromkeys(("maxOpen", "maxOpenConn", "maxOpenConnection", "maxOpenConnections", "maxConn", "maxConns"),
+            "maxOpenConns"),
+        **dict.fromkeys(("maxIdle", "maxIdleConn", "maxIdleConnection", "maxIdleConnections"), "maxIdleConns"),
+        **dict.fromkeys(("maxLifetime", "maxConnLifetime", "maxConnectionLifetime", "connectionMaxLifetime",
+            "connMaxLife"), "connMaxLifetime"),
+        **dict.fromkeys(("maxIdleTime", "maxConnIdleTime", "maxConnectionIdleTime", "connectionMaxIdleTime"),
+            "connMaxIdleTime"),
     },
     sizes=("maxOpenConns",),
     durations=frozenset({True}),
@@ -266,7 +266,9 @@ OWN_SIZE = Library(
     nothing,
     dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout")),
     aliases={
-        **dict.fromkeys(("poolSize", "maxConnections", "maxConns", "poolMax", "poolMaxSize"), "connectionLimit"),
+        **dict.fromkeys(
+            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize"), "connectionLimit"
+        ),
         **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize"), "minConnections"),
     },
     sizes=("connectionLimit",),
