@@ -1,10 +1,8 @@
 """Analysis -> Recommendation: the answer of a measured run."""
 
-from dataclasses import dataclass, replace
-from itertools import starmap
+from dataclasses import replace
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.analysis.bimodal import Mode
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.application import (
     ClientTimes,
@@ -64,14 +62,6 @@ OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpen
 """Warnings about the load generator's pool size and its range, which say nothing of an application's."""
 OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted, LeftOut)
 """Warnings about the fitted curve and its sizes, which are noise where the pool is not the limit."""
-
-
-@dataclass(frozen=True)
-class TransactionPool:
-    """The pool for short or for long transactions. kind: share and mean usage time of its transactions."""
-
-    pool_size: int
-    kind: Mode
 
 
 def recommend(
@@ -162,7 +152,7 @@ def _measured(
         application_sizes=analysis.models.application_sizes,
         limit_probability=limited.probability,
         measured_in=analysis.setting.application,
-        two_pools=tuple(starmap(TransactionPool, analysis.models.two_pools(size) or ())),
+        two_pools=analysis.models.two_pools(size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current), latency),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
