@@ -258,12 +258,10 @@ class FittedModels:
         if self.plateau is None or not self.observations:
             return {PLATEAU: self.plateau.pool_size if self.plateau else None}
         terms = Terms(self.plateau.tolerance, self._measured)
-        others = {
-            name: estimator.estimate(self.observations, terms).pool_size
+        return {
+            name: self.plateau.pool_size if name == PLATEAU else estimator.estimate(self.observations, terms).pool_size
             for name, estimator in ESTIMATORS.items()
-            if name != PLATEAU
         }
-        return {PLATEAU: self.plateau.pool_size, **others}
 
     @cached_property
     def network(self) -> FittedNetwork | None:

@@ -106,7 +106,7 @@ def recommend(
         verdict, finding = refused
         failed = mostly_failed(analysis, has_size=False, for_noise=isinstance(finding, Noisy | NothingValid))
         first = None if isinstance(finding, TooFewValid) else failed
-        findings = _known(first, finding, *warnings(analysis, has_size=False))
+        findings = tuple(filter(None, (first, finding, *warnings(analysis, has_size=False))))
         return Recommendation("measured", None, None, Formula.of(start), verdict, findings, estimates={"plateau": None})
     if client_times is not None:
         return _of_application(analysis, start, client_times, current, rate)
@@ -145,7 +145,7 @@ def _measured(
         range_open=open_end,
         formula=Formula.of(start),
         verdict=verdict,
-        findings=_known(*findings),
+        findings=tuple(filter(None, findings)),
         throughput=throughput,
         database_size=database.pool_size if database else None,
         database_range=database.range if database else None,
@@ -189,7 +189,7 @@ def _not_the_limit(
         range=None,
         formula=Formula.of(start),
         verdict=Verdict.NOT_THE_LIMIT,
-        findings=_known(*findings),
+        findings=tuple(filter(None, findings)),
         throughput=analysis.at(size).throughput.mean,
         limit_probability=probability,
         measured_in=analysis.setting.application,
@@ -237,7 +237,3 @@ def _of_application(
         two_pools=(),
         prices=tuple(Price(each, loss, loss, latency(each)) for each, loss in losses.items()),
     )
-
-
-def _known(*findings: Finding | None) -> tuple[Finding, ...]:
-    return tuple(finding for finding in findings if finding)
