@@ -327,13 +327,6 @@ def test_counters_that_were_reset_count_nothing() -> None:
     assert Times(5, 2, 3).since(Times(4, 1, 1)) == Times(1, 1, 2)
 
 
-def test_an_account_adds_its_connections_up() -> None:
-    level = Level()
-    level.add(7, active=False, in_transaction=True)
-    level.add(9, active=True, in_transaction=False)
-    assert level == Level(held=2, active=1, in_transaction=1, in_use=2, idle_seconds=7)
-
-
 @pytest.mark.parametrize(
     ("platform", "place"),
     [(Platform.RDS, "in the parameter group"), (Platform.CLOUD_SQL, "as a database flag"), (None, "configuration")],
