@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NotRequired, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from poolsize.analysis.application_size import ApplicationSize
-from poolsize.answer.from_run import TransactionPool
+from poolsize.analysis.bimodal import TransactionPool
 from poolsize.answer.price import Price
 from poolsize.answer.verdict import OpenEnd, Verdict
 from poolsize.capture.text import CapturedValues, CheckedValues

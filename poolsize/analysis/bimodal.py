@@ -39,14 +39,22 @@ class Mode:
 
 
 @dataclass(frozen=True)
+class TransactionPool:
+    """The pool for short or for long transactions. kind: share and mean usage time of its transactions."""
+
+    pool_size: int
+    kind: Mode
+
+
+@dataclass(frozen=True)
 class BimodalUsage:
     """Usage times with two modes: short transactions, and fewer long ones."""
 
     short: Mode
     long: Mode
 
-    def pools(self, connections: int) -> tuple[int, int]:
-        """Return the sizes of a pool for short and a pool for long transactions.
+    def pools(self, connections: int) -> tuple[TransactionPool, TransactionPool]:
+        """Return a pool for short and a pool for long transactions.
 
         connections: of one pool for both. When all of them are busy, short and long transactions use them in proportion
         to share x usage time. Each of the two pools is as small as possible with a utilisation below 1 then. Together
@@ -55,7 +63,7 @@ class BimodalUsage:
         short, long = self.short.share * self.short.usage_ms, self.long.share * self.long.usage_ms
         busy_short = connections * short / (short + long)
         for_short, for_long = (floor(round(busy, 9)) + 1 for busy in (busy_short, connections - busy_short))
-        return for_short, for_long
+        return TransactionPool(for_short, self.short), TransactionPool(for_long, self.long)
 
 
 def bimodal_kinds(kinds: Mapping[str, tuple[int, float]]) -> BimodalUsage | None:

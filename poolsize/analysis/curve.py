@@ -216,10 +216,8 @@ def fit_curve(observations: Sequence[Observation], sizes: Sequence[int], prior: 
     steps = Steps.of(pool_repeats(observations), sizes, prior)
     hypotheses = weigh(steps, sizes, prior)
     curve = _curve(steps, sizes, prior, hypotheses)
-    fewest, large = (
-        max(2, LEAST_LOW * len(steps.logs)),
-        np.array(prior.between_step_noise)[hypotheses.noise] >= LARGE_NOISE,
-    )
+    fewest = max(2, LEAST_LOW * len(steps.logs))
+    large = np.array(prior.between_step_noise)[hypotheses.noise] >= LARGE_NOISE
     if hypotheses.probabilities @ (large | (hypotheses.disturbed.sum(axis=1) >= fewest)) <= 1 / 2:
         return curve
     hypotheses = weigh(steps, sizes, prior.of_two_levels)

@@ -15,7 +15,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.application_size import ApplicationSize, application_sizes
-from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, Mode, bimodal_kinds, bimodal_usage
+from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, TransactionPool, bimodal_kinds, bimodal_usage
 from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.closed_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
@@ -258,12 +258,10 @@ class FittedModels:
         if self.plateau is None or not self.observations:
             return {PLATEAU: self.plateau.pool_size if self.plateau else None}
         terms = Terms(self.plateau.tolerance, self._measured)
-        others = {
-            name: estimator.estimate(self.observations, terms).pool_size
+        return {
+            name: self.plateau.pool_size if name == PLATEAU else estimator.estimate(self.observations, terms).pool_size
             for name, estimator in ESTIMATORS.items()
-            if name != PLATEAU
         }
-        return {PLATEAU: self.plateau.pool_size, **others}
 
     @cached_property
     def network(self) -> FittedNetwork | None:
@@ -306,16 +304,12 @@ class FittedModels:
         longer_ms = long.share * (long.usage_ms - modes.short.usage_ms)
         return lock_wait_ms >= MOSTLY * longer_ms or disk_reads >= MOSTLY * long.share
 
-    def two_pools(self, connections: int) -> tuple[tuple[int, Mode], tuple[int, Mode]] | None:
-        """Return the pool size and the mode of a pool for short and of a pool for long transactions.
+    def two_pools(self, connections: int) -> tuple[TransactionPool, ...]:
+        """Return a pool for short and a pool for long transactions.
 
-        connections: of one pool for both. None where usage times are not bimodal, and for a single connection.
+        connections: of one pool for both. Empty where usage times are not bimodal, and for a single connection.
         """
-        modes = self.bimodal
-        if modes is None or connections < 2:
-            return None
-        short_size, long_size = modes.pools(connections)
-        return (short_size, modes.short), (long_size, modes.long)
+        return self.bimodal.pools(connections) if self.bimodal and connections > 1 else ()
 
     @cached_property
     def usage_histogram(self) -> HdrHistogram | None:

@@ -72,26 +72,28 @@ class Prior:
     pooled_steps: weight, in steps, of the mean within-step noise of all sizes against a size's own.
     disturbed: share of the steps that are disturbed. disturbance: standard deviation of their additional error.
     most_disturbed: at most this share of the steps is taken for disturbed.
+
+    scripts/calibrate shows the effect of each constant (table 4; of the noise, tables 3 and 5).
     """
 
-    level: float
-    tail: float
-    tail_deviation: float
-    rise: float
-    rise_deviation: float
-    sharpness: tuple[float, ...]
-    bends_per_doubling: int
-    bends_beyond: float
-    roughness: tuple[float, ...]
-    between_step_noise: tuple[float, ...]
-    usual_roughness: float
-    usual_between_step_noise: float
-    roughness_spread: float
-    noise_spread: float
-    pooled_steps: float
-    disturbed: float
-    disturbance: float
-    most_disturbed: float
+    level: float = 3.0
+    tail: float = -0.01
+    tail_deviation: float = 0.08
+    rise: float = 0.62
+    rise_deviation: float = 0.15
+    sharpness: tuple[float, ...] = (1.0, 2.0, 4.0, 16.0)
+    bends_per_doubling: int = 4
+    bends_beyond: float = 2.0
+    roughness: tuple[float, ...] = (0.02, 0.05, 0.12, 0.3)
+    between_step_noise: tuple[float, ...] = (0.003, 0.006, 0.012, 0.025, 0.05, 0.1, 0.2)
+    usual_roughness: float = 0.06
+    usual_between_step_noise: float = 0.015
+    roughness_spread: float = 0.8
+    noise_spread: float = 1.1
+    pooled_steps: float = 3
+    disturbed: float = 0.02
+    disturbance: float = 0.3
+    most_disturbed: float = 1 / 3
 
     @property
     def of_two_levels(self) -> "Prior":
@@ -114,27 +116,8 @@ class Prior:
         return np.asarray(-0.5 * rough[:, None] ** 2 - 0.5 * noise**2)
 
 
-PRIOR = Prior(
-    level=3.0,
-    tail=-0.01,
-    tail_deviation=0.08,
-    rise=0.62,
-    rise_deviation=0.15,
-    sharpness=(1.0, 2.0, 4.0, 16.0),
-    bends_per_doubling=4,
-    bends_beyond=2.0,
-    roughness=(0.02, 0.05, 0.12, 0.3),
-    between_step_noise=(0.003, 0.006, 0.012, 0.025, 0.05, 0.1, 0.2),
-    usual_roughness=0.06,
-    usual_between_step_noise=0.015,
-    roughness_spread=0.8,
-    noise_spread=1.1,
-    pooled_steps=3,
-    disturbed=0.02,
-    disturbance=0.3,
-    most_disturbed=1 / 3,
-)
-"""The prior in use. scripts/calibrate shows the effect of each constant (table 4; of the noise, tables 3 and 5)."""
+PRIOR = Prior()
+"""The prior in use."""
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,7 @@ The module in which a finding arises defines its record: a subclass of Reason, C
 A field `way_out` holds the action that improves the answer, or None. `present.text.sentences` words both.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from itertools import pairwise
 from math import ceil, sqrt
@@ -39,7 +39,7 @@ class Figures(QuickRecord):
 
     code: ClassVar[str] = ""
 
-    def __init_subclass__(cls, code: str = "", **marks: bool) -> None:
+    def __init_subclass__(cls, code: str = "", **marks: bool | Mapping[str, str]) -> None:
         """Make the class a dataclass. marks: class variable -> its value."""
         cls.code = code or cls.code
         for name, value in marks.items():
@@ -98,46 +98,39 @@ class Refusal(Finding):
 
 
 class WayOut(Figures):
-    """An action that improves an answer; `present.text.sentences` adds the options for it."""
+    """An action that improves an answer; `present.text.sentences` adds the options for it.
+
+    extends: parameter -> text of the option that extends the run, with the names of figures in braces.
+    """
+
+    extends: ClassVar[Mapping[str, str]] = {}
 
     @property
     def extending(self) -> dict[str, str]:
         """Parameter -> text of the options that extend the run, where that is the way out; else empty."""
-        return {}
+        return {parameter: text.format(**vars(self)) for parameter, text in self.extends.items()}
 
 
-class MeasureLonger(WayOut, code="measure_longer"):
-    """Measure each step for longer, or more often."""
+class MeasureLonger(WayOut, code="measure_longer", extends={"repeats": "{repeats}"}):
+    """Measure each step for longer, or more often: more repeats extend a grid."""
 
     step_seconds: int
     repeats: int
 
-    @property
-    def extending(self) -> dict[str, str]:
-        """The number of repeats, which extends a grid."""
-        return {"repeats": str(self.repeats)}
 
-
-class SearchLonger(WayOut, code="search_longer"):
+class SearchLonger(WayOut, code="search_longer", extends={"budget_seconds": "{budget_minutes}m"}):
     """Extend the search by a larger budget."""
 
     budget_minutes: int
 
-    @property
-    def extending(self) -> dict[str, str]:
-        """The budget."""
-        return {"budget_seconds": f"{self.budget_minutes}m"}
 
+class SearchNarrower(WayOut, code="search_narrower", extends={"interval": "{interval:g}"}):
+    """Extend the search to a narrower range: it ended because its answer was certain enough.
 
-class SearchNarrower(WayOut, code="search_narrower"):
-    """Extend the search to a narrower range: it ended because its answer was certain enough."""
+    interval: the largest ratio of the range's ends.
+    """
 
     interval: float
-
-    @property
-    def extending(self) -> dict[str, str]:
-        """The largest ratio of the range's ends."""
-        return {"interval": f"{self.interval:g}"}
 
 
 class FillGap(WayOut, code="fill_gap"):

@@ -1,10 +1,8 @@
 """Analysis -> Recommendation: the answer of a measured run."""
 
-from dataclasses import dataclass, replace
-from itertools import starmap
+from dataclasses import replace
 
 from poolsize.analysis.analysis import Analysis, analyze
-from poolsize.analysis.bimodal import Mode
 from poolsize.analysis.plateau import CERTAINTY
 from poolsize.answer.application import (
     ClientTimes,
@@ -66,14 +64,6 @@ OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted, LeftOut)
 """Warnings about the fitted curve and its sizes, which are noise where the pool is not the limit."""
 
 
-@dataclass(frozen=True)
-class TransactionPool:
-    """The pool for short or for long transactions. kind: share and mean usage time of its transactions."""
-
-    pool_size: int
-    kind: Mode
-
-
 def recommend(
     analysis: Analysis | Run,
     limits: LatencyLimits | None = None,
@@ -116,7 +106,7 @@ def recommend(
         verdict, finding = refused
         failed = mostly_failed(analysis, has_size=False, for_noise=isinstance(finding, Noisy | NothingValid))
         first = None if isinstance(finding, TooFewValid) else failed
-        findings = _known(first, finding, *warnings(analysis, has_size=False))
+        findings = tuple(filter(None, (first, finding, *warnings(analysis, has_size=False))))
         return Recommendation("measured", None, None, Formula.of(start), verdict, findings, estimates={"plateau": None})
     if client_times is not None:
         return _of_application(analysis, start, client_times, current, rate)
@@ -155,14 +145,14 @@ def _measured(
         range_open=open_end,
         formula=Formula.of(start),
         verdict=verdict,
-        findings=_known(*findings),
+        findings=tuple(filter(None, findings)),
         throughput=throughput,
         database_size=database.pool_size if database else None,
         database_range=database.range if database else None,
         application_sizes=analysis.models.application_sizes,
         limit_probability=limited.probability,
         measured_in=analysis.setting.application,
-        two_pools=tuple(starmap(TransactionPool, analysis.models.two_pools(size) or ())),
+        two_pools=analysis.models.two_pools(size),
         estimates=analysis.models.sizes,
         prices=prices(analysis, (size, current), latency),
         sweep_sizes=sizes_beyond(analysis, size if at_rate else plateau.pool_size) if verdict is Verdict.EDGE else (),
@@ -199,7 +189,7 @@ def _not_the_limit(
         range=None,
         formula=Formula.of(start),
         verdict=Verdict.NOT_THE_LIMIT,
-        findings=_known(*findings),
+        findings=tuple(filter(None, findings)),
         throughput=analysis.at(size).throughput.mean,
         limit_probability=probability,
         measured_in=analysis.setting.application,
@@ -247,7 +237,3 @@ def _of_application(
         two_pools=(),
         prices=tuple(Price(each, loss, loss, latency(each)) for each, loss in losses.items()),
     )
-
-
-def _known(*findings: Finding | None) -> tuple[Finding, ...]:
-    return tuple(finding for finding in findings if finding)

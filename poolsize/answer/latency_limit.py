@@ -128,8 +128,7 @@ def within_limits(analysis: Analysis, plateau: Plateau, limits: LatencyLimits) -
                 "probably a size keeps the limit; leave it out"
             )
         if isnan(analysis.by_size.latency_ms(quantile, plateau.pool_size)):
-            name = f"max_{quantile}_ms"
-            raise BadInput(f"`{name}` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
+            raise BadInput(f"`max_{quantile}_ms` {limit_ms:g}ms: the run does not know its {quantile}: leave it out")
     size, probabilities = analysis.size_within(limits_ms)
     if size is None:
         return _not_kept(analysis, plateau.pool_size, limits_ms, probabilities)

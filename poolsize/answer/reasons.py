@@ -224,17 +224,17 @@ def _queue_in_database(analysis: Analysis, nearest: SizeSummary) -> Finding | No
 
 def _bimodal(analysis: Analysis, size: int) -> Finding | None:
     pools = analysis.models.two_pools(size)
-    if pools is None:
+    if not pools:
         return None
-    (short_size, short), (long_size, long) = pools
+    short, long = pools
     return TwoUsageTimes(
         pool_size=size,
-        short_share=short.share,
-        short_usage_ms=short.usage_ms,
-        short_pool_size=short_size,
-        short_kinds=short.kinds,
-        long_share=long.share,
-        long_usage_ms=long.usage_ms,
-        long_pool_size=long_size,
-        long_kinds=long.kinds,
+        short_share=short.kind.share,
+        short_usage_ms=short.kind.usage_ms,
+        short_pool_size=short.pool_size,
+        short_kinds=short.kind.kinds,
+        long_share=long.kind.share,
+        long_usage_ms=long.kind.usage_ms,
+        long_pool_size=long.pool_size,
+        long_kinds=long.kind.kinds,
     )

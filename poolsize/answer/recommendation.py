@@ -9,7 +9,7 @@ from poolsize.quick_record import QuickRecord
 
 if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize
-    from poolsize.answer.from_run import TransactionPool
+    from poolsize.analysis.bimodal import TransactionPool
     from poolsize.answer.price import Price
     from poolsize.answer.verdict import OpenEnd, Verdict
     from poolsize.runs.plan import MeasuredApplication

@@ -1,5 +1,6 @@
 """The pool that a process needs for its traffic, and the largest one that is of use, whatever the server's limit is."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -156,10 +157,7 @@ def _smallest(
         while not keeps(low + step):
             low, step = low + step, 2 * step
         high = min(low + step, largest)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, low + 1, key=keeps)
 
 
 def nearly_shortest(database: SharedDatabase, place: int) -> int:

@@ -288,9 +288,8 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, list[Finding]]
     users, recorded = analysis.setting.plan.users, analysis.setting.recording is not None
     smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
     before = max(smallest, round(largest / HALF_A_DOUBLING))
-    is_higher = largest == analysis.best_size and analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(
-        before
-    )
+    gained = analysis.fitted_at(largest) > (1 + RISING) * analysis.fitted_at(before)
+    is_higher = largest == analysis.best_size and gained
     rising = size == largest or (2 * size > largest and is_higher)
     if rising and any(other.failed(Check.USERS_LIMITED) for other in analysis.sizes):
         enough = _enough_users(analysis)

@@ -46,14 +46,6 @@ LEAST_LOAD = 0.001
 
 
 @dataclass(frozen=True)
-class Growing:
-    """Usage times that grow with the connections in use: mean usage times at their 5th and 95th percentile."""
-
-    low_ms: float
-    high_ms: float
-
-
-@dataclass(frozen=True)
 class Censored:
     """Signs that a pool cuts demand off, or that its server does.
 
@@ -98,7 +90,7 @@ class PoolAnswer:
     share: float
     size_together: int | None
     censored: Censored
-    growing: Growing | None
+    growing: UsageGrows | None
     cores: int | None
 
     @property
@@ -190,7 +182,7 @@ class PoolAnswer:
             yield CutOff(need, signs.at_maximum, signs.waiting, signs.periods, signs.timeouts, is_saturated)
         yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
         if self.growing:
-            yield UsageGrows(self.growing.low_ms, self.growing.high_ms)
+            yield self.growing
         if load.is_lower_bound:
             yield HeldUnseen()
         if load.is_blind:
@@ -314,9 +306,10 @@ def _saturated_periods(server: ObservedServer) -> list[bool]:
     return saturated
 
 
-def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | None:
+def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> UsageGrows | None:
     """Return how usage times grow with the connections in use of all pools; None where they do not, or by chance.
 
+    Mean usage times are those at the 5th and the 95th percentile of the connections in use.
     A period's connections in use are those of its neighbours: a long usage makes both its own.
     """
     uses, seconds = busiest.series("uses"), busiest.series("usage_seconds")
@@ -335,7 +328,7 @@ def _growing(busiest: ProcessLoad, all_loads: list[ProcessLoad]) -> Growing | No
     low_ms, high_ms = (mean + slope * float(end) for end in np.quantile(off, [0.05, 0.95]))
     if slope < SURE * error or low_ms <= 0 or high_ms < LONGER * low_ms:
         return None
-    return Growing(float(low_ms), float(high_ms))
+    return UsageGrows(float(low_ms), float(high_ms))
 
 
 def _resampled(load: ProcessLoad) -> tuple[float, float]:

@@ -12,13 +12,12 @@ import numpy as np
 from scipy.special import gammainc, gammaln
 
 from poolsize.analysis.vector import Vector
+from poolsize.answer.traffic_findings import OFTEN
 from poolsize.bounds import LARGEST_POOL
 from poolsize.observe.observation import Buckets, ObservedPool
 from poolsize.traffic.pool_use import BUSY_SHARE
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 
-OFTEN = 0.999
-"""The share of the time in which no more connections are in use than in_use_p99_9."""
 SMOOTHED_SECONDS, PARTS = 900, 8
 """Periods are smoothed over this time, and over at most one of so many parts of the observation."""
 FEWEST = 3

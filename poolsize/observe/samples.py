@@ -236,9 +236,8 @@ class Readings:
         pool = "/".join(text for text in sample.pool if text) if metric.library else ""
         key = instance, shortened(pool, LONGEST_LABELS)
         if metric.library:
-            self._libraries[key] = min(
-                self._libraries.get(key, (metric.rank, metric.library)), (metric.rank, metric.library)
-            )
+            its = metric.rank, metric.library
+            self._libraries[key] = min(self._libraries.get(key, its), its)
         ranks = self._pools.setdefault(key, {}).setdefault((quantity, sample.bound), {})
         by_labels = ranks.setdefault(metric.rank, {})
         labels = frozenset(sample.labels.items())

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, UsageGrows
+from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import OBSERVE_MORE, PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
@@ -152,7 +152,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
     if answer.censored:
         yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
     if answer.growing:
-        yield sentence(UsageGrows(answer.growing.low_ms, answer.growing.high_ms))
+        yield sentence(answer.growing)
     if load.is_lower_bound:
         yield sentence(HeldUnseen())
     if answer.seconds < WHOLE * DAY:

@@ -13,7 +13,7 @@ from poolsize.units import milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize config --size 33`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.answer.from_run import TransactionPool
+    from poolsize.analysis.bimodal import TransactionPool
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.recommendation import Recommendation
 

@@ -17,12 +17,7 @@ from poolsize.predict.prediction import (
     WhatIf,
 )
 from poolsize.present.text.layout import UNKNOWN, Table, bullets
-from poolsize.present.text.sentences.findings import (
-    FindingValues,
-    finding_values,
-    register_templates,
-    sentence,
-)
+from poolsize.present.text.sentences.findings import FindingValues, finding_values, register_templates, sentence
 from poolsize.units import count, milliseconds, number, per_second
 
 PRINTED = ("p50", "p95", "p99")

@@ -6,13 +6,14 @@ others, at other times.
 
 import json
 import re
+import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
+from tests.observe.http_answers import answering
 from tests.observe.workload import Floats
 
 INSTANCES, SCRAPE, SCRAPES = 200, 30, 2_882
@@ -79,20 +80,12 @@ def answer(target: str) -> object:
 def serve_day() -> None:
     """Print the port, and answer until somebody ends this process."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            text = json.dumps({"status": "success", "data": answer(self.path)}, separators=(",", ":"))
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(text)))
-            self.end_headers()
-            self.wfile.write(text.encode())
+    def reply(target: str, _: str | None) -> tuple[int, bytes]:
+        return 200, json.dumps({"status": "success", "data": answer(target)}, separators=(",", ":")).encode()
 
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    print(server.server_port, flush=True)
-    server.serve_forever()
+    with answering(reply) as port:
+        print(port, flush=True)
+        threading.Event().wait()
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """A simulated pool with a metrics page: so the true number of connections in use is known at each moment."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
+from tests.observe.http_answers import answering
 from tests.observe.workload import Workload, serve
 
 POOL_SIZE, LONGEST_SECONDS = 50, 150
@@ -58,22 +57,5 @@ class SimulatedPool:
 @contextmanager
 def served(pool: SimulatedPool, port: int = 0) -> Iterator[str]:
     """Serve the page of a pool, and yield its URL."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            body = pool.page().encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with answering(lambda *_: (200, pool.page().encode()), port) as at:
+        yield f"http://127.0.0.1:{at}/metrics"

@@ -5,7 +5,6 @@ import gc
 import json
 import os
 import shutil
-import socket
 import sqlite3
 import subprocess
 import sys
@@ -13,9 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Barrier, Thread
+from threading import Barrier
 from typing import TYPE_CHECKING, Any, cast
 from urllib.request import urlopen
 
@@ -34,7 +32,8 @@ from poolsize.errors import BadInput
 from poolsize.observe import instrument
 from poolsize.observe.pool_events import BATCH, PoolEvents, Totals
 from poolsize.observe.store import load_observation
-from poolsize.server.private_server import PrivateServer
+from poolsize.server.private_server import PrivateServer, free_port
+from tests.observe.http_answers import answering
 
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -276,22 +275,9 @@ def test_a_page_of_several_engines_tells_their_pools_apart(tmp_path: Path) -> No
 def test_prometheus_scrapes_the_page(engine: Engine, tmp_path: Path) -> None:
     metrics = instrument(engine, name="shop")
     engine.connect().close()
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(metrics.page().encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as page, socket.create_server(("127.0.0.1", 0)) as free:
-        Thread(target=page.serve_forever, daemon=True).start()
-        port = free.getsockname()[1]
-        free.close()
-        target = f"127.0.0.1:{page.server_address[1]}"
+    port = free_port()
+    with answering(lambda *_: (200, metrics.page().encode())) as of_page:
+        target = f"127.0.0.1:{of_page}"
         (tmp_path / "prometheus.yml").write_text(
             f"scrape_configs: [{{job_name: shop, scrape_interval: 1s, static_configs: [{{targets: ['{target}']}}]}}]"
         )
@@ -310,7 +296,6 @@ def test_prometheus_scrapes_the_page(engine: Engine, tmp_path: Path) -> None:
         finally:
             server.terminate()
             server.wait(30)
-            page.shutdown()
     assert [(series["metric"][POOL], series["value"][1]) for series in result] == [("shop", "1")]
 
 

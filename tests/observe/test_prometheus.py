@@ -8,11 +8,9 @@ import shutil
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -36,6 +34,7 @@ from poolsize.observe.prometheus import (
 from poolsize.web_page import page_address, read_page
 from tests.conftest import ROOT, Command, measured_again
 from tests.observe import day_of_prometheus
+from tests.observe.http_answers import answering
 from tests.observe.test_pages import Kept
 
 ACTIVE, USAGE = "hikaricp_connections_active", "hikaricp_connections_usage_seconds_sum"
@@ -136,28 +135,13 @@ Reply = Callable[[str, dict[str, str], str | None], tuple[int, bytes]]
 def pretended(reply: Reply) -> Iterator[str]:
     """A server whose answers follow from the path, the parameters and the authorization."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
-            status, body = reply(parts.path, parameters, self.headers.get("Authorization"))
-            self.send_response(status)
-            if status in {301, 302}:
-                self.send_header("Location", body.decode())
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            with suppress(OSError):
-                self.wfile.write(body)
+    def to_target(target: str, authorization: str | None) -> tuple[int, bytes]:
+        parts = urlsplit(target)
+        parameters = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        return reply(parts.path, parameters, authorization)
 
-        def log_message(self, *_: object) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/prometheus"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with answering(to_target) as port:
+        yield f"http://127.0.0.1:{port}/prometheus"
 
 
 def usual(path: str, parameters: dict[str, str], _: str | None) -> tuple[int, bytes]:

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import repeat
 from pathlib import Path
@@ -20,13 +19,14 @@ from sqlalchemy import URL
 from poolsize.facts.inspection import Platform
 from poolsize.facts.server import Server
 from poolsize.observe import server as observing
-from poolsize.observe.observation import PoolSpan, ServerSpan, Source
+from poolsize.observe.observation import Source
 from poolsize.observe.server import GONE_SECONDS, _by_host, _share_outside, _still_there, observe_server
 from poolsize.observe.server_session import MOST_POOLS, Level, ServerSession, Times
 from poolsize.observe.store import ObservationWriter, load_observation
 from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer
 from tests.conftest import MEASUREMENTS, in_ci, measured_again, mysqld, on_both
+from tests.observe.test_pages import Kept
 from tests.servers import administered_server
 
 on_servers = pytest.mark.server
@@ -47,18 +47,8 @@ COUNTING = {
 """Options with which MariaDB counts as MySQL does."""
 
 
-@dataclass
-class Seen:
+class Seen(Kept):
     """What an observation said."""
-
-    spans: list[PoolSpan] = field(default_factory=list)
-    server: list[ServerSpan | None] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def append(self, spans: Any, server: ServerSpan | None = None) -> None:
-        """Keep what a period has."""
-        self.spans += spans
-        self.server.append(server)
 
     def pool(self, account: str) -> dict[str, float]:
         """The figures of an account's only period."""
@@ -208,7 +198,7 @@ def test_without_privileges_an_account_counts_its_own_connections(
 @on_both
 @pytest.mark.parametrize("name", [*PRIVILEGES, "app"])
 def test_the_server_is_counted_for_any_account(seen_by: Mapping[str, Seen], name: str) -> None:
-    (span,) = [span for span in seen_by[name].server if span is not None]
+    (span,) = seen_by[name].servers
     assert span.running_max[0] is not None
     assert span.running_max[0] >= 1
     assert span.connected_max[0] is not None
@@ -278,7 +268,7 @@ def test_a_lost_connection_comes_back(server: PrivateServer) -> None:
                 cursor.execute(f"KILL {number}")
 
     seen = observed(url, 7, once_after(2, end_connection))
-    assert len([span for span in seen.server if span]) == 2
+    assert len(seen.servers) == 2
     assert [note for note in seen.notes if note.startswith("The connection was lost at ")] == seen.notes[-1:]
 
 
@@ -290,7 +280,7 @@ def test_a_server_that_stays_away_ends_the_observation(monkeypatch: pytest.Monke
         began = time.monotonic()
         seen = observed(url, 60, once_after(2, lambda: os.kill(server.pid, signal.SIGTERM)))
         assert time.monotonic() - began < 55
-    assert len([span for span in seen.server if span]) == 1
+    assert len(seen.servers) == 1
     assert "did not come back" in seen.notes[-1]
 
 
@@ -325,13 +315,6 @@ def test_a_pool_that_has_vanished_is_no_process_any_more() -> None:
 def test_counters_that_were_reset_count_nothing() -> None:
     assert Times(5, 2, 3).since(Times(9, 8, 7)) is None
     assert Times(5, 2, 3).since(Times(4, 1, 1)) == Times(1, 1, 2)
-
-
-def test_an_account_adds_its_connections_up() -> None:
-    level = Level()
-    level.add(7, active=False, in_transaction=True)
-    level.add(9, active=True, in_transaction=False)
-    assert level == Level(held=2, active=1, in_transaction=1, in_use=2, idle_seconds=7)
 
 
 @pytest.mark.parametrize(

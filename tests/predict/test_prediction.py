@@ -1,7 +1,6 @@
 """Users in front of a pool against closed forms, and what a run's network predicts against what was measured."""
 
 import csv
-import json
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +14,7 @@ from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.predict.predicted_size import predictor
 from poolsize.predict.prediction import WhatIf, predict
-from poolsize.predict.text import prediction_text, prediction_values
-from poolsize.present.text.json_text import json_text
+from poolsize.predict.text import prediction_text
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.runs.plan import MeasuredApplication
 from poolsize.runs.store import load_run
@@ -303,11 +301,3 @@ def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     without_users = replace(replayed, steps=tuple(replace(step, users=0) for step in replayed.steps))
     with pytest.raises(BadInput, match="give `users`"):
         predict(analyze(without_users), WhatIf())
-
-
-@pytest.mark.costly
-def test_a_prediction_is_a_json_object() -> None:
-    """With the fields of the network that are documented, and no others."""
-    fields = json.loads(json_text(prediction_values(predict(example("insert-mysql"), WhatIf(cores=8)))))
-    assert fields["network"].keys() == {"client", "cpu", "queue", "delay_ms"}
-    assert fields["notes"]

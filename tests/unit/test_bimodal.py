@@ -21,8 +21,8 @@ def test_two_separate_heaps_are_found_and_share_the_pool_by_the_time_they_hold_i
     assert modes is not None
     assert modes.short.share == pytest.approx(0.9, abs=0.01)
     assert modes.long.usage_ms == pytest.approx(100 * np.exp(0.3**2 / 2), rel=0.05)
-    assert modes.pools(20) == (4, 17)  # 9 x 2 ms against 1 x 100 ms: 3.1 and 16.9 of 20 are busy
-    assert modes.pools(2) == (1, 2)
+    for connections, sizes in ((20, [4, 17]), (2, [1, 2])):  # 9 x 2 ms against 1 x 100 ms: 3.1 and 16.9 of 20 are busy
+        assert [pool.pool_size for pool in modes.pools(connections)] == sizes
 
 
 @pytest.mark.parametrize("connections", [2, 8, 9, 20, 117])
@@ -31,12 +31,11 @@ def test_both_pools_serve_their_transactions(connections: int, long_share: float
     """Every connection of the one pool is busy; in each of the two, one is free now and then."""
     modes = BimodalUsage(Mode(1 - long_share, 2.0), Mode(long_share, long_ms))
     throughput = connections / ((1 - long_share) * 0.002 + long_share * long_ms / 1000)
-    sizes = modes.pools(connections)
-    for size, mode in zip(sizes, (modes.short, modes.long), strict=True):
-        busy = throughput * mode.share * mode.usage_ms / 1000
-        assert round(busy, 6) < size
-        assert round(busy, 6) >= size - 1
-    assert connections < sum(sizes) <= connections + 2
+    pools = modes.pools(connections)
+    for pool in pools:
+        busy = throughput * pool.kind.share * pool.kind.usage_ms / 1000
+        assert pool.pool_size - 1 <= round(busy, 6) < pool.pool_size
+    assert connections < sum(pool.pool_size for pool in pools) <= connections + 2
 
 
 def test_tasks_are_long_or_short_by_their_own_means() -> None:

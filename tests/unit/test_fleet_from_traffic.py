@@ -27,6 +27,7 @@ from poolsize.present.text.sentences.findings import sentence
 from poolsize.sweep.readers import rate_per_second
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
+from tests.unit.test_from_traffic import FALLING
 
 SHOP = Traffic(400, UsageTimes(15), Service("shop", 12, 4, max_instances=30))
 JOBS = Traffic(50, UsageTimes(120), Service("jobs", 2))
@@ -365,15 +366,13 @@ usage_ms = 120
 
 @pytest.mark.costly
 def test_a_limit_that_no_pool_size_keeps_is_named() -> None:
-    """X(n) = 100 n / (1 + 0.05 (n - 1) + 0.002 n (n - 1)) completes 740/s at most, and 1,200/s arrive in a burst."""
-    in_use = np.arange(1, 2001.0)
-    falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
+    """The database completes 740/s at most, and 1,200/s arrive in a burst."""
     services = [Traffic(300, UsageTimes(10), Service(name, 2), burst) for name, burst in (("a", 3.0), ("b", 1.0))]
-    (needs,) = (each for each in plan_fleet_for(services, falling).findings if isinstance(each, FleetNeeds))
+    (needs,) = (each for each in plan_fleet_for(services, FALLING).findings if isinstance(each, FleetNeeds))
     assert (needs.missed, needs.limits_ms) == (("a", "b"), {})
     assert "any pool size to keep" in sentence(needs)
     calm = [replace(each, burst=1.0, rate=100) for each in services]
-    (needs,) = (each for each in plan_fleet_for(calm, falling).findings if isinstance(each, FleetNeeds))
+    (needs,) = (each for each in plan_fleet_for(calm, FALLING).findings if isinstance(each, FleetNeeds))
     assert (needs.missed, [*needs.limits_ms]) == ((), ["a", "b"])
 
 

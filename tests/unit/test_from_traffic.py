@@ -38,6 +38,11 @@ from tests.conftest import EXAMPLES, Command
 SYNC = Service("application", 6, 4, threads=1, connections_per_thread=1)
 THREADS = Service("application", 6, 4, threads=8, connections_per_thread=1)
 FORMULA = Supply(9, (4, 18), "formula")
+IN_USE = np.arange(1, 2001.0)
+SHARED = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
+"""One core that all connections share: a request takes 10 ms alone, and 50 ms at 80 % of the core's rate."""
+FALLING = Supply(20, None, "measured", 100 * IN_USE / (1 + 0.05 * (IN_USE - 1) + 0.002 * IN_USE * (IN_USE - 1)))
+"""740/s at 22 connections, and below 700/s beyond 33."""
 
 
 def traffic(rate: float, usage_ms: float, service: Service, variation: float = 1.0) -> Traffic:
@@ -114,55 +119,49 @@ def test_a_server_that_admits_no_pool_is_refused() -> None:
 
 @pytest.mark.costly
 def test_a_database_that_slows_lengthens_usage_times_up_to_the_knee() -> None:
-    """One core that all connections share: 10 ms alone, 50 ms at 80 % of its rate."""
-    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
     asked = traffic(80, 10, Service("a", 2, 2))
-    load = SharedDatabase((asked,), (25,), shared).load
+    load = SharedDatabase((asked,), (25,), SHARED).load
     assert load is not None
     assert load.usage_ms == pytest.approx(50, rel=0.02)
-    answer = recommend_for(asked, shared)
+    answer = recommend_for(asked, SHARED)
     assert knee_rate(answer.supply) == pytest.approx(100)
     assert answer.need is not None
     assert answer.need > recommend_for(asked).pool_size
     assert answer.need > answer.pool_size
-    beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), shared)
+    beyond = recommend_for(traffic(101, 10, Service("a", 2, 2)), SHARED)
     assert (beyond.need, beyond.findings[0].code, knee_rate(beyond.supply)) == (None, "traffic_beyond_knee", 100)
 
 
 @pytest.mark.costly
 def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -> None:
     """One core that all connections share: a request's total time is 1 / (100 - 80) s, whatever the pool is."""
-    asked, shared = traffic(80, 10, Service("a", 1)), Supply(2, (2, 3), "measured", np.full(2000, 100.0))
-    answer = recommend_for(asked, shared)
+    asked = traffic(80, 10, Service("a", 1))
+    answer = recommend_for(asked, SHARED)
     assert (answer.decides, answer.pool_size) == ("supply", 1)
     assert answer.need is not None
     assert answer.need > 10
     (elsewhere,) = (each for each in answer.findings if isinstance(each, WaitsElsewhere))
     assert (elsewhere.total_ms, elsewhere.need_total_ms) == pytest.approx((50, 50), rel=0.02)
-    assert recommend_for(replace(asked, rate=40), shared).decides == "need"
+    assert recommend_for(replace(asked, rate=40), SHARED).decides == "need"
 
 
 @pytest.mark.costly
 def test_a_pool_for_a_full_database_is_not_below_the_deadlock_floor() -> None:
-    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
-    answer = recommend_for(traffic(90, 10, Service("a", 1, threads=3, connections_per_thread=4)), shared)
+    answer = recommend_for(traffic(90, 10, Service("a", 1, threads=3, connections_per_thread=4)), SHARED)
     assert answer.pool_size >= 10
 
 
 @pytest.mark.costly
 def test_a_wait_limit_below_the_slowed_usage_time_is_no_bad_input() -> None:
     """The usage time of 10 ms is 50 ms at this rate."""
-    shared = Supply(2, (2, 3), "measured", np.full(2000, 100.0))
     asked = replace(traffic(80, 10, Service("a", 1)), wait_limit_ms=20.0)
-    assert recommend_for(asked, shared).traffic.most_wait_ms == 10
+    assert recommend_for(asked, SHARED).traffic.most_wait_ms == 10
 
 
 @pytest.mark.costly
 def test_a_limit_that_no_pool_keeps_is_not_said_to_be_kept() -> None:
-    in_use = np.arange(1, 2001.0)
-    falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
     for instances, rate in ((1, 735), (2, 735), (2, 400), (4, 735)):
-        answer = recommend_for(traffic(rate, 10, Service("a", instances)), falling, ServerLimit(60))
+        answer = recommend_for(traffic(rate, 10, Service("a", instances)), FALLING, ServerLimit(60))
         for each in answer.findings:
             assert not isinstance(each, KeepsWait) or each.wait_p99_ms <= each.limit_ms
             assert not isinstance(each, LimitBound) or each.need > answer.pool_size
@@ -170,15 +169,12 @@ def test_a_limit_that_no_pool_keeps_is_not_said_to_be_kept() -> None:
 
 @pytest.mark.costly
 def test_a_database_that_slows_down_when_full_bounds_the_pools() -> None:
-    """X(n) = 100 n / (1 + 0.05 (n - 1) + 0.002 n (n - 1)): 740/s at 22 connections, and below 700/s beyond 33."""
-    in_use = np.arange(1, 2001.0)
-    falling = Supply(20, None, "measured", 100 * in_use / (1 + 0.05 * (in_use - 1) + 0.002 * in_use * (in_use - 1)))
     one_pool, many = traffic(700, 10, Service("a", 1)), traffic(700, 10, Service("a", 25, 8))
-    answer = recommend_for(one_pool, falling)
+    answer = recommend_for(one_pool, FALLING)
     assert answer.need is not None
     assert answer.need == answer.pool_size < 33
     assert not isinf(answer.at_size.usual.wait_p99_ms)
-    for answered in (answer, recommend_for(many, falling), plan_fleet_for([many], falling)):
+    for answered in (answer, recommend_for(many, FALLING), plan_fleet_for([many], FALLING)):
         (found,) = (each for each in answered.findings if isinstance(each, Collapses))
         assert (found.most, found.rate) == (33, 700)
 

@@ -70,8 +70,11 @@ def words(answer: Recommendation) -> str:
 @pytest.mark.costly
 def test_at_a_rate_no_range_is_printed() -> None:
     run = at_a_rate(P95_MS)
-    assert range_text(recommend(analyze(run))) == plateau_range_text(analyze(run)) == ""
-    assert "95 % range" not in what_if_text(run)
+    analysis = analyze(run)
+    answer, text = recommend(analysis), analysis_text(analysis)
+    assert range_text(answer) == plateau_range_text(analysis) == ""
+    assert "95 % range" not in recommendation_text(answer) + text + what_if_text(run)
+    assert "The smallest measured pool that serves 300/s has 2 connections." in text
 
 
 def test_an_overload_that_was_measured_twice_puts_no_answer_in_doubt() -> None:
@@ -215,11 +218,7 @@ def test_a_limit_of_the_sweep_on_what_the_run_does_not_know_is_left_out() -> Non
 
 
 @pytest.mark.costly
-def test_no_range_is_claimed_where_none_was_estimated() -> None:
+def test_no_range_is_claimed_for_a_size_that_a_limit_decides() -> None:
     closed = a_run({4: 390, 8: 400, 16: 396, 32: 360, 64: 300}, users=256)
     assert "95 % range" in recommendation_text(recommend(closed))
     assert "95 % range" not in recommendation_text(recommend(closed, LatencyLimits(max_p95_ms=645)))
-    at_rate = at_a_rate(P95_MS)
-    assert "95 % range" not in recommendation_text(recommend(at_rate))
-    assert "The smallest measured pool that serves 300/s has 2 connections." in analysis_text(analyze(at_rate))
-    assert "95 % range" not in analysis_text(analyze(at_rate))

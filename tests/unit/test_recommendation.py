@@ -13,7 +13,7 @@ from poolsize.answer.reasons import OnPlateau
 from poolsize.answer.verdict import StillRising
 from poolsize.errors import WorkFailed
 from poolsize.present.plots.alt_text import of_throughput
-from poolsize.present.text.analysis import analysis_text, analysis_values
+from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_text, recommendation_values
 from poolsize.present.text.sentences.findings import reason_sentences, warning_sentences
@@ -107,36 +107,26 @@ def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    ("curve", "headline"),
-    [({1: 100, 2: 200, 4: 400, 8: 800}, "8 connections, counted over all processes (95 % range 8 or more)  [edge]"),
-     ({4: 400, 8: 401, 16: 400}, "4 connections, counted over all processes (95 % range 4 or less)  [edge]"),
-     ({4: 400}, "4 connections, counted over all processes  [edge]"),
-     ({1: 100, 2: 200, 4: 201, 8: 200}, "2 connections, counted over all processes (95 % range 2 to 4).")],
+    ("curve", "known", "open_end", "headline"),
+    [({1: 100, 2: 200, 4: 400, 8: 800}, "95 % range 8 or more", "high",
+      "8 connections, counted over all processes (95 % range 8 or more)  [edge]"),
+     ({4: 400, 8: 401, 16: 400}, "95 % range 4 or less", "low",
+      "4 connections, counted over all processes (95 % range 4 or less)  [edge]"),
+     ({4: 400}, "", None, "4 connections, counted over all processes  [edge]"),
+     ({1: 100, 2: 200, 4: 201, 8: 200}, "95 % range 2 to 4", None,
+      "2 connections, counted over all processes (95 % range 2 to 4).")],
 )  # fmt: skip
-def test_the_range_is_open_where_the_answer_may_lie_beyond_the_measured_sizes(
-    curve: dict[int, int], headline: str
+def test_the_range_is_open_beyond_the_measured_sizes_and_the_same_wherever_it_is_printed(
+    curve: dict[int, int], known: str, open_end: str | None, headline: str
 ) -> None:
-    answer = recommend(analyze(a_run(curve)))
+    analysis = analyze(a_run(curve))
+    answer = recommend(analysis)
     assert recommendation_text(answer).splitlines()[0] == f"Use {headline}"
     values = json.loads(json_text(recommendation_values(answer)))
-    ends = [word for word in ("more", "less") if f"or {word}" in headline]
-    assert values["range_open"] == ({"more": "high", "less": "low"}[ends[0]] if ends else None)
-    assert (values["range"] is None) == ("95 %" not in headline)
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize(
-    ("curve", "known"),
-    [({1: 100, 2: 200, 4: 400, 8: 800}, "95 % range 8 or more"),
-     ({4: 400, 8: 401, 16: 400}, "95 % range 4 or less"),
-     ({4: 400}, ""),
-     ({1: 100, 2: 200, 4: 201, 8: 200}, "95 % range 2 to 4")],
-)  # fmt: skip
-def test_the_range_is_the_same_wherever_it_is_printed(curve: dict[int, int], known: str) -> None:
-    analysis = analyze(a_run(curve))
-    assert range_text(recommend(analysis)) == plateau_range_text(analysis) == known
+    assert (values["range_open"], values["range"] is None) == (open_end, not known)
+    assert range_text(answer) == plateau_range_text(analysis) == known
     (plateau,) = [line for line in analysis_text(analysis).splitlines() if line.startswith("Plateau:")]
-    for text in (plateau, of_throughput(analysis, recommend(analysis))):
+    for text in (plateau, of_throughput(analysis, answer)):
         assert known in text
         assert ("95 % range" in text) == bool(known)
 
@@ -248,30 +238,6 @@ def test_the_measurement_agrees_with_the_formula_or_overrides_it(size: int, verb
     assert f"The formula suggests 9 (4 cores x 2 + 1 disk). The measurement {verb}." in reason_sentences(
         answer.findings
     )
-
-
-def test_the_price_of_each_size_is_told() -> None:
-    answer = recommend(analyze(a_run({1: 100, 2: 200, 4: 400})))
-    losses = {other.pool_size: round(other.throughput_loss, 3) for other in answer.prices}
-    assert losses == pytest.approx({1: 0.75, 2: 0.5, 4: 0.0}, abs=0.01)
-
-
-@pytest.mark.costly
-def test_json_has_the_documented_fields() -> None:
-    analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}))
-    answer = json.loads(json_text(recommendation_values(recommend(analysis))))
-    assert answer.keys() >= {
-        "basis", "pool_size", "range", "range_open", "formula", "verdict", "reasons", "warnings", "findings",
-        "throughput", "database_size", "estimates", "regret",
-    }  # fmt: skip
-    assert answer["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
-    steps = json.loads(json_text(analysis_values(analysis)))["steps"]
-    assert [step["pool_size"] for step in steps] == [1, 2, 4, 8]
-    assert steps[0].keys() == {
-        "pool_size", "repeats", "throughput", "throughput_low", "throughput_high", "wait_ms", "usage_ms",
-        "total_ms", "intervals_ms", "kinds", "utilisation", "demands", "errors", "valid", "checks", "sampled_usage",
-    }  # fmt: skip
-    assert steps[0]["wait_ms"].keys() == {"p50", "p75", "p90", "p95", "p99", "p99_9", "mean", "max"}
 
 
 def test_the_table_has_a_line_for_each_size() -> None:

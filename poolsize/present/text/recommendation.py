@@ -18,8 +18,8 @@ from poolsize.units import at_most, count, milliseconds
 
 if TYPE_CHECKING:  # neither numpy nor what only a run's answer needs is part of `poolsize recommend --cores 8`
     from poolsize.analysis.application_size import ApplicationSize
+    from poolsize.analysis.bimodal import TransactionPool
     from poolsize.answer.fleet_plan import FleetPlan
-    from poolsize.answer.from_run import TransactionPool
     from poolsize.answer.price import Price
     from poolsize.answer.verdict import OpenEnd, Verdict
     from poolsize.facts.inspection import Inspection
