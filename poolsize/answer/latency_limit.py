@@ -3,14 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, isnan
-from typing import Self
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY, Plateau
 from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_larger
 from poolsize.answer.price import throughput_loss
 from poolsize.errors import BadInput
-from poolsize.runs.plan import SweepPlan
 
 UNDECIDED = 0.1
 """From this probability of the likeliest size on, a longer measurement may show that the size keeps the limits.
@@ -27,11 +25,6 @@ class LatencyLimits:
 
     max_p95_ms: float | None = None
     max_p99_ms: float | None = None
-
-    @classmethod
-    def of_plan(cls, plan: SweepPlan) -> Self:
-        """Return the limits that a sweep was given."""
-        return cls(plan.max_p95_ms, plan.max_p99_ms)
 
     @property
     def by_quantile(self) -> dict[str, float]:

@@ -12,7 +12,6 @@ import click
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
-from poolsize.answer.latency_limit import LatencyLimits
 from poolsize.answer.recommendation import Recommendation
 from poolsize.command_line.options import is_typed
 from poolsize.command_line.run_file import end_unless, show_answer
@@ -62,7 +61,7 @@ def run_sweep(current: int | None, texts: Mapping[str, Any], *, as_json: bool) -
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
     run = load_run(run_path)
-    answer = recommend(analyze(run), LatencyLimits.of_plan(run.plan), current)
+    answer = recommend(analyze(run), current=current)
     if as_json:
         click.echo(json_text(_values(answer, str(run_path), run)))
     else:

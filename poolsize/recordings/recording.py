@@ -70,6 +70,10 @@ class Recording:
         """Whether a size has so few figures that the noise is unknown."""
         return any(len(seconds.throughput) < FEWEST_VALUES for seconds in self.by_size.values())
 
+    def has(self, quantile: str) -> bool:
+        """Return whether a percentile, such as p95, is known at some size."""
+        return quantile == self.quantile and any(any(seconds.latency_ms) for seconds in self.by_size.values())
+
     @property
     def sizes(self) -> tuple[int, ...]:
         """The recorded pool sizes, ascending."""

@@ -31,8 +31,8 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
     """Sweep the recording that options.replay names, and return the run's path.
 
     on_event: called with each event of the sweep. Raises BadInput for an option that needs a server, for a size beyond
-    the recorded sizes, for a latency limit with too few figures, and for a recording that can't be read. Raises
-    Interrupted for Ctrl-C.
+    the recorded sizes, for a latency limit of which the recording shows too little, and for a recording that can't be
+    read. Raises Interrupted for Ctrl-C.
     """
     assert options.replay is not None
     for name in options.chosen:
@@ -50,11 +50,15 @@ def replay(options: SweepOptions, on_event: Callable[[Event], None]) -> Path:
                     f"`sizes` {size}: {options.replay} was recorded with {smallest} to "
                     f"{count(largest, 'connection')}: name sizes in this range"
                 )
-        for quantile in plan.limits_ms if recording.means_only else ():
-            raise BadInput(
-                f"{options.named(f'max_{quantile}_ms')}: {options.replay} has too few figures of a pool size to show "
-                "how probably a size keeps the limit; leave it out"
-            )
+        for quantile in plan.limits_ms:
+            limit = options.named(f"max_{quantile}_ms")
+            if recording.means_only:
+                raise BadInput(
+                    f"{limit}: {options.replay} has too few figures of a pool size to show how probably a size keeps "
+                    "the limit; leave it out"
+                )
+            if not recording.has(quantile):
+                raise BadInput(f"{limit}: {options.replay} has no {quantile}: leave it out")
         plan = replace(plan, users=recording.users or plan.users)
         run = Run(_setting(options, plan, workload, options.replay, recording), ())
         path = new_file(options.output, workload.name)

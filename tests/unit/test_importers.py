@@ -434,6 +434,15 @@ def test_curve_answers_in_one_step(poolsize_here: Command, tmp_path: Path) -> No
     assert "Replayed: the recording run0.log" in poolsize_here("recommend", "--why", "--curve", *names).stdout
 
 
+def test_a_limit_of_a_percentile_that_a_recording_lacks_is_refused_before_a_run_is_begun(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    done = poolsize_here("sweep", "--replay", "druid_insert_mysql9", "--max-p95", "50ms")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--max-p95 50ms: druid_insert_mysql9 has no p95: leave it out" in done.stderr
+    assert not (tmp_path / "data").exists()
+
+
 def test_means_do_not_show_how_probably_a_latency_limit_is_kept(poolsize_here: Command, tmp_path: Path) -> None:
     rows = "\n".join(f"{size},{rate},{10 + size}" for size, rate in CURVE.items())
     (tmp_path / "a.csv").write_text(f"threads,tps,p95\n{rows}\n")
