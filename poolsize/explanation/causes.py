@@ -289,7 +289,7 @@ def advice(event: Event) -> Advice:
     """Return the causes of an event, and what to look at next. A pool with free connections has no causes."""
     has_metrics = event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE)
     metrics = (METRICS[event.library],) if has_metrics and event.load.use is not Use.NONE_OPEN else ()
-    if _is_at_ease(event):
+    if is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
     if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
@@ -306,7 +306,7 @@ def first_action(event: Event) -> str:
             return LEAK_OF_LIBRARY[event.library]
     if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
         return FIRST_OF_LIBRARY[event.library]
-    chosen = FIRST[event.kind if _is_at_ease(event) else event.load.use or event.kind]
+    chosen = FIRST[event.kind if is_at_ease(event) else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
         chosen = _SESSIONS
     elif event.kind is Kind.STALE and (event.library == SERVER or "idle_ms" in event.numbers):
@@ -317,7 +317,8 @@ def first_action(event: Event) -> str:
     return chosen.format(settings=LIFETIMES.get(event.library, "the pool's lifetime"), limit=limit)
 
 
-def _is_at_ease(event: Event) -> bool:
+def is_at_ease(event: Event) -> bool:
+    """Return whether an event is the state of a pool that is not full."""
     return event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN)
 
 

@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from operator import attrgetter
 
 from poolsize.bounds import shortened
-from poolsize.explanation.texts import Kind, Numbers, matches
+from poolsize.explanation.texts import CLIENT, CONNECTOR_J, Kind, Numbers, matches
 from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
@@ -38,11 +39,15 @@ _OWN_FRAME = re.compile(
     re.ASCII,
 )
 """A frame of a stack trace that belongs to no pool, driver, JDK or framework; it has no control characters."""
-_STARTS = (
+STARTS = (
     Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.NO_PORT,
     Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors that may cause the others."""
+_WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
+"""Kinds of reports by which no request fails."""
+HOUSEKEEPING_MS = 30_000
+"""The time from a run of HikariCP's housekeeper to the next. Source: HikariPool.java, housekeepingPeriodMs."""
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
 _LEAK = "Apparent connection leak"
@@ -100,9 +105,10 @@ class PoolLoad:
 class Event:
     """A kind of error of a library, and how often it was found.
 
-    text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
-    count, of lines with a time, in the order of the lines. first_seen: time of the first line, empty without a time.
-    place: in the order of first lines. frame: the application's code in most leak reports, empty if unknown.
+    text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
+    empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
+    the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
+    unknown.
     """
 
     text: str
@@ -113,8 +119,29 @@ class Event:
     count: int
     minutes: dict[str, int]
     first_seen: str
+    text_seen: str
     place: int
     frame: str
+
+    @property
+    def fails_requests(self) -> bool:
+        """Whether requests fail by it: a pool, or the server's log, only warns of an ended connection."""
+        is_warning = self.kind is Kind.STALE and self.library not in (CLIENT, CONNECTOR_J)
+        return self.kind not in _WARNINGS and (not is_warning or self.text == "driver: bad connection")
+
+    @property
+    def began_s(self) -> float:
+        """Seconds of the day at which it began at the latest: its first line less the wait, or the pause, in it."""
+        pause_ms = max(self.numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
+        return seconds_of_day(self.first_seen) - (self.numbers.get("wait_ms", 0) + pause_ms) / 1000
+
+    def began_before(self, other: "Event") -> bool:
+        """Return whether it began before another event, or is in the same second; True without times."""
+        if not (self.first_seen and other.first_seen) or self.first_seen == other.first_seen:
+            return True
+        if self.first_seen[:-8] != other.first_seen[:-8]:  # another day
+            return self.place < other.place
+        return self.began_s <= other.began_s
 
     @property
     def is_near_firewall(self) -> bool:
@@ -167,7 +194,7 @@ class _Occurrences:
         self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
-        self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
+        self.best: tuple[tuple[float, int], str, Numbers, str] = ((-2, 0), "", {}, "")
 
     def add(self, minute: str) -> None:
         self.count += 1
@@ -181,11 +208,11 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
-    def keep_best(self, text: str, numbers: Numbers) -> None:
+    def keep_best(self, text: str, numbers: Numbers, at: str) -> None:
         """Keep the text with the most waiting requests, and of these the first with the most numbers."""
         rank = (numbers.get("waiting", -1), len(numbers))
         if rank > self.best[0]:
-            self.best = rank, text, numbers
+            self.best = rank, text, numbers, at
 
 
 class _Repeats:
@@ -206,7 +233,7 @@ class _Repeats:
 
 
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
-    """Return the events in lines of text: possible causes of others first, and then the most frequent.
+    """Return the events in lines of text: first the event to start with, then the others in the order of their lines.
 
     An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
     above. usage_ms: mean usage time, if known.
@@ -229,7 +256,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             key = known.library, known.kind
             at = _time_in(line) or time
             entry = occurrences.setdefault(key, _Occurrences(at))
-            entry.keep_best(text, numbers)
+            entry.keep_best(text, numbers, at)
             if known.kind is Kind.HELD_LONG:
                 leak = entry
             if key not in of_error:
@@ -242,20 +269,36 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),
             library,
-            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
+            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:3]) else kind,
             each.best[2],
             pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
             each.count,
             dict(each.minutes),
             each.first_seen,
+            each.best[3],
             place,
             max(each.frames, key=each.frames.__getitem__, default=""),
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]
     events = _with_locks(_with_leaks(separate))
-    starts = [event for event in events if event.load.use is Use.LOCKED or event.kind in _STARTS]
-    return sorted(events, key=lambda event: (event not in starts, -event.count))
+    start = _start(events)
+    return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
+
+
+def _start(events: list[Event]) -> Event | None:
+    """Return the event to start with: what fails most requests, or a cause that began before it.
+
+    A lock wait of a full pool counts as its cause at any time.
+    """
+    failing = max((event for event in events if event.fails_requests), key=attrgetter("count"), default=None)
+    causes = [
+        event
+        for event in events
+        if (event.kind is Kind.LOCK_WAIT and event.load.use is Use.LOCKED)
+        or (event.kind in STARTS and (failing is None or event.began_before(failing)))
+    ]
+    return next(iter(causes), failing or max(events, key=attrgetter("count"), default=None))
 
 
 def _with_leaks(events: list[Event]) -> list[Event]:
@@ -299,6 +342,18 @@ def _was_idle(text: str, numbers: Numbers) -> bool:
     """Return whether a lost connection was idle: nothing was received for long, and nothing sent since."""
     idle_ms = numbers.get("idle_ms", 0)
     return "'wait_timeout'" in text or (idle_ms >= LONG_IDLE_MS and 2 * numbers.get("sent_ms", idle_ms) >= idle_ms)
+
+
+def seconds_of_day(time: str) -> float:
+    """Return the seconds since midnight of a time; 0 without a time."""
+    hours, minutes, seconds = map(int, time[-8:].split(":")) if time else (0, 0, 0)
+    return 3600 * hours + 60 * minutes + seconds
+
+
+def time_of_day(seconds: float) -> str:
+    """Return a time of the day as hours, minutes and seconds: 02:58:10."""
+    minutes, second = divmod(int(seconds) % 86_400, 60)
+    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
 
 
 def _time_in(text: str) -> str:

@@ -1,11 +1,10 @@
 """An explained error in words, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import TypedDict
 
-from poolsize.explanation.causes import Cause, advice, first_action
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, WAIT_TIMEOUT_MS, Event, Use
+from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use, time_of_day
 from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
@@ -109,20 +108,45 @@ def events_values(events: Sequence[Event]) -> EventsValues:
 def events_text(events: Sequence[Event]) -> str:
     """Return each event: what happened, what to do first, what the numbers say, the causes, what to look at next.
 
-    Several events with times begin with a table of them, in the order of their first lines.
+    Several errors with times begin with a table of them, and a state of a pool beside them has only its figures.
     """
-    parts = list(map(_event_text, events))
-    if len(events) > 1 and any(event.minutes for event in events):
-        parts.insert(0, _overview(events))
+    errors = [event for event in events if event.kind is not Kind.STATISTICS]
+    parts = [_state(event) if errors and is_at_ease(event) else _event_text(event) for event in events]
+    if len(errors) > 1 and any(event.minutes for event in errors):
+        parts.insert(0, _overview(errors))
     return "\n\n".join(parts)
 
 
-def _overview(events: Sequence[Event]) -> str:
-    ordered = sorted(events, key=attrgetter("place"))
-    names = [f"{event.library}: {event.kind.replace('_', ' ')}" for event in ordered]
-    rows = [(event.first_seen or UNKNOWN, f"{event.count:,}", name) for event, name in zip(ordered, names, strict=True)]
-    table = Table(("first seen", "count", "error"), rows).below(count(len(events), "kind") + " of errors")
-    return f"{table}\n\nStart with: {names[ordered.index(events[0])]}."
+def _overview(errors: Sequence[Event]) -> str:
+    rows = [(error.first_seen or UNKNOWN, f"{error.count:,}", _name(error)) for error in errors]
+    table = Table(("first seen", "count", "error"), rows).below(count(len(errors), "kind") + " of errors")
+    return f"{table}\n\n{paragraph(f'Start with: {_name(errors[0])}, {_why_first(errors)}')}"
+
+
+def _name(event: Event) -> str:
+    return f"{event.library}: {event.kind.replace('_', ' ')}"
+
+
+def _why_first(errors: Sequence[Event]) -> str:
+    """Return why the first error comes first, and which errors began before it all the same."""
+    first, *others = errors
+    if first.load.use is Use.LOCKED:
+        return "as the full pool waits for its row locks."
+    if first.kind in STARTS and any(other.fails_requests and first.began_before(other) for other in others):
+        return "as it may cause the errors below it."
+    if not first.fails_requests:
+        return "as it came most often."
+    if not (first.first_seen and first.numbers.get("wait_ms")):
+        return "as it makes requests fail."
+    earlier = [_name(other) for other in others if other.began_before(first)]
+    before = f" Before it: {', '.join(earlier)}." if earlier else ""
+    return f"as it makes requests fail. Its first wait began at {time_of_day(first.began_s)}.{before}"
+
+
+def _state(event: Event) -> str:
+    """Return the figures of a pool with free connections, beside errors of another time."""
+    at = f" at {event.text_seen}" if event.text_seen else ""
+    return f"{paragraph(f'{event.library}: the state of a pool{at}, not an error.')}\n\n{paragraph(event.text, '    ')}"
 
 
 def _values(event: Event) -> EventValues:
@@ -246,7 +270,8 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     elif load.use and ("in_use" in numbers or size):
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
-    if load.use in _BY_USE and not (load.use is Use.UNCLEAR and load.usage_ms):
+    is_past = event.kind is Kind.STATISTICS and is_at_ease(event)
+    if load.use in _BY_USE and not is_past and not (load.use is Use.UNCLEAR and load.usage_ms):
         yield _BY_USE[load.use]
     if errors := numbers.get("opening_errors"):
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."

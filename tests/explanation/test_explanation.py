@@ -676,15 +676,70 @@ def test_a_full_queue_of_mysql2_names_release_and_its_settings_and_no_threads() 
     assert "thread" not in text
 
 
-def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_time() -> None:
+def overview_of(lines: list[str]) -> tuple[list[list[str]], str]:
+    """Return the rows of the table of errors, and the line with the error to start with."""
+    _, table, start, *_ = events_text(find_events(lines)).split("\n\n")
+    return [line.split(maxsplit=3) for line in table.splitlines()[1:]], " ".join(start.split())
+
+
+def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_their_sections() -> None:
     lines = [f"2026-11-28 02:1{minute}:07 {LOCK_WAIT}" for minute in (4, 5, 6)]
-    _, table, start, *_ = events_text(find_events([f"2026-11-28 02:13:00 {ON_CALL}", *lines[1:]])).split("\n\n")
-    assert [line.split() for line in table.splitlines()] == [
-        ["first", "seen", "count", "error"],
-        ["2026-11-28", "02:13:00", "1", "HikariCP:", "wait", "timeout"],
-        ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB", "server:", "lock", "wait"],
+    rows, start = overview_of([f"2026-11-28 02:13:00 {ON_CALL}", *lines[1:]])
+    assert rows == [
+        ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB server: lock wait"],
+        ["2026-11-28", "02:13:00", "1", "HikariCP: wait timeout"],
     ]
-    assert start == "Start with: MySQL/MariaDB server: lock wait."
+    assert start == "Start with: MySQL/MariaDB server: lock wait, as the full pool waits for its row locks."
+
+
+STALE = "Failed to validate connection X (closed.). Possibly consider using a shorter maxLifetime value."
+STALLED = "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=47s211ms)."
+STATE = "HikariPool-1 - Pool stats (total=20, active=6, idle=14, waiting=0)"
+
+
+def test_what_makes_requests_fail_comes_first_with_its_reason_and_a_state_is_no_error() -> None:
+    """The wait of 30 s began at 02:58:10; the pause of at least 17 s, at 02:57:54; the stale connection came later."""
+    log = [
+        f"2026-11-28 02:55:58 {STATE}", f"2026-11-28 02:58:11 {STALLED}",
+        *[f"2026-11-28 02:58:12 {STALE}"] * 5, f"2026-11-28 02:58:40 {ON_CALL}",
+    ]  # fmt: skip
+    rows, start = overview_of(log)
+    assert [row[3] for row in rows] == ["HikariCP: wait timeout", "HikariCP: stalled", "HikariCP: stale connection"]
+    assert start == (
+        "Start with: HikariCP: wait timeout, as it makes requests fail. Its first wait began at 02:58:10. Before it: "
+        "HikariCP: stalled."
+    )
+    text = " ".join(events_text(find_events(log)).split())
+    assert text.startswith("3 kinds of errors:")
+    assert text.endswith(
+        "the state of a pool at 2026-11-28 02:55:58, not an error. stats (total=20, active=6, idle=14, waiting=0)"
+    )
+    assert "not full" not in text
+
+
+@pytest.mark.parametrize(
+    "cause", ["Connection leak detection triggered for X", "Too many connections", "connect ECONNREFUSED 10.0.0.5:3306"]
+)
+@pytest.mark.parametrize(("at", "is_first"), [("02:58:09", True), ("02:58:11", False)])
+def test_a_cause_comes_first_if_it_began_before_the_first_wait(cause: str, at: str, is_first: bool) -> None:
+    _, start = overview_of([f"2026-11-28 {at} {cause}", *[f"2026-11-28 02:58:40 {ON_CALL}"] * 2])
+    assert start.endswith("wait timeout, as it makes requests fail. Its first wait began at 02:58:10.") != is_first
+    assert start.endswith(", as it may cause the errors below it.") == is_first
+
+
+def test_a_wait_that_began_before_midnight_is_compared_by_the_order_of_lines() -> None:
+    lines = ["2026-11-27 23:59:50 Too many connections", f"2026-11-28 00:00:10 {ON_CALL}"]
+    assert [find_events(order)[0].kind for order in (lines, lines[::-1])] == [Kind.SERVER_FULL, Kind.WAIT_TIMEOUT]
+
+
+def test_the_most_frequent_error_is_no_cause_of_waits_that_began_before_it() -> None:
+    _, start = overview_of([f"02:58:40 {ON_CALL}", *["02:58:41 Too many connections"] * 2])
+    assert start == "Start with: MySQL/MariaDB server: server full, as it makes requests fail."
+
+
+def test_warnings_alone_begin_with_the_most_frequent() -> None:
+    _, start = overview_of([f"02:58:11 {STALLED}", *[f"02:58:12 {STALE}"] * 2])
+    assert start == "Start with: HikariCP: stale connection, as it came most often."
 
 
 LEAK = """\
