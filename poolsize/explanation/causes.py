@@ -73,6 +73,10 @@ _IDLE_CROWD = Cause("Others hold connections without using them: old instances, 
     "Most connections of the process list sleep, and come from hosts that you do not expect.")  # fmt: skip
 _PILE_UP = Cause("The server became slow, and clients opened more and more connections.",
     "Threads_running rose before the first error.")  # fmt: skip
+_SLOW_STATEMENT = Cause("The statement is slow: it lacks an index, its plan changed, or its tables grew.",
+    "EXPLAIN has many rows, or no key; the slow query log has the statement.")  # fmt: skip
+_OVERLOAD = Cause("The server is overloaded: all statements are slow.",
+    "Threads_running is far above the server's cores.")  # fmt: skip
 _LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was left open.",
     "SELECT * FROM sys.innodb_lock_waits names the blocking session; its transaction is old.")  # fmt: skip
 _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
@@ -111,6 +115,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
     Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER, _NESTED), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
+    Use.RUNNING: Advice((_SLOW_STATEMENT, _LONG_TRANSACTION, _OVERLOAD), (_PROCESSES, _LOCKS)),
     Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Use.LOCKED: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS, _PROCESSES)),
     Use.LEAKED: Advice((_LEAK, _ACROSS, _NESTED, _RATE), (_PROCESSES,)),
@@ -203,6 +208,8 @@ FIRST: Mapping[Kind | Use, str] = {
     "again with --usage-time MEAN: it decides between the two.",
     Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST. If there are none, and the usage time is as "
     "usual, enlarge the pool.",
+    Use.RUNNING: "EXPLAIN the statement in the text, and stop it or what sends it. If sys.innodb_lock_waits has rows, "
+    "end the blocking session instead.",
     Use.FULL: _SESSIONS,
     Use.LOCKED: _UNBLOCK,
     Use.LEAKED: "find the code that the leak report names, before you enlarge the pool.",

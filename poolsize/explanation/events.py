@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from operator import attrgetter
@@ -56,6 +56,9 @@ _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
 """The beginning of a stack trace; the first without a time belongs to the line with a time above it."""
 _ECHO = "SqlExceptionHelper"
 """Hibernate's logger, which writes the text of an exception that it throws: the text is in the log again."""
+_STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
+"""The beginning of a line that belongs to the statements below an error of Druid."""
+_LONGEST_STATEMENTS = 2000
 _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
 
@@ -68,9 +71,13 @@ class Use(StrEnum):
     HELD = "held"
     UNCLEAR = "unclear"
     BUSY = "busy"
+    RUNNING = "running"
     FULL = "full"
     LOCKED = "locked"
     LEAKED = "leaked"
+
+
+_MAY_WAIT_FOR_LOCKS = (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.RUNNING, Use.FULL, Use.LEAKED)
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,8 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     may_grow = not wait_ms and size is not None and in_use > size  # no limit, or an unknown overflow
     if has_room or may_grow:
         return PoolLoad(None, None, full_above, Use.NOT_FULL if has_room else None, usage_ms)
+    if 2 * numbers.get("running", 0) > in_use:
+        return PoolLoad(None, None, full_above, Use.RUNNING, usage_ms)
     if not waiting or not wait_ms:
         least_ms = wait_ms if waiting == 0 else None
         is_held = _use_of(least_ms or 0, usage_ms or 0) is Use.HELD
@@ -243,7 +252,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     repeats = _Repeats()
     time, trace_follows = "", False
     leak: _Occurrences | None = None
-    for line in lines:
+    for line in _with_statements(lines):
         own_time = _time_in(line[:_HEAD])
         time = own_time or time
         if leak and not any(part in line for part in ("\tat ", "  at ", _LEAK if own_time else "Exception")):
@@ -286,6 +295,22 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
 
 
+def _with_statements(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
+    error = ""
+    for line in lines:
+        if error and _STATEMENT.match(line) and len(error) < _LONGEST_STATEMENTS:
+            error += f" {line.strip()}"
+            continue
+        if error:
+            yield error
+        error = line if "runningSqlCount " in line else ""
+        if not error:
+            yield line
+    if error:
+        yield error
+
+
 def _start(events: list[Event]) -> Event | None:
     """Return the event to start with: what fails most requests, or a cause that began before it.
 
@@ -318,7 +343,7 @@ def _with_leaks(events: list[Event]) -> list[Event]:
 
 def _may_be_full(event: Event) -> bool:
     is_refused = event.kind in OF_POOL and event.kind is not Kind.STATISTICS
-    return is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
+    return is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN, Use.RUNNING)
 
 
 def _with_locks(events: list[Event]) -> list[Event]:
@@ -327,7 +352,7 @@ def _with_locks(events: list[Event]) -> list[Event]:
     Of a deadlock, the server has ended one transaction already: it blocks nobody.
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL, Use.LEAKED)]
+    full = [event for event in events if event.load.use in _MAY_WAIT_FOR_LOCKS]
     pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]

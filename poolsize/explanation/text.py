@@ -60,6 +60,7 @@ _BY_USE = {
     Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",
+    Use.RUNNING: "Most connections run a statement: it is slow, or waits for a row lock. A larger pool adds load.",
     Use.LOCKED: FULL_BY_LOCKS,
     Use.LEAKED: "The log has a leak report: code held a connection for long, or leaked it. If it leaks connections, "
     "a larger pool only delays the errors.",
@@ -265,8 +266,10 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         )
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
         yield f"No other request waited, and none of {connections} became free in {wait}."
-    elif load.use is Use.FULL and wait_ms:
-        yield f"All connections, {in_use:,}, are in use. {_unless_many_waited(in_use, wait_ms)}"
+    elif load.use in (Use.FULL, Use.RUNNING) and wait_ms:
+        running = f", and {numbers['running']:,} run a statement" if "running" in numbers else ""
+        many = f" {_unless_many_waited(in_use, wait_ms)}" if load.use is Use.FULL else ""
+        yield f"All connections, {in_use:,}, are in use{running}.{many}"
     elif load.use and ("in_use" in numbers or size):
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")

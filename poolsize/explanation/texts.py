@@ -68,7 +68,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     ),
     "Druid": (
         (Kind.WAIT_TIMEOUT, (r"wait millis <wait_ms>, active <in_use>, maxActive <size>(, creating <opening>)?(,"
-            r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>)?")),
+            r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>"
+            r"( : .{0,2000})?)?")),
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
@@ -191,6 +192,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
 """Library -> kind, pattern, and parts of a line that exclude it. <name> is a number, <<name>> a duration with units,
 and … up to 300 characters."""
 _FIXED = re.compile(r"(?:[\w \"',:;=!/-]|\\[.()\[\]])+(?![?{])")
+_RUNNING = re.compile(r"\brunningSqlCount (\d{1,9}) : ")
 _SECONDS = {"ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
 
@@ -264,7 +266,10 @@ def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
             match = known.pattern.search(line)
             if match and not any(start <= match.start() < end for start, end in spans):
                 spans.append(match.span())
-                yield known, match[0], _numbers(match.groupdict())
+                numbers = _numbers(match.groupdict())
+                if "running" in numbers:  # Druid lists each statement, and counts it
+                    numbers["running"] = min(sum(map(int, _RUNNING.findall(match[0]))), int(numbers["in_use"]))
+                yield known, match[0], numbers
 
 
 def _numbers(groups: Mapping[str, str | None]) -> dict[str, float]:

@@ -315,6 +315,39 @@ def test_the_words_have_the_numbers(text: str, sentence: str) -> None:
     assert sentence in " ".join(events_text(find_events([text])).split())
 
 
+OF_DRUID = "wait millis 6000, active 50, maxActive 50, creating 0, runningSqlCount "
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "46 : SELECT o.id FROM orders o WHERE o.note LIKE ?",
+        "20 : SELECT o.id\n  FROM orders o\nrunningSqlCount 26 : UPDATE stock SET n = ?\n\tat com.acme.X.y(X.java:1)",
+    ],
+)
+def test_a_pool_whose_connections_run_statements_has_a_slow_statement_and_no_leak(statements: str) -> None:
+    """Druid lists each running statement with its count, one a line: DruidDataSource.java, getConnectionInternal."""
+    event = one_event(f"02:58:40 {OF_DRUID}{statements}")
+    assert (event.load.use, event.numbers["running"]) == (Use.RUNNING, 46)
+    text = " ".join(events_text([event]).split())
+    assert first_action(event).startswith("EXPLAIN the statement in the text")
+    assert "All connections, 50, are in use, and 46 run a statement." in text
+    assert "FROM orders o" in text
+    assert "leak" not in text
+    assert "held" not in text
+
+
+@pytest.mark.parametrize("statements", ["2 : SELECT 1", "25 : SELECT 1"])
+def test_a_pool_whose_connections_mostly_run_nothing_has_no_slow_statement(statements: str) -> None:
+    event = one_event(OF_DRUID + statements)
+    assert event.load.use is Use.FULL
+    assert "50, are in use, and 2" in " ".join(events_text([event]).split())
+
+
+def test_statements_that_run_may_wait_for_locks() -> None:
+    assert {event.load.use for event in find_events([f"{OF_DRUID}46 : SELECT 1", LOCK_WAIT])} == {Use.LOCKED}
+
+
 RECEIVED = "The last packet successfully received from the server was {} milliseconds ago."
 SENT = "The last packet sent successfully to the server was {} milliseconds ago."
 
