@@ -47,6 +47,8 @@ _BURST = Cause("More requests arrive at once than the pool has connections: a ti
     "Errors come in single minutes; between them few connections are in use.")  # fmt: skip
 _REFUSED = Cause("The server refuses further connections: a limit, a wrong password, a blocked host.",
     "A cause below the error, or the log around it, has 1040, 1045, 1129, 1203 or 1226.")  # fmt: skip
+_CANT_OPEN = Cause("The pool can't open connections: the server is down, can't be reached, or refuses them.",
+    "The server has no sessions of the pool; nc -vz HOST 3306 from the application's host may show why.")  # fmt: skip
 _SLOW_OPENING = Cause("Opening a connection takes longer than the pool waits: DNS, encryption, a busy server.",
     "A connection by hand from the same host takes as long.")  # fmt: skip
 _NETWORK = Cause("The server can't be reached: it restarts or failed over, or a firewall drops packets.",
@@ -100,7 +102,11 @@ _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
 }
 """Library -> causes in its own words: requests of these libraries do not stand in a thread dump."""
 
-_PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
+_PROCESSES = (
+    "SHOW FULL PROCESSLIST: do the connections sleep or run? Those that wait for a row lock seem to run: "
+    "SELECT * FROM sys.innodb_lock_waits"
+)
+"""Source: the manual of MySQL, InnoDB Lock and Lock-Wait Information: LOCK WAIT is in innodb_trx alone."""
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
 _LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
@@ -193,8 +199,12 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
 }  # fmt: skip
 _SESSIONS = (
-    "SHOW FULL PROCESSLIST: if the pool's sessions sleep for seconds, find the code that holds them; if they run, "
-    "tune the statement; if neither, enlarge the pool."
+    "SHOW FULL PROCESSLIST: if sessions sleep, find the code that holds them; if they run, see sys.innodb_lock_waits, "
+    "then EXPLAIN; if neither, enlarge the pool."
+)
+_SESSIONS_OR_NONE = (
+    "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find what holds "
+    "them; if they run, see sys.innodb_lock_waits."
 )
 _UNBLOCK = (
     "SELECT * FROM sys.innodb_lock_waits names the blocking session: see what it does before you KILL it. Without "
@@ -202,11 +212,12 @@ _UNBLOCK = (
 )
 _STACK_TRACE = "read the stack trace of the report: it names the code that holds the connection."
 FIRST: Mapping[Kind | Use, str] = {
-    Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST shows whether they "
-    "sleep, run, or wait for a lock.",
-    Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST. Do they sleep, run, or wait for a lock? Run "
+    Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST (do they sleep or "
+    "run?), sys.innodb_lock_waits (row locks).",
+    Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST (sleep or run?), sys.innodb_lock_waits. Run "
     "again with --usage-time MEAN: it decides between the two.",
-    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST. If there are none, and the usage time is as "
+    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST, sys.innodb_lock_waits. If there are "
+    "none, and the usage time is as "
     "usual, enlarge the pool.",
     Use.RUNNING: "EXPLAIN the statement in the text, and stop it or what sends it. If sys.innodb_lock_waits has rows, "
     "end the blocking session instead.",
@@ -249,13 +260,23 @@ FIRST: Mapping[Kind | Use, str] = {
     "for the server.",
 }
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
+OPENS_WHILE_WAITING = (
+    "HikariCP", "c3p0", "Agroal", "R2DBC pool", "sqlx", "deadpool", "Prisma", "MySqlConnector", "Sequelize", "Knex",
+)  # fmt: skip
+"""Libraries whose text is the same where a connection can't be opened within the wait.
+
+Sources: HikariCP's text with total=0; c3p0, issue 20; ConnectionPool.java of Agroal and r2dbc-pool: the wait includes
+the opening; sqlx, issue 3808, and Pool.ts of tarn: they retry; deadpool, managed/mod.rs, MySqlConnector,
+ConnectionPool.cs, and sequelize-pool, Pool.ts: an opening takes a place of the pool; Prisma, issue 7249: no session.
+"""
 FIRST_OF_LIBRARY = {
+    **dict.fromkeys(OPENS_WHILE_WAITING, _SESSIONS_OR_NONE),
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
     "PROCESSLIST shows sleeping sessions.",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
     "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
-    "Knex": "SHOW FULL PROCESSLIST: if the pool's sessions sleep, find a query without .transacting(trx), or a missing "
-    "commit; if they run, tune the statement.",
+    "Knex": "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find a "
+    "query without .transacting(trx), or a missing commit.",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
 LEAK_OF_LIBRARY = {
@@ -311,7 +332,7 @@ def first_action(event: Event) -> str:
             return f"find what holds the connection in the code of the leak report: {event.frame}."
         if event.library in LEAK_OF_LIBRARY:
             return LEAK_OF_LIBRARY[event.library]
-    if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
+    if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
         return FIRST_OF_LIBRARY[event.library]
     chosen = FIRST[event.kind if is_at_ease(event) else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
@@ -329,6 +350,11 @@ def is_at_ease(event: Event) -> bool:
     return event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN)
 
 
+def _is_unknown(event: Event) -> bool:
+    """Return whether nothing shows how a pool's connections are used, nor that they are open."""
+    return "in_use" not in event.numbers and event.load.use in (None, Use.FULL)
+
+
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
     causes = chosen.causes
@@ -336,6 +362,8 @@ def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
+    elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
+        causes = causes[0], _CANT_OPEN, *causes[1:]
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)
         if event.is_near_firewall:

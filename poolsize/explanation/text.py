@@ -254,6 +254,23 @@ def _says_of_idle(event: Event) -> str:
 def _says_of_pool(event: Event) -> Iterator[str]:
     """Yield the conclusions from a pool's numbers by Little's law."""
     numbers, load = event.numbers, event.load
+    yield from _says_of_waiting(event)
+    is_past = event.kind is Kind.STATISTICS and is_at_ease(event)
+    if load.use in _BY_USE and not is_past and not (load.use is Use.UNCLEAR and load.usage_ms):
+        yield _BY_USE[load.use]
+    if errors := numbers.get("opening_errors"):
+        yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
+    if waits := numbers.get("waits"):
+        yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
+    if load.use is Use.HELD:
+        yield _says_of_held(event)
+    if load.full_above_per_second and load.usage_ms:
+        yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
+
+
+def _says_of_waiting(event: Event) -> Iterator[str]:
+    """Yield what the numbers of connections and of waiting requests say."""
+    numbers, load = event.numbers, event.load
     waiting, wait_ms, size = (numbers.get(name) for name in ("waiting", "wait_ms", "size"))
     in_use = numbers.get("in_use", size or 0)
     connections, requests = count(int(in_use), "connection"), count(int(waiting or 0), "request")
@@ -266,24 +283,15 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         )
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
         yield f"No other request waited, and none of {connections} became free in {wait}."
-    elif load.use in (Use.FULL, Use.RUNNING) and wait_ms:
+    elif load.use in (Use.FULL, Use.RUNNING) and wait_ms and "in_use" in numbers:
         running = f", and {numbers['running']:,} run a statement" if "running" in numbers else ""
         many = f" {_unless_many_waited(in_use, wait_ms)}" if load.use is Use.FULL else ""
         yield f"All connections, {in_use:,}, are in use{running}.{many}"
+    elif load.use is Use.FULL and size and "in_use" not in numbers:
+        yield f"The pool opens at most {count(int(size), 'connection')}; the text does not say whether they are open."
     elif load.use and ("in_use" in numbers or size):
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
-    is_past = event.kind is Kind.STATISTICS and is_at_ease(event)
-    if load.use in _BY_USE and not is_past and not (load.use is Use.UNCLEAR and load.usage_ms):
-        yield _BY_USE[load.use]
-    if errors := numbers.get("opening_errors"):
-        yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
-    if waits := numbers.get("waits"):
-        yield f"Since the start, the mean of {count(int(waits), 'wait')} is {_time(numbers['waited_ms'] / waits)}."
-    if load.use is Use.HELD:
-        yield _says_of_held(event)
-    if load.full_above_per_second and load.usage_ms:
-        yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
 
 
 def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[str]:

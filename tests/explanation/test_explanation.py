@@ -306,7 +306,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
-            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool's sessions",
+            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if sessions sleep",
         ),
         ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
     ],
@@ -621,6 +621,45 @@ def test_the_second_block_is_what_to_do_first_in_at_most_two_lines(example: Exam
     block = events_text([event]).split("\n\n")[1]
     assert " ".join(block.split()) == f"Do first: {events_values([event])['events'][0]['remedy']}"
     assert len(block.splitlines()) <= 2
+
+
+CAN_T_BE_OPENED = [
+    "pool timed out while waiting for an open connection",
+    "MySqlException (0x80004005): Connect Timeout expired. All pooled connections are in use.",
+    "Connection acquisition timed out after 5000ms",
+    "Timeout occurred while waiting for a slot to become available",
+    "Timed out fetching a new connection from the connection pool. (connection pool timeout: 10, connection limit: 5)",
+    "SequelizeConnectionAcquireTimeoutError: Operation timeout",
+    "Knex: Timeout acquiring a connection. The pool is probably full.",
+    "HikariPool-1 - Connection is not available, request timed out after 30003ms.",
+    "An attempt by a client to checkout a Connection has timed out.",
+    "Acquisition timeout while waiting for new connection",
+]
+
+
+@pytest.mark.parametrize("text", CAN_T_BE_OPENED)
+def test_a_text_that_may_mean_no_connection_at_all_first_asks_for_the_pool_s_sessions(text: str) -> None:
+    """sqlx, issue 3808: the server is down; Prisma, issue 7249: no session. The other sources: OPENS_WHILE_WAITING."""
+    event = one_event(text)
+    assert first_action(event).startswith(
+        "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect"
+    )
+    assert "enlarge" not in first_action(event)
+    assert "can't open connections" in advice(event).causes[1].cause
+    words = " ".join(events_text([event]).split())
+    assert "are in use." not in words.replace("All pooled connections are in use.", "")
+
+
+def test_the_numbers_of_open_connections_exclude_that_none_can_be_opened() -> None:
+    assert not [each for each in advice(one_event(ON_CALL)).causes if "can't open" in each.cause]
+
+
+@pytest.mark.parametrize("use", [Use.HELD, Use.UNCLEAR, Use.BUSY, Use.RUNNING, Use.FULL])
+def test_a_session_that_waits_for_a_row_lock_is_not_looked_for_in_the_process_list_alone(use: Use) -> None:
+    """InnoDB's row locks: there the session seems to run, and innodb_trx has LOCK WAIT (the manual of MySQL)."""
+    assert "sys.innodb_lock_waits" in FIRST[use]
+    assert "wait for a lock?" not in " ".join([FIRST[use], *ADVICE[use].next])
+    assert "sys.innodb_lock_waits" in " ".join(ADVICE[use].next)
 
 
 @pytest.mark.parametrize("use", Use)
