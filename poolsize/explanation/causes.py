@@ -27,10 +27,10 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
-_NESTED = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
+_NESTED_THREADS = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
     "transaction. Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
     "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
-_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second connection: a query outside the "
+_NESTED = Cause("Requests hold a connection and wait for a second connection: a query outside the "
     "transaction. Then the pool needs requests x (connections of a request - 1) + 1 connections.",
     "On the server, all of the pool's connections sleep inside transactions.")  # fmt: skip
 _NOT_RELEASED = Cause("Code does not return connections: a release() is missing, most often after an error.",
@@ -91,16 +91,13 @@ _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a r
     "The errors begin as soon as more threads than connections work at once.")  # fmt: skip
 
 _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
-    **{
-        library: {_NESTED: _NESTED_REQUESTS}
-        for library in ("Sequelize", "Knex", "Vert.x", "R2DBC pool", "sqlx", "deadpool")
-    },
-    "Active Record": {_NESTED: _NESTED_REQUESTS, _LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
-    "Prisma": {_NESTED: _NESTED_REQUESTS, _RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
-    "mysql2": {_NESTED: _NESTED_REQUESTS, _LEAK: _NOT_RELEASED},
-    GO: {_NESTED: _NESTED_REQUESTS, _POOLS_TOGETHER: _UNLIMITED},
+    **{java: {_NESTED: _NESTED_THREADS} for java in ("HikariCP", "Druid", "DBCP2", "Tomcat JDBC", "c3p0", "Agroal")},
+    "Active Record": {_LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
+    "Prisma": {_RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
+    "mysql2": {_LEAK: _NOT_RELEASED},
+    GO: {_POOLS_TOGETHER: _UNLIMITED},
 }
-"""Library -> causes in its own words: requests of these libraries do not stand in a thread dump."""
+"""Library -> causes in its own words: only Java's threads that wait stand in a thread dump, in getConnection."""
 
 _PROCESSES = (
     "SHOW FULL PROCESSLIST: do the connections sleep or run? Those that wait for a row lock seem to run: "

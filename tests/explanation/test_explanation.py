@@ -32,6 +32,18 @@ ON_CALL = (
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
+CAN_T_BE_OPENED = [
+    "pool timed out while waiting for an open connection",
+    "MySqlException (0x80004005): Connect Timeout expired. All pooled connections are in use.",
+    "Connection acquisition timed out after 5000ms",
+    "Timeout occurred while waiting for a slot to become available",
+    "Timed out fetching a new connection from the connection pool. (connection pool timeout: 10, connection limit: 5)",
+    "SequelizeConnectionAcquireTimeoutError: Operation timeout",
+    "Knex: Timeout acquiring a connection. The pool is probably full.",
+    "HikariPool-1 - Connection is not available, request timed out after 30003ms.",
+    "An attempt by a client to checkout a Connection has timed out.",
+    "Acquisition timeout while waiting for new connection",
+]
 DOCS = Path(__file__).parents[2] / "docs"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
@@ -162,7 +174,7 @@ def test_a_mean_usage_time_that_agrees_makes_a_leak_the_last_cause() -> None:
 @pytest.mark.parametrize(
     "text", [
         ON_CALL, ON_CALL.replace("=37", "=0"), ON_CALL.replace("=37", "=600"), ON_CALL.replace("=37", "=3700"),
-        OF_SQLALCHEMY, "wait millis 60000, active 20, maxActive 20",
+        "wait millis 60000, active 20, maxActive 20", "Timeout: Pool empty.", "Sorry, acquisition timeout!",
     ],
 )  # fmt: skip
 def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_full_pool(text: str) -> None:
@@ -172,6 +184,22 @@ def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_f
         " ".join((DOCS / "questions.md").read_text("utf-8").split())
     )
     assert "getConnection" in nested.tell
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OF_SQLALCHEMY,
+        *CAN_T_BE_OPENED[:5],
+        "error connecting: Timeout expired.  The timeout period elapsed prior to obtaining a connection from the pool",
+        "MaxOpenConnections:1 OpenConnections:1 InUse:1 Idle:0 WaitCount:120 WaitDuration:1m6s",
+        "active=20, idle=0, waiting=130",
+    ],
+)
+def test_words_of_java_are_only_for_libraries_of_java(text: str) -> None:
+    answer = " ".join(events_text([one_event(text)]).split())
+    assert "Requests hold a connection and wait for a second connection" in answer
+    assert not [word for word in ("thread dump", "getConnection", "REQUIRES_NEW") if word in answer]
 
 
 @pytest.mark.parametrize("numbers", ["total=0, active=0, idle=0", "total=10, active=7, idle=3"])
@@ -621,20 +649,6 @@ def test_the_second_block_is_what_to_do_first_in_at_most_two_lines(example: Exam
     block = events_text([event]).split("\n\n")[1]
     assert " ".join(block.split()) == f"Do first: {events_values([event])['events'][0]['remedy']}"
     assert len(block.splitlines()) <= 2
-
-
-CAN_T_BE_OPENED = [
-    "pool timed out while waiting for an open connection",
-    "MySqlException (0x80004005): Connect Timeout expired. All pooled connections are in use.",
-    "Connection acquisition timed out after 5000ms",
-    "Timeout occurred while waiting for a slot to become available",
-    "Timed out fetching a new connection from the connection pool. (connection pool timeout: 10, connection limit: 5)",
-    "SequelizeConnectionAcquireTimeoutError: Operation timeout",
-    "Knex: Timeout acquiring a connection. The pool is probably full.",
-    "HikariPool-1 - Connection is not available, request timed out after 30003ms.",
-    "An attempt by a client to checkout a Connection has timed out.",
-    "Acquisition timeout while waiting for new connection",
-]
 
 
 @pytest.mark.parametrize("text", CAN_T_BE_OPENED)
