@@ -1,9 +1,10 @@
 """The most probable causes of each kind of error, how to tell them apart, and what to look at next."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from poolsize.explanation.events import OF_POOL, Event, Use
+from poolsize.explanation.events import HOUSEKEEPING_MS, OF_POOL, Event, Use
 from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, SERVER, Kind
 
 
@@ -65,6 +66,18 @@ _KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a pac
     "It fails for the same statement, or after the same time.")  # fmt: skip
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
+_CLOSED_BY = Cause("Something else closed it: KILL, a proxy or load balancer, a packet above max_allowed_packet.",
+    "Uptime is long. It fails for the same statement, or after the same idle time.")  # fmt: skip
+_READ_TIMEOUT = Cause("The statement takes longer than the driver's read timeout, or waits for a row lock.",
+    'It fails after the same time: read_timeout. PyMySQL writes "(timed out)", mysqlclient nothing.')  # fmt: skip
+_NOTHING_LISTENS = Cause("Nothing listens there: the server is down, or host or port are wrong.",
+    "nc -vz HOST 3306 is refused; on the server's host, ss -ltn does not show the port.")  # fmt: skip
+_BOUND = Cause("The server listens at another address only: bind_address, skip_networking.",
+    "On the server's host, ss -ltn shows 127.0.0.1:3306.")  # fmt: skip
+_DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
+    "nc -vz HOST 3306 hangs; getent hosts HOST shows the address.")  # fmt: skip
+_BACKLOG = Cause("The server's queue of new connections overflows (back_log).",
+    "Only in bursts; nstat -az TcpExtListenOverflows rises on the server.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
     "Connections in SHOW GLOBAL STATUS rises as requests do.")  # fmt: skip
 _UNLIMITED = Cause("SetMaxOpenConns is missing: database/sql opens connections without a limit by default.",
@@ -94,7 +107,7 @@ _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
     **{java: {_NESTED: _NESTED_THREADS} for java in ("HikariCP", "Druid", "DBCP2", "Tomcat JDBC", "c3p0", "Agroal")},
     "Active Record": {_LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
     "Prisma": {_RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
-    "mysql2": {_LEAK: _NOT_RELEASED},
+    "mysql2": {_LEAK: _NOT_RELEASED, _MORE_THREADS: _BURST},
     GO: {_POOLS_TOGETHER: _UNLIMITED},
 }
 """Library -> causes in its own words: only Java's threads that wait stand in a thread dump, in getConnection."""
@@ -177,23 +190,18 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
         Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
     ), ("keep idle connections; PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections",)),
-    Kind.UNREACHABLE: Advice((
-        Cause("Nothing listens there: the server is down, or host or port are wrong.",
-              "Refused (111, 61, ECONNREFUSED), at once and from every host."),
-        Cause("A firewall drops the packets, or the host is down.", "Timed out (110, 60, ETIMEDOUT), and always."),
-        Cause("The server's queue of new connections overflows (back_log).",
-              "Only in bursts; nstat -az TcpExtListenOverflows rises on the server."),
-    ), ("mysqladmin --host HOST ping, from the same host", "the server's error log and its Uptime")),
+    Kind.UNREACHABLE: Advice((_NOTHING_LISTENS, _DROPPED, _BACKLOG), ("the server's error log and its Uptime",)),
     Kind.PROXY_TIMEOUT: Advice((
         Cause("ProxySQL uses all its connections to the hostgroup.", "ConnFree is 0, and ConnUsed is max_connections."),
         Cause("The hostgroup's servers are shunned or offline.", "status in runtime_mysql_servers is not ONLINE."),
         Cause("Transactions hold connections: multiplexing is off.", "ConnUsed is high, and queries are few."),
     ), ("SELECT * FROM stats_mysql_connection_pool, on ProxySQL's admin interface",)),
     Kind.DEADLINE: Advice((
-        Cause("The time ran out while the request waited for a connection.", "WaitCount and WaitDuration rise."),
-        Cause("The time ran out while a statement ran.", "WaitDuration does not rise, and the statement is slow."),
+        Cause("The time ran out while the request waited for a connection of the pool.",
+              "InUse is MaxOpenConnections; WaitCount and WaitDuration rise."),
+        Cause("Opening a connection, or a statement, took too long.", "WaitCount does not rise, and both are slow."),
         Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
-    ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
+    ), (_PROCESSES,)),
 }  # fmt: skip
 _SESSIONS = (
     "SHOW FULL PROCESSLIST: if sessions sleep, find the code that holds them; if they run, see sys.innodb_lock_waits, "
@@ -225,12 +233,13 @@ FIRST: Mapping[Kind | Use, str] = {
     Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
     "cause.",
     Kind.WAIT_TIMEOUT: _SESSIONS,
-    Kind.EXHAUSTED: "let no more threads use the pool at once than it has connections.",
+    Kind.EXHAUSTED: "compare the threads of a process with {size}: if there are more, raise it, or run fewer threads; "
+    "if fewer, look for a missing close().",
     Kind.QUEUE_FULL: _SESSIONS,
     Kind.STATISTICS: "nothing, if no request fails. If requests time out, explain the text of that error.",
     Kind.HELD_LONG: _STACK_TRACE,
     Kind.RETURNED_LATE: _STACK_TRACE,
-    Kind.STALLED: "look for a pause of that length in the garbage collector's log.",
+    Kind.STALLED: "look for a pause of {pause} in the garbage collector's log, just before this report.",
     Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
     Kind.STALE: "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else set {settings} below "
     "wait_timeout and firewalls' limits.",
@@ -249,12 +258,12 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
     "net.ipv4.tcp_tw_reuse=1 helps now. If few, check the host name.",
-    Kind.UNREACHABLE: "run mysqladmin --host HOST ping on the application's host; read the server's error log and its "
-    "Uptime.",
+    Kind.UNREACHABLE: "run nc -vz HOST 3306 on the application's host. If refused, nothing listens there; if it hangs, "
+    "a firewall drops the packets, or the host is down.",
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
     "free, and servers ONLINE?",
-    Kind.DEADLINE: "find where the error arose: in a borrow (Conn, BeginTx), requests wait for the pool; in a query, "
-    "for the server.",
+    Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises, it waited for the pool. Else "
+    "{work} was slow, or earlier work used up the time.",
 }
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
 OPENS_WHILE_WAITING = (
@@ -266,6 +275,27 @@ Sources: HikariCP's text with total=0; c3p0, issue 20; ConnectionPool.java of Ag
 the opening; sqlx, issue 3808, and Pool.ts of tarn: they retry; deadpool, managed/mod.rs, MySqlConnector,
 ConnectionPool.cs, and sequelize-pool, Pool.ts: an opening takes a place of the pool; Prisma, issue 7249: no session.
 """
+FIRST_OF_FAILURE = {
+    (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
+    "port, then on the server: does it run, and listen there (ss -ltn)?",
+    (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "
+    "firewalls, and whether the host is up. If it connects, it was for a while only.",
+    (Kind.LOST, ""): "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else compare the connection's "
+    "idle time with wait_timeout, and look for KILL and proxies.",
+    (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
+    "(sys.innodb_lock_waits). If not, look at the network.",
+}
+CAUSES_OF_FAILURE = {
+    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS, _BOUND),
+    (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
+    (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _CLOSED_BY, _READ_TIMEOUT),
+    (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT, _CLOSED_BY),
+    (Kind.LOST, "timeout"): (_READ_TIMEOUT, _FIREWALL),
+}
+"""Kind of error and failure -> what to do first, and causes: those that the text does not exclude.
+
+Source of 2013: _read_bytes of PyMySQL (see text.py); libmysqlclient has one text for an end and a timeout (the manual
+of MySQL, "MySQL server has gone away": CR_SERVER_LOST, MYSQL_OPT_READ_TIMEOUT)."""
 FIRST_OF_LIBRARY = {
     **dict.fromkeys(OPENS_WHILE_WAITING, _SESSIONS_OR_NONE),
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
@@ -283,6 +313,21 @@ LEAK_OF_LIBRARY = {
     "connection.",
 }
 """Library whose leak report has no stack trace -> what to do first."""
+SIZES = {
+    "MySQL Connector/Python": "pool_size (by default 5, at most 32)",
+    "peewee": "max_connections (by default 20)",
+    "DBUtils": "maxconnections",
+    "DBCP2": "maxTotal (by default 8)",
+    "Tomcat JDBC": "maxActive (by default 100)",
+}
+"""Library whose pool does not let a request wait -> its setting of the size. Sources: their docs; pooling.py."""
+_WORK = {
+    r"(?i)\b(dial|connect)": "opening a connection",
+    r"(?i)\b(begin|start|tx|transaction|borrow|acquire|conn|ping)": "opening a connection or BEGIN",
+    r"(?i)\b(query|exec|select|insert|update|delete|scan|rows|commit)": "the statement",
+    "": "opening a connection or the statement",
+}
+"""Words around `context deadline exceeded` -> what took the time if not the wait for the pool."""
 LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
     CONNECTOR_J: "the pool's lifetime (HikariCP: maxLifetime, keepaliveTime)",
@@ -295,8 +340,8 @@ _LIFETIMES_OF_CLIENTS = (
     "outside a request, close_old_connections()"
 )
 METRICS = {
-    "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
-    "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
+    "HikariCP": "if exported, hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not "
+    "_max) and hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
     "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
     "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; with removeAbandonedOnBorrow, logAbandoned logs "
     "the code that holds a connection",
@@ -305,7 +350,8 @@ METRICS = {
     "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
     "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
     "mysql2": "queueLimit and connectionLimit; the pool's events acquire, release and enqueue, counted",
-    GO: "go_sql_in_use_connections, go_sql_wait_count_total and go_sql_wait_duration_seconds_total",
+    GO: "db.Stats(); if its collector is registered, go_sql_in_use_connections, go_sql_wait_count_total and "
+    "go_sql_wait_duration_seconds_total",
 }
 """Library -> where its pool shows how its connections are used."""
 
@@ -329,8 +375,14 @@ def first_action(event: Event) -> str:
             return f"find what holds the connection in the code of the leak report: {event.frame}."
         if event.library in LEAK_OF_LIBRARY:
             return LEAK_OF_LIBRARY[event.library]
-    if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
+    if (
+        event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL, Kind.EXHAUSTED)
+        and event.library in FIRST_OF_LIBRARY
+        and _is_unknown(event)
+    ):
         return FIRST_OF_LIBRARY[event.library]
+    if event.library == CLIENT and (event.kind, event.failure) in FIRST_OF_FAILURE and "at '" not in event.text:
+        return FIRST_OF_FAILURE[event.kind, event.failure]
     chosen = FIRST[event.kind if is_at_ease(event) else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
         chosen = _SESSIONS
@@ -339,7 +391,14 @@ def first_action(event: Event) -> str:
     limit = "wait_timeout" if event.is_near_wait_timeout else "wait_timeout and the limits of firewalls"
     if event.is_near_firewall:
         limit = "300 s, a usual limit of firewalls and load balancers"
-    return chosen.format(settings=LIFETIMES.get(event.library, "the pool's lifetime"), limit=limit)
+    late_s = event.numbers.get("late_ms", 0) / 1000
+    return chosen.format(
+        settings=LIFETIMES.get(event.library, "the pool's lifetime"),
+        limit=limit,
+        size=SIZES.get(event.library, "the pool size"),
+        pause=f"{max(late_s - HOUSEKEEPING_MS / 1000, 0):,.0f} to {late_s:,.0f} s",
+        work=next((work for words, work in _WORK.items() if re.search(words, event.text)), _WORK[""]),
+    )
 
 
 def is_at_ease(event: Event) -> bool:
@@ -355,6 +414,8 @@ def _is_unknown(event: Event) -> bool:
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
     causes = chosen.causes
+    if event.library == CLIENT and "at '" not in event.text:
+        causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), causes)
     if event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:

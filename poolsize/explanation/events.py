@@ -63,6 +63,12 @@ _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
 
 
+_FAILURE = re.compile(
+    r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
+    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
+)
+
+
 class Use(StrEnum):
     """How a pool's connections are used, by the numbers of a text."""
 
@@ -115,7 +121,7 @@ class Event:
     text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
     empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
     the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
-    unknown.
+    unknown. growth: requests that waited in an earlier line than the text's, and the seconds between the two.
     """
 
     text: str
@@ -129,6 +135,21 @@ class Event:
     text_seen: str
     place: int
     frame: str
+    growth: tuple[float, float] | None
+
+    @property
+    def outgrows_its_rate(self) -> bool:
+        """Whether the queue grew by more requests than arrive at the rate of its text: the rate is not steady."""
+        if not (self.growth and self.load.per_second):
+            return False
+        before, seconds = self.growth
+        return self.numbers["waiting"] - before > self.load.per_second * (seconds + 1)  # times are whole seconds
+
+    @property
+    def failure(self) -> str:
+        """How the network failed, by the text: `refused`, `timeout`, `reset`, or empty."""
+        match = _FAILURE.search(self.text)
+        return (match and match.lastgroup) or ""
 
     @property
     def fails_requests(self) -> bool:
@@ -204,6 +225,7 @@ class _Occurrences:
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers, str] = ((-2, 0), "", {}, "")
+        self.first_waiting: tuple[str, float] | None = None
 
     def add(self, minute: str) -> None:
         self.count += 1
@@ -217,9 +239,19 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
+    @property
+    def growth(self) -> tuple[float, float] | None:
+        """Requests that wait in the first line, and the seconds from it to the best line of the same day."""
+        if not self.first_waiting or self.first_waiting[0][:-8] != self.best[3][:-8]:
+            return None
+        seconds = seconds_of_day(self.best[3]) - seconds_of_day(self.first_waiting[0])
+        return (self.first_waiting[1], seconds) if seconds > 0 else None
+
     def keep_best(self, text: str, numbers: Numbers, at: str) -> None:
         """Keep the text with the most waiting requests, and of these the first with the most numbers."""
         rank = (numbers.get("waiting", -1), len(numbers))
+        if "waiting" in numbers and at and not self.first_waiting:
+            self.first_waiting = at, numbers["waiting"]
         if rank > self.best[0]:
             self.best = rank, text, numbers, at
 
@@ -287,6 +319,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             each.best[3],
             place,
             max(each.frames, key=each.frames.__getitem__, default=""),
+            each.growth,
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]

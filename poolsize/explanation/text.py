@@ -5,7 +5,7 @@ from typing import TypedDict
 
 from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
 from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use, time_of_day
-from poolsize.explanation.texts import Kind, Numbers
+from poolsize.explanation.texts import CLIENT, Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
 
@@ -20,7 +20,7 @@ HAPPENED = {
     Kind.STALLED: "the threads of the process did not run for a while.",
     Kind.OPENING_BLOCKED: "c3p0's helper threads, which open and close connections, make no progress.",
     Kind.STALE: "a connection was ended, most often an idle one, and the client noticed it late.",
-    Kind.LOST: "a connection broke.",
+    Kind.LOST: "a connection broke{lost}.",
     Kind.CLOSED: "code used a pool that is closed.",
     Kind.SETTING: "the library does not accept this pool size.",
     Kind.SERVER_FULL: "error 1040: max_connections is reached, and the server refuses a further connection.",
@@ -30,9 +30,9 @@ HAPPENED = {
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",
-    Kind.UNREACHABLE: "a connection could not be opened: the server did not answer or refused it.",
+    Kind.UNREACHABLE: "a connection could not be opened: {failure}.",
     Kind.PROXY_TIMEOUT: "a request waited{wait} for a connection to a server and got none.",
-    Kind.DEADLINE: "the time that the request had was over, in a borrow or in a query.",
+    Kind.DEADLINE: "the time that the request had was over.",
 }
 ERRNO = {
     **dict.fromkeys((111, 61, 10061), "connection refused"),
@@ -42,16 +42,29 @@ ERRNO = {
     104: "connection reset by peer",
 }
 """Of Linux, macOS and Windows."""
+_NOT_OPENED = {
+    "refused": "the connection was refused, so nothing listens at that address and port",
+    "timeout": "the server did not answer in time",
+}
+_LOST = {
+    "": ": most probably, the other side closed it",
+    "reset": ": the other side, or a device between, reset it",
+    "timeout": ": no answer came within the client's read timeout",
+}
+"""Source: pymysql/connections.py, _read_bytes: the error in brackets, and none where the other side closed it."""
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
     "The text has a full pool and a wait for a row lock: most probably, the pool is full because its transactions wait "
     "for locks. A larger pool adds waiters."
 )
-ROLLED_BACK = (
-    "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the transaction keeps its "
-    "locks: roll the transaction back before a retry."
-)
+_KIND_SAYS = {
+    Kind.LOCK_WAIT: "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the "
+    "transaction keeps its locks: roll the transaction back before a retry.",
+    Kind.LOST: "A write may have been committed: find out before you repeat it.",
+    Kind.NO_PORT: "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at "
+    "most 470 connections a second to one server.",
+}
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
@@ -205,7 +218,11 @@ def _counted(event: Event) -> str:
 
 def _happened(event: Event) -> str:
     wait_ms = event.numbers.get("wait_ms")
-    return HAPPENED[event.kind].format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
+    return HAPPENED[event.kind].format(
+        wait="" if wait_ms is None else f" {_time(wait_ms)}",
+        failure=_NOT_OPENED.get(event.failure, "the server did not answer or refused it"),
+        lost=_LOST.get(event.failure, "") if event.library == CLIENT else "",
+    )
 
 
 def _says(event: Event) -> Iterator[str]:
@@ -214,10 +231,10 @@ def _says(event: Event) -> Iterator[str]:
         yield from _says_of_pool(event)
     elif event.load.use is Use.LOCKED:
         yield FULL_BY_LOCKS
-    if event.kind is Kind.LOCK_WAIT:
-        yield ROLLED_BACK
+    if event.kind in _KIND_SAYS:
+        yield _KIND_SAYS[event.kind]
     if "late_ms" in numbers:
-        yield f"The housekeeper of the pool, due every 30 s, came after {_time(numbers['late_ms'])}."
+        yield f"The housekeeper of the pool, due 30 s after its last run, came after {_time(numbers['late_ms'])}."
     if "idle_ms" in numbers:
         yield _says_of_idle(event)
     if "sent_ms" in numbers and event.kind is Kind.STALE:
@@ -226,11 +243,6 @@ def _says(event: Event) -> Iterator[str]:
         yield f"Error {numbers['errno']} of the operating system: {meaning}."
     if "limit" in numbers:
         yield f"The limit is {numbers['limit']:,}."
-    if event.kind is Kind.NO_PORT:
-        yield (
-            "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at most 470 "
-            "connections a second to one server."
-        )
 
 
 def _says_of_idle(event: Event) -> str:
@@ -276,11 +288,15 @@ def _says_of_waiting(event: Event) -> Iterator[str]:
     connections, requests = count(int(in_use), "connection"), count(int(waiting or 0), "request")
     wait = _time(wait_ms or 0)
     if load.per_second and load.held_ms:
+        digits = _digits(event)
         yield (
-            f"{requests} waited, the longest for {wait}: about {_about(load.per_second)} arrive a second. If the "
-            f"{connections} in use serve them all, each is held for about {_time(_rounded(load.held_ms))}; if not, "
-            "for longer."
+            f"{requests} waited, the longest for {wait}: about {_about(load.per_second, digits)} arrive a second. If "
+            f"the {connections} in use serve them all, each is held for about "
+            f"{_time(_rounded(load.held_ms, digits))}; if not, for longer."
         )
+        if event.growth and event.outgrows_its_rate:
+            before, seconds = event.growth
+            yield f"The estimate is rough: the queue grew from {before:,} to {waiting:,} within {seconds:,.0f} s."
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use in (Use.FULL, Use.RUNNING) and wait_ms and "in_use" in numbers:
@@ -323,7 +339,11 @@ def _says_of_held(event: Event) -> str:
     load = event.load
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
     is_known = load.held_ms or load.is_confirmed
-    held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
+    held = (
+        f"about {_time(_rounded(longest_ms, _digits(event)))}"
+        if is_known
+        else f"more than {_time(event.numbers['wait_ms'])}"
+    )
     if load.is_above_mean:
         return (
             f"Connections that come back are held for {_time(load.usage_ms or 0)}, and those in use for {held}: look "
@@ -351,13 +371,17 @@ def _unless_many_waited(in_use: float, wait_ms: float) -> str:
     )
 
 
-def _rounded(value: float) -> float:
-    """Return a derived number with two digits."""
-    return float(f"{value:.2g}")
+def _digits(event: Event) -> int:
+    return 1 if event.outgrows_its_rate else 2
 
 
-def _about(value: float) -> str:
-    return number(_rounded(value))
+def _rounded(value: float, digits: int = 2) -> float:
+    """Return a derived number with few digits."""
+    return float(f"{value:.{digits}g}")
+
+
+def _about(value: float, digits: int = 2) -> str:
+    return number(_rounded(value, digits))
 
 
 def _time(value_ms: float) -> str:

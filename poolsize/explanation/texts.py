@@ -40,8 +40,9 @@ class Kind(StrEnum):
 class KnownText:
     """A text of a library or of the server.
 
-    mark: its fixed beginning; only a line with it is searched. pattern: each repetition is bounded, so that the search
-    takes linear time; its groups with a name are numbers. unless: parts of a line that show another program's text.
+    mark: its fixed beginning after _BEFORE; only a line with it is searched. pattern: each repetition is bounded, so
+    that the search takes linear time; its groups with a name are numbers. unless: parts of a line that show another
+    program's text.
     """
 
     library: str
@@ -54,6 +55,7 @@ class KnownText:
 SERVER, CLIENT, CONNECTOR_J, GO = "MySQL/MariaDB server", "MySQL/MariaDB client", "MySQL Connector/J", "Go database/sql"
 ANY_POOL = "a pool"
 _CANT_CONNECT = r"Can't connect to (MySQL )?server on '[^']{1,200}' ?\((\[Errno )?"
+_BEFORE = r"([\w .()-]{1,60}: )?"
 _DATABASE_PORT = r":(33\d\d|6033)\b"
 _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "HikariCP": (
@@ -134,7 +136,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
-        (Kind.DEADLINE, r"context deadline exceeded", "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
+        (Kind.DEADLINE, _BEFORE + r"context deadline exceeded(: [\w ]{1,60})?",
+            "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
     "MySqlConnector": ((Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),),
     "MySQL Connector/NET": (
@@ -170,13 +173,14 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.NO_PORT, r"Can't assign requested address", "bind", "Bind", "listen"),
         (Kind.NO_PORT, r"connect: can(?:not|'t) assign requested address"),
         (Kind.NO_PORT, r"connect EADDRNOTAVAIL"),
-        (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|60|61|10060|10061)\b[^)]{0,80}\)"),
+        (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|115|60|61|10060|10061)\b[^)]{0,80}\)"),
         (Kind.UNREACHABLE, r"Can't connect to (MySQL )?server on '[^']{1,200}'[ :]{0,2}(\(timed out\)|\W{0,3}$)"),
-        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection |i/o time)"),
+        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection \w{5,7}|i/o time)"),
         (Kind.UNREACHABLE, r"connect (ECONNREFUSED|ETIMEDOUT) [^ ]{1,100}" + _DATABASE_PORT),
         (Kind.STALE, r"MySQL server has gone away"),
         (Kind.STALE, r"Server has gone away"),
-        (Kind.LOST, r"Lost connection to (MySQL )?server (during query|at '…', system error: <errno>)"),
+        (Kind.LOST, r"Lost connection to (MySQL )?server during query( \([^)]{1,80}\))?"),
+        (Kind.LOST, r"Lost connection to (MySQL )?server at '…', system error: <errno>"),
     ),
     CONNECTOR_J: (
         (Kind.UNREACHABLE, (r"The last packet sent successfully to the server was \d{1,3} milliseconds ago\. {1,2}The"
@@ -198,7 +202,7 @@ _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
 
 
 def _known(library: str, kind: Kind, text: str, *unless: str) -> KnownText:
-    fixed = _FIXED.match(text)
+    fixed = _FIXED.match(text.removeprefix(_BEFORE))
     assert fixed is not None
     pattern = re.sub(r"<<(\w+)>>", r"(?P<\1_text>[-\\w.µ]{1,60})", text)
     pattern = re.sub(r"(?<!\?P)<(\w+_s)>", r"(?P<\1>\\d{1,12}(?:\\.\\d{1,6})?)", pattern)

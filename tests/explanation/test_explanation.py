@@ -603,12 +603,21 @@ def test_a_file_s_name_leads_to_standard_input(poolsize_here: Command) -> None:
 
 
 @pytest.mark.costly
-def test_a_terminal_and_a_closed_standard_input_get_the_usage() -> None:
+def test_a_closed_standard_input_gets_the_usage() -> None:
+    done = subprocess.run(
+        EXPLAIN, preexec_fn=lambda: os.close(0), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "give the text of an error in quotes, or a log as standard input: poolsize explain < app" in done.stderr
+
+
+@pytest.mark.costly
+def test_a_text_with_quotes_is_pasted_into_a_terminal() -> None:
     master, slave = pty.openpty()
-    for closed in ({"stdin": slave}, {"preexec_fn": lambda: os.close(0)}):
-        done = subprocess.run(EXPLAIN, capture_output=True, text=True, timeout=60, check=False, **closed)
-        assert done.returncode == 2
-        assert "give the text of an error in quotes, or a log as standard input: poolsize explain < app" in done.stderr
+    os.write(master, b"""(2003, "Can't connect to MySQL server on 'db' (timed out)")\n\x04""")
+    done = subprocess.run(EXPLAIN, stdin=slave, capture_output=True, text=True, timeout=60, check=False)
+    assert "did not answer" in done.stdout
+    assert done.stderr == "poolsize: paste the error, then press Ctrl-D on a line of its own\n"
     os.close(master)
     os.close(slave)
 
@@ -666,6 +675,114 @@ def test_a_text_that_may_mean_no_connection_at_all_first_asks_for_the_pool_s_ses
 
 def test_the_numbers_of_open_connections_exclude_that_none_can_be_opened() -> None:
     assert not [each for each in advice(one_event(ON_CALL)).causes if "can't open" in each.cause]
+
+
+LOST = "(2013, 'Lost connection to MySQL server during query{}')"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "happened", "causes", "excluded"),
+    [
+        ("", "the other side closed it", ["wait_timeout", "restarted", "KILL"], "firewall"),
+        (" (timed out)", "no answer came within the client's read timeout", ["read timeout", "firewall"], "restarted"),
+        (
+            " ([Errno 104] Connection reset by peer)",
+            "reset it",
+            ["restarted", "firewall", "wait_timeout"],
+            "read timeout",
+        ),
+    ],
+)
+def test_error_2013_has_the_causes_that_its_text_leaves(
+    suffix: str, happened: str, causes: list[str], excluded: str
+) -> None:
+    """PyMySQL 1.2.4, connections.py, _read_bytes: the error of the socket in brackets, nothing at its end."""
+    event = one_event(LOST.format(suffix))
+    found = " ".join(each.cause for each in advice(event).causes)
+    assert [word for word in causes if word not in found] == []
+    assert excluded not in found
+    text = " ".join(events_text([event]).split())
+    assert happened in text
+    assert "A write may have been committed: find out before you repeat it." in text
+
+
+@pytest.mark.parametrize(
+    ("text", "happened", "first", "excluded"),
+    [
+        ("Can't connect to MySQL server on 'db' (timed out)", "did not answer in time", "If it hangs", "listens"),
+        ("Can't connect to MySQL server on 'db:3306' (110)", "did not answer in time", "If it hangs", "listens"),
+        ("dial tcp 10.0.0.5:3306: i/o timeout", "did not answer in time", "If it hangs", "listens"),
+        ("connect ETIMEDOUT 10.0.0.5:3306", "did not answer in time", "If it hangs", "listens"),
+        ("Can't connect to server on 'db' (111)", "nothing listens", "If refused, too", "firewall"),
+        ("dial tcp 10.0.0.5:3306: connect: connection refused", "nothing listens", "If refused, too", "firewall"),
+        ("connect ECONNREFUSED 127.0.0.1:3306", "nothing listens", "If refused, too", "firewall"),
+        ("Can't connect to server on 'db' (115)", "did not answer or refused it", "If refused, nothing", None),
+    ],
+)
+def test_a_server_out_of_reach_has_the_causes_that_its_text_leaves(
+    text: str, happened: str, first: str, excluded: str | None
+) -> None:
+    event = one_event(text)
+    assert happened in events_values([event])["events"][0]["happened"]
+    assert first_action(event).startswith(f"run nc -vz HOST 3306 on the application's host. {first}")
+    causes = advice(event).causes
+    assert len(causes) == (2 if excluded else 3)
+    assert not [each for each in causes if excluded and excluded in each.cause]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("Failed getting connection; pool exhausted", "pool_size (by default 5, at most 32)"),
+        ("Exceeded maximum connections.", "max_connections (by default 20)"),
+        ("Cannot get a connection, pool error: Pool exhausted", "maxTotal (by default 8)"),
+        ("dbutils.pooled_db.TooManyConnectionsError", "maxconnections"),
+    ],
+)
+def test_a_pool_that_does_not_wait_is_compared_with_the_threads(text: str, size: str) -> None:
+    """mysql/connector/pooling.py 26.10.0: pool_size 5, CNX_POOL_MAXSIZE 32, get(block=False)."""
+    assert first_action(one_event(text)).startswith(f"compare the threads of a process with {size}: if there are more")
+
+
+def test_a_pool_of_node_that_does_not_wait_has_no_threads() -> None:
+    assert "thread" not in events_text([one_event("Error: No connections available.")])
+
+
+@pytest.mark.parametrize(
+    ("text", "work"),
+    [
+        ("orders-api context deadline exceeded: begin tx for order 55120", "opening a connection or BEGIN was"),
+        ('err="orders: begin tx: context deadline exceeded"', "opening a connection or BEGIN was"),
+        ("select orders: context deadline exceeded", "the statement was"),
+        ("dial tcp: context deadline exceeded", "opening a connection was"),
+        ("orders-query-api context deadline exceeded", "opening a connection or the statement was"),
+    ],
+)
+def test_a_deadline_of_go_first_asks_the_pool_and_then_what_its_text_says(text: str, work: str) -> None:
+    event = one_event(text)
+    assert first_action(event).startswith("db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises")
+    assert f"Else {work} slow" in first_action(event)
+    assert "if its collector is registered, go_sql" in " ".join(advice(event).next)
+
+
+def test_a_pause_is_as_long_as_the_housekeeper_was_late_or_longer() -> None:
+    """HikariPool.java: the housekeeper runs 30 s after its last run, so that 47 s are a pause of 17 s at least."""
+    assert "look for a pause of 17 to 47 s in the garbage collector's log" in first_action(one_event(STALLED))
+
+
+@pytest.mark.parametrize(
+    ("later", "seconds", "is_rough"), [(58, 4, True), (49, 4, False), (58, 30, False), (41, 4, False), (58, 0, False)]
+)
+def test_a_queue_that_outgrows_its_rate_makes_the_estimate_rough(later: int, seconds: int, is_rough: bool) -> None:
+    """At the rate of the text, 58 / 30 s = 1.9/s, 5 s bring 10 requests at most; 17 came."""
+    lines = [
+        f"02:58:{40 + after} {ON_CALL.replace('=37', f'={waiting}')}" for after, waiting in ((0, 41), (seconds, later))
+    ]
+    text = " ".join(events_text(find_events(lines)).split())
+    assert ("The estimate is rough: the queue grew from 41 to 58 within 4 s." in text) == is_rough
+    if later == 58:
+        assert f"about {2 if is_rough else 1.9} arrive a second" in text
+        assert f"while each connection is held for about {5 if is_rough else 5.2} s." in text
 
 
 @pytest.mark.parametrize("use", [Use.HELD, Use.UNCLEAR, Use.BUSY, Use.RUNNING, Use.FULL])
