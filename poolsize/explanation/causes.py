@@ -90,8 +90,6 @@ _PILE_UP = Cause("The server became slow, and clients opened more and more conne
     "Threads_running rose before the first error.")  # fmt: skip
 _SLOW_STATEMENT = Cause("The statement is slow: it lacks an index, its plan changed, or its tables grew.",
     "EXPLAIN has many rows, or no key; the slow query log has the statement.")  # fmt: skip
-_OVERLOAD = Cause("The server is overloaded: all statements are slow.",
-    "Threads_running is far above the server's cores.")  # fmt: skip
 _LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was left open.",
     "SELECT * FROM sys.innodb_lock_waits names the blocking session; its transaction is old.")  # fmt: skip
 _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
@@ -124,6 +122,7 @@ _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
     "limit?"
 )
+_REFUSALS = Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL, Kind.EXHAUSTED
 _BELOW = "the cause below the error in the log"
 _AGES = "lifetime against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
@@ -131,7 +130,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
     Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER, _NESTED), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
-    Use.RUNNING: Advice((_SLOW_STATEMENT, _LONG_TRANSACTION, _OVERLOAD), (_PROCESSES, _LOCKS)),
+    Use.RUNNING: Advice((_SLOW_STATEMENT, _LONG_TRANSACTION, _BURST), (_PROCESSES, _LOCKS)),
     Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Use.LOCKED: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS, _PROCESSES)),
     Use.LEAKED: Advice((_LEAK, _ACROSS, _NESTED, _RATE), (_PROCESSES,)),
@@ -221,9 +220,8 @@ FIRST: Mapping[Kind | Use, str] = {
     "run?), sys.innodb_lock_waits (row locks).",
     Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST (sleep or run?), sys.innodb_lock_waits. Run "
     "again with --usage-time MEAN: it decides between the two.",
-    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST, sys.innodb_lock_waits. If there are "
-    "none, and the usage time is as "
-    "usual, enlarge the pool.",
+    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST, sys.innodb_lock_waits. If there are none, and the "
+    "usage time is as usual, enlarge the pool.",
     Use.RUNNING: "EXPLAIN the statement in the text, and stop it or what sends it. If sys.innodb_lock_waits has rows, "
     "end the blocking session instead.",
     Use.FULL: _SESSIONS,
@@ -233,8 +231,8 @@ FIRST: Mapping[Kind | Use, str] = {
     Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
     "cause.",
     Kind.WAIT_TIMEOUT: _SESSIONS,
-    Kind.EXHAUSTED: "compare the threads of a process with {size}: if there are more, raise it, or run fewer threads; "
-    "if fewer, look for a missing close().",
+    Kind.EXHAUSTED: "compare the threads of a process with the pool size: if there are more, raise it, or run fewer "
+    "threads; if fewer, look for a missing close().",
     Kind.QUEUE_FULL: _SESSIONS,
     Kind.STATISTICS: "nothing, if no request fails. If requests time out, explain the text of that error.",
     Kind.HELD_LONG: _STACK_TRACE,
@@ -269,12 +267,9 @@ FIRST: Mapping[Kind | Use, str] = {
 OPENS_WHILE_WAITING = (
     "HikariCP", "c3p0", "Agroal", "R2DBC pool", "sqlx", "deadpool", "Prisma", "MySqlConnector", "Sequelize", "Knex",
 )  # fmt: skip
-"""Libraries whose text is the same where a connection can't be opened within the wait.
-
-Sources: HikariCP's text with total=0; c3p0, issue 20; ConnectionPool.java of Agroal and r2dbc-pool: the wait includes
-the opening; sqlx, issue 3808, and Pool.ts of tarn: they retry; deadpool, managed/mod.rs, MySqlConnector,
-ConnectionPool.cs, and sequelize-pool, Pool.ts: an opening takes a place of the pool; Prisma, issue 7249: no session.
-"""
+"""Libraries whose text is the same where none can be opened. Sources: c3p0, issue 20; sqlx, issue 3808; Prisma, issue
+7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
+managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts: an opening takes a place of the pool."""
 FIRST_OF_FAILURE = {
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
@@ -292,12 +287,12 @@ CAUSES_OF_FAILURE = {
     (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT, _CLOSED_BY),
     (Kind.LOST, "timeout"): (_READ_TIMEOUT, _FIREWALL),
 }
-"""Kind of error and failure -> what to do first, and causes: those that the text does not exclude.
-
-Source of 2013: _read_bytes of PyMySQL (see text.py); libmysqlclient has one text for an end and a timeout (the manual
-of MySQL, "MySQL server has gone away": CR_SERVER_LOST, MYSQL_OPT_READ_TIMEOUT)."""
+"""Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
+"MySQL server has gone away": libmysqlclient has one text for an end and for its read timeout."""
 FIRST_OF_LIBRARY = {
     **dict.fromkeys(OPENS_WHILE_WAITING, _SESSIONS_OR_NONE),
+    "MySQL Connector/Python": "compare the threads of a process with pool_size (by default 5, at most 32): if there "
+    "are more, raise it, or run fewer threads; if fewer, look for a missing close().",
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
     "PROCESSLIST shows sleeping sessions.",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
@@ -313,17 +308,8 @@ LEAK_OF_LIBRARY = {
     "connection.",
 }
 """Library whose leak report has no stack trace -> what to do first."""
-SIZES = {
-    "MySQL Connector/Python": "pool_size (by default 5, at most 32)",
-    "peewee": "max_connections (by default 20)",
-    "DBUtils": "maxconnections",
-    "DBCP2": "maxTotal (by default 8)",
-    "Tomcat JDBC": "maxActive (by default 100)",
-}
-"""Library whose pool does not let a request wait -> its setting of the size. Sources: their docs; pooling.py."""
 _WORK = {
-    r"(?i)\b(dial|connect)": "opening a connection",
-    r"(?i)\b(begin|start|tx|transaction|borrow|acquire|conn|ping)": "opening a connection or BEGIN",
+    r"(?i)\b(dial|connect|begin|start|tx|transaction|borrow|acquire|conn|ping)": "opening a connection or BEGIN",
     r"(?i)\b(query|exec|select|insert|update|delete|scan|rows|commit)": "the statement",
     "": "opening a connection or the statement",
 }
@@ -375,15 +361,12 @@ def first_action(event: Event) -> str:
             return f"find what holds the connection in the code of the leak report: {event.frame}."
         if event.library in LEAK_OF_LIBRARY:
             return LEAK_OF_LIBRARY[event.library]
-    if (
-        event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL, Kind.EXHAUSTED)
-        and event.library in FIRST_OF_LIBRARY
-        and _is_unknown(event)
-    ):
+    if event.kind in _REFUSALS and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
         return FIRST_OF_LIBRARY[event.library]
-    if event.library == CLIENT and (event.kind, event.failure) in FIRST_OF_FAILURE and "at '" not in event.text:
+    if event.is_of_client and (event.kind, event.failure) in FIRST_OF_FAILURE:
         return FIRST_OF_FAILURE[event.kind, event.failure]
-    chosen = FIRST[event.kind if is_at_ease(event) else event.load.use or event.kind]
+    is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
+    chosen = FIRST[event.kind if is_kind else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
         chosen = _SESSIONS
     elif event.kind is Kind.STALE and (event.library == SERVER or "idle_ms" in event.numbers):
@@ -395,7 +378,6 @@ def first_action(event: Event) -> str:
     return chosen.format(
         settings=LIFETIMES.get(event.library, "the pool's lifetime"),
         limit=limit,
-        size=SIZES.get(event.library, "the pool size"),
         pause=f"{max(late_s - HOUSEKEEPING_MS / 1000, 0):,.0f} to {late_s:,.0f} s",
         work=next((work for words, work in _WORK.items() if re.search(words, event.text)), _WORK[""]),
     )
@@ -414,7 +396,7 @@ def _is_unknown(event: Event) -> bool:
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
     causes = chosen.causes
-    if event.library == CLIENT and "at '" not in event.text:
+    if event.is_of_client:
         causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), causes)
     if event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS

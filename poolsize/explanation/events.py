@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
 from operator import attrgetter
 
 from poolsize.bounds import shortened
@@ -121,7 +122,7 @@ class Event:
     text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
     empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
     the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
-    unknown. growth: requests that waited in an earlier line than the text's, and the seconds between the two.
+    unknown. first_waiting: time of the first line with waiting requests, and their number.
     """
 
     text: str
@@ -135,19 +136,25 @@ class Event:
     text_seen: str
     place: int
     frame: str
-    growth: tuple[float, float] | None
+    first_waiting: tuple[str, float]
 
     @property
-    def outgrows_its_rate(self) -> bool:
-        """Whether the queue grew by more requests than arrive at the rate of its text: the rate is not steady."""
-        if not (self.growth and self.load.per_second):
-            return False
-        before, seconds = self.growth
-        return self.numbers["waiting"] - before > self.load.per_second * (seconds + 1)  # times are whole seconds
+    def growth(self) -> tuple[float, float] | None:
+        """Requests that waited before, and seconds since then, if more came than arrive at the rate of the text."""
+        at, before = self.first_waiting
+        seconds = seconds_of_day(self.text_seen) - seconds_of_day(at)
+        most = (self.load.per_second or 0) * (seconds + 1)  # times are whole seconds
+        is_known = at[:-8] == self.text_seen[:-8] and seconds > 0 and self.load.per_second
+        return (before, seconds) if is_known and self.numbers["waiting"] - before > most else None
+
+    @property
+    def is_of_client(self) -> bool:
+        """Whether a client wrote it of an address, or of a connection that was open."""
+        return self.library == CLIENT and "at '" not in self.text
 
     @property
     def failure(self) -> str:
-        """How the network failed, by the text: `refused`, `timeout`, `reset`, or empty."""
+        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`, or empty."""
         match = _FAILURE.search(self.text)
         return (match and match.lastgroup) or ""
 
@@ -225,7 +232,7 @@ class _Occurrences:
         self.count = 0
         self.minutes: Counter[str] = Counter()
         self.best: tuple[tuple[float, int], str, Numbers, str] = ((-2, 0), "", {}, "")
-        self.first_waiting: tuple[str, float] | None = None
+        self.first_waiting = "", 0.0
 
     def add(self, minute: str) -> None:
         self.count += 1
@@ -239,18 +246,10 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
-    @property
-    def growth(self) -> tuple[float, float] | None:
-        """Requests that wait in the first line, and the seconds from it to the best line of the same day."""
-        if not self.first_waiting or self.first_waiting[0][:-8] != self.best[3][:-8]:
-            return None
-        seconds = seconds_of_day(self.best[3]) - seconds_of_day(self.first_waiting[0])
-        return (self.first_waiting[1], seconds) if seconds > 0 else None
-
     def keep_best(self, text: str, numbers: Numbers, at: str) -> None:
         """Keep the text with the most waiting requests, and of these the first with the most numbers."""
         rank = (numbers.get("waiting", -1), len(numbers))
-        if "waiting" in numbers and at and not self.first_waiting:
+        if "waiting" in numbers and not self.first_waiting[0]:
             self.first_waiting = at, numbers["waiting"]
         if rank > self.best[0]:
             self.best = rank, text, numbers, at
@@ -319,7 +318,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             each.best[3],
             place,
             max(each.frames, key=each.frames.__getitem__, default=""),
-            each.growth,
+            each.first_waiting,
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]
@@ -330,18 +329,13 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
 
 def _with_statements(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
-    error = ""
-    for line in lines:
-        if error and _STATEMENT.match(line) and len(error) < _LONGEST_STATEMENTS:
-            error += f" {line.strip()}"
-            continue
-        if error:
-            yield error
-        error = line if "runningSqlCount " in line else ""
-        if not error:
-            yield line
-    if error:
-        yield error
+    above = ""
+    for line in chain(lines, [""]):
+        if "runningSqlCount " in above and _STATEMENT.match(line) and len(above) < _LONGEST_STATEMENTS:
+            above += f" {line.strip()}"
+        else:
+            yield above
+            above = line
 
 
 def _start(events: list[Event]) -> Event | None:
@@ -406,12 +400,6 @@ def seconds_of_day(time: str) -> float:
     """Return the seconds since midnight of a time; 0 without a time."""
     hours, minutes, seconds = map(int, time[-8:].split(":")) if time else (0, 0, 0)
     return 3600 * hours + 60 * minutes + seconds
-
-
-def time_of_day(seconds: float) -> str:
-    """Return a time of the day as hours, minutes and seconds: 02:58:10."""
-    minutes, second = divmod(int(seconds) % 86_400, 60)
-    return f"{minutes // 60:02d}:{minutes % 60:02d}:{second:02d}"
 
 
 def _time_in(text: str) -> str:

@@ -1,11 +1,12 @@
 """An explained error in words, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
 from typing import TypedDict
 
 from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use, time_of_day
-from poolsize.explanation.texts import CLIENT, Kind, Numbers
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use
+from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
 
@@ -20,7 +21,7 @@ HAPPENED = {
     Kind.STALLED: "the threads of the process did not run for a while.",
     Kind.OPENING_BLOCKED: "c3p0's helper threads, which open and close connections, make no progress.",
     Kind.STALE: "a connection was ended, most often an idle one, and the client noticed it late.",
-    Kind.LOST: "a connection broke{lost}.",
+    Kind.LOST: "a connection broke.",
     Kind.CLOSED: "code used a pool that is closed.",
     Kind.SETTING: "the library does not accept this pool size.",
     Kind.SERVER_FULL: "error 1040: max_connections is reached, and the server refuses a further connection.",
@@ -30,7 +31,7 @@ HAPPENED = {
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",
-    Kind.UNREACHABLE: "a connection could not be opened: {failure}.",
+    Kind.UNREACHABLE: "a connection could not be opened: the server did not answer or refused it.",
     Kind.PROXY_TIMEOUT: "a request waited{wait} for a connection to a server and got none.",
     Kind.DEADLINE: "the time that the request had was over.",
 }
@@ -42,16 +43,14 @@ ERRNO = {
     104: "connection reset by peer",
 }
 """Of Linux, macOS and Windows."""
-_NOT_OPENED = {
-    "refused": "the connection was refused, so nothing listens at that address and port",
-    "timeout": "the server did not answer in time",
+_BY_FAILURE = {
+    (Kind.UNREACHABLE, "refused"): "a connection was refused, so nothing listens at that address and port.",
+    (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer in time.",
+    (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
+    (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
+    (Kind.LOST, "timeout"): "a connection broke: no answer came within the client's read timeout.",
 }
-_LOST = {
-    "": ": most probably, the other side closed it",
-    "reset": ": the other side, or a device between, reset it",
-    "timeout": ": no answer came within the client's read timeout",
-}
-"""Source: pymysql/connections.py, _read_bytes: the error in brackets, and none where the other side closed it."""
+"""Of a client. Source: pymysql/connections.py, _read_bytes: the error in brackets, none where the other side closed."""
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
@@ -153,8 +152,9 @@ def _why_first(errors: Sequence[Event]) -> str:
     if not (first.first_seen and first.numbers.get("wait_ms")):
         return "as it makes requests fail."
     earlier = [_name(other) for other in others if other.began_before(first)]
+    began = timedelta(seconds=int(first.began_s) % 86_400)
     before = f" Before it: {', '.join(earlier)}." if earlier else ""
-    return f"as it makes requests fail. Its first wait began at {time_of_day(first.began_s)}.{before}"
+    return f"as it makes requests fail. Its first wait began at {str(began).zfill(8)}.{before}"
 
 
 def _state(event: Event) -> str:
@@ -218,11 +218,8 @@ def _counted(event: Event) -> str:
 
 def _happened(event: Event) -> str:
     wait_ms = event.numbers.get("wait_ms")
-    return HAPPENED[event.kind].format(
-        wait="" if wait_ms is None else f" {_time(wait_ms)}",
-        failure=_NOT_OPENED.get(event.failure, "the server did not answer or refused it"),
-        lost=_LOST.get(event.failure, "") if event.library == CLIENT else "",
-    )
+    words = _BY_FAILURE.get((event.kind, event.failure)) if event.is_of_client else None
+    return (words or HAPPENED[event.kind]).format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
 
 
 def _says(event: Event) -> Iterator[str]:
@@ -294,7 +291,7 @@ def _says_of_waiting(event: Event) -> Iterator[str]:
             f"the {connections} in use serve them all, each is held for about "
             f"{_time(_rounded(load.held_ms, digits))}; if not, for longer."
         )
-        if event.growth and event.outgrows_its_rate:
+        if event.growth:
             before, seconds = event.growth
             yield f"The estimate is rough: the queue grew from {before:,} to {waiting:,} within {seconds:,.0f} s."
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
@@ -372,7 +369,7 @@ def _unless_many_waited(in_use: float, wait_ms: float) -> str:
 
 
 def _digits(event: Event) -> int:
-    return 1 if event.outgrows_its_rate else 2
+    return 1 if event.growth else 2
 
 
 def _rounded(value: float, digits: int = 2) -> float:

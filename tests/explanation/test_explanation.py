@@ -734,9 +734,9 @@ def test_a_server_out_of_reach_has_the_causes_that_its_text_leaves(
     ("text", "size"),
     [
         ("Failed getting connection; pool exhausted", "pool_size (by default 5, at most 32)"),
-        ("Exceeded maximum connections.", "max_connections (by default 20)"),
-        ("Cannot get a connection, pool error: Pool exhausted", "maxTotal (by default 8)"),
-        ("dbutils.pooled_db.TooManyConnectionsError", "maxconnections"),
+        ("Exceeded maximum connections.", "the pool size"),
+        ("Cannot get a connection, pool error: Pool exhausted", "the pool size"),
+        ("NoWait: Pool empty. Unable to fetch a connection, none available[100 in use].", "the pool size"),
     ],
 )
 def test_a_pool_that_does_not_wait_is_compared_with_the_threads(text: str, size: str) -> None:
@@ -754,7 +754,7 @@ def test_a_pool_of_node_that_does_not_wait_has_no_threads() -> None:
         ("orders-api context deadline exceeded: begin tx for order 55120", "opening a connection or BEGIN was"),
         ('err="orders: begin tx: context deadline exceeded"', "opening a connection or BEGIN was"),
         ("select orders: context deadline exceeded", "the statement was"),
-        ("dial tcp: context deadline exceeded", "opening a connection was"),
+        ("dial tcp: context deadline exceeded", "opening a connection or BEGIN was"),
         ("orders-query-api context deadline exceeded", "opening a connection or the statement was"),
     ],
 )
