@@ -1,6 +1,5 @@
 """The most probable causes of each kind of error, how to tell them apart, and what to look at next."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -48,8 +47,6 @@ _BURST = Cause("More requests arrive at once than the pool has connections: a ti
     "Errors come in single minutes; between them few connections are in use.")  # fmt: skip
 _REFUSED = Cause("The server refuses further connections: a limit, a wrong password, a blocked host.",
     "A cause below the error, or the log around it, has 1040, 1045, 1129, 1203 or 1226.")  # fmt: skip
-_CANT_OPEN = Cause("The pool can't open connections: the server is down, can't be reached, or refuses them.",
-    "The server has no sessions of the pool; nc -vz HOST 3306 from the application's host may show why.")  # fmt: skip
 _SLOW_OPENING = Cause("Opening a connection takes longer than the pool waits: DNS, encryption, a busy server.",
     "A connection by hand from the same host takes as long.")  # fmt: skip
 _NETWORK = Cause("The server can't be reached: it restarts or failed over, or a firewall drops packets.",
@@ -62,18 +59,14 @@ _FIREWALL = Cause("A firewall, proxy or load balancer dropped the idle connectio
     "The idle time is below wait_timeout, and near a limit on the way, often 300 or 350 s.")  # fmt: skip
 _RESTART = Cause("The server restarted, crashed or failed over.",
     "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
-_KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a packet above max_allowed_packet.",
-    "It fails for the same statement, or after the same time.")  # fmt: skip
+_KILLED = Cause("Something ended it: KILL, a proxy, a packet above max_allowed_packet, a read timeout of the driver.",
+    'It fails for the same statement, or after the same time; PyMySQL writes "timed out" at its own.')  # fmt: skip
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
-_CLOSED_BY = Cause("Something else closed it: KILL, a proxy or load balancer, a packet above max_allowed_packet.",
-    "Uptime is long. It fails for the same statement, or after the same idle time.")  # fmt: skip
 _READ_TIMEOUT = Cause("The statement takes longer than the driver's read timeout, or waits for a row lock.",
-    'It fails after the same time: read_timeout. PyMySQL writes "(timed out)", mysqlclient nothing.')  # fmt: skip
-_NOTHING_LISTENS = Cause("Nothing listens there: the server is down, or host or port are wrong.",
-    "nc -vz HOST 3306 is refused; on the server's host, ss -ltn does not show the port.")  # fmt: skip
-_BOUND = Cause("The server listens at another address only: bind_address, skip_networking.",
-    "On the server's host, ss -ltn shows 127.0.0.1:3306.")  # fmt: skip
+    "It fails after the same time: read_timeout.")  # fmt: skip
+_NOTHING_LISTENS = Cause("The server is down, listens elsewhere (bind_address), or host or port are wrong.",
+    "nc -vz HOST 3306 is refused; on the server's host, ss -ltn shows where it listens.")  # fmt: skip
 _DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
     "nc -vz HOST 3306 hangs; getent hosts HOST shows the address.")  # fmt: skip
 _BACKLOG = Cause("The server's queue of new connections overflows (back_log).",
@@ -122,7 +115,6 @@ _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
     "limit?"
 )
-_REFUSALS = Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL, Kind.EXHAUSTED
 _BELOW = "the cause below the error in the log"
 _AGES = "lifetime against wait_timeout: poolsize config --check FILE --url URL"
 _MEASURE = "rate and mean usage time at that minute, against the pool size"
@@ -150,8 +142,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         _SLOW_OPENING, _NETWORK, Cause("Closing statements blocks the helper threads.", "They stand in close()."),
     ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
     Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART, _PACKET), (
-        _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'",
-    )),
+        _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
     Kind.LOST: Advice((_RESTART, _FIREWALL, _KILLED), ("the server's error log at that time", _AGES)),
     Kind.CLOSED: Advice((
         Cause("The process shuts down while requests still run.", "The errors begin with the stop of the process."),
@@ -168,22 +159,18 @@ ADVICE: Mapping[Kind | Use, Advice] = {
          "GROUP BY 1, 2, 3 ORDER BY 4 DESC"), _SUM,
         "then, if memory allows, SET GLOBAL max_connections, a few dozen more (MySQL: SYSTEM_VARIABLES_ADMIN, SUPER)")),
     Kind.USER_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'",
-    )),
+        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'")),
     Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change",
-    )),
+        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change")),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
-        "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements",
-    )),
+        "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements")),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
-        "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
-    )),
+        "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "does the code repeat the transaction, as it should?")),
     Kind.NO_PORT: Advice((
         _NOT_KEPT,
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
@@ -228,8 +215,7 @@ FIRST: Mapping[Kind | Use, str] = {
     Use.LOCKED: _UNBLOCK,
     Use.LEAKED: "find the code that the leak report names, before you enlarge the pool.",
     Use.NOT_FULL: "read the cause below the error in the log, and open a connection by hand from the same host.",
-    Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
-    "cause.",
+    Use.NONE_OPEN: "open a connection by hand, from the same host with the same account: its error names the cause.",
     Kind.WAIT_TIMEOUT: _SESSIONS,
     Kind.EXHAUSTED: "compare the threads of a process with the pool size: if there are more, raise it, or run fewer "
     "threads; if fewer, look for a missing close().",
@@ -261,7 +247,7 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
     "free, and servers ONLINE?",
     Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises, it waited for the pool. Else "
-    "{work} was slow, or earlier work used up the time.",
+    "connecting, BEGIN or the statement was slow, or the work before it.",
 }
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
 OPENS_WHILE_WAITING = (
@@ -270,7 +256,7 @@ OPENS_WHILE_WAITING = (
 """Libraries whose text is the same where none can be opened. Sources: c3p0, issue 20; sqlx, issue 3808; Prisma, issue
 7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
 managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts: an opening takes a place of the pool."""
-FIRST_OF_FAILURE = {
+FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
     (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "
@@ -280,11 +266,11 @@ FIRST_OF_FAILURE = {
     (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
     "(sys.innodb_lock_waits). If not, look at the network.",
 }
-CAUSES_OF_FAILURE = {
-    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS, _BOUND),
+CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
+    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS,),
     (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
-    (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _CLOSED_BY, _READ_TIMEOUT),
-    (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT, _CLOSED_BY),
+    (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
+    (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT),
     (Kind.LOST, "timeout"): (_READ_TIMEOUT, _FIREWALL),
 }
 """Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
@@ -308,12 +294,6 @@ LEAK_OF_LIBRARY = {
     "connection.",
 }
 """Library whose leak report has no stack trace -> what to do first."""
-_WORK = {
-    r"(?i)\b(dial|connect|begin|start|tx|transaction|borrow|acquire|conn|ping)": "opening a connection or BEGIN",
-    r"(?i)\b(query|exec|select|insert|update|delete|scan|rows|commit)": "the statement",
-    "": "opening a connection or the statement",
-}
-"""Words around `context deadline exceeded` -> what took the time if not the wait for the pool."""
 LIFETIMES = {
     "HikariCP": "maxLifetime and keepaliveTime",
     CONNECTOR_J: "the pool's lifetime (HikariCP: maxLifetime, keepaliveTime)",
@@ -361,9 +341,9 @@ def first_action(event: Event) -> str:
             return f"find what holds the connection in the code of the leak report: {event.frame}."
         if event.library in LEAK_OF_LIBRARY:
             return LEAK_OF_LIBRARY[event.library]
-    if event.kind in _REFUSALS and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
+    if event.kind in OF_POOL and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
         return FIRST_OF_LIBRARY[event.library]
-    if event.is_of_client and (event.kind, event.failure) in FIRST_OF_FAILURE:
+    if (event.kind, event.failure) in FIRST_OF_FAILURE:
         return FIRST_OF_FAILURE[event.kind, event.failure]
     is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
     chosen = FIRST[event.kind if is_kind else event.load.use or event.kind]
@@ -379,7 +359,6 @@ def first_action(event: Event) -> str:
         settings=LIFETIMES.get(event.library, "the pool's lifetime"),
         limit=limit,
         pause=f"{max(late_s - HOUSEKEEPING_MS / 1000, 0):,.0f} to {late_s:,.0f} s",
-        work=next((work for words, work in _WORK.items() if re.search(words, event.text)), _WORK[""]),
     )
 
 
@@ -395,15 +374,13 @@ def _is_unknown(event: Event) -> bool:
 
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
-    causes = chosen.causes
-    if event.is_of_client:
-        causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), causes)
+    causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), chosen.causes)
     if event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
     elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
-        causes = causes[0], _CANT_OPEN, *causes[1:]
+        causes = causes[0], _NETWORK, *causes[1:]
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)
         if event.is_near_firewall:

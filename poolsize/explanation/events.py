@@ -66,7 +66,7 @@ _MOST_TEXTS = 1000
 
 _FAILURE = re.compile(
     r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
-    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
+    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|113|60|10060)\b)"
 )
 
 
@@ -82,9 +82,6 @@ class Use(StrEnum):
     FULL = "full"
     LOCKED = "locked"
     LEAKED = "leaked"
-
-
-_MAY_WAIT_FOR_LOCKS = (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.RUNNING, Use.FULL, Use.LEAKED)
 
 
 @dataclass(frozen=True)
@@ -148,15 +145,11 @@ class Event:
         return (before, seconds) if is_known and self.numbers["waiting"] - before > most else None
 
     @property
-    def is_of_client(self) -> bool:
-        """Whether a client wrote it of an address, or of a connection that was open."""
-        return self.library == CLIENT and "at '" not in self.text
-
-    @property
-    def failure(self) -> str:
-        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`, or empty."""
+    def failure(self) -> str | None:
+        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`, or empty; None of others."""
         match = _FAILURE.search(self.text)
-        return (match and match.lastgroup) or ""
+        is_known = self.library == CLIENT and "at '" not in self.text
+        return ((match and match.lastgroup) or "") if is_known else None
 
     @property
     def fails_requests(self) -> bool:
@@ -379,7 +372,7 @@ def _with_locks(events: list[Event]) -> list[Event]:
     Of a deadlock, the server has ended one transaction already: it blocks nobody.
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use in _MAY_WAIT_FOR_LOCKS]
+    full = [event for event in events if event.load.use not in (None, Use.NOT_FULL, Use.NONE_OPEN)]
     pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]

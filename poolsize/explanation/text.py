@@ -35,17 +35,9 @@ HAPPENED = {
     Kind.PROXY_TIMEOUT: "a request waited{wait} for a connection to a server and got none.",
     Kind.DEADLINE: "the time that the request had was over.",
 }
-ERRNO = {
-    **dict.fromkeys((111, 61, 10061), "connection refused"),
-    **dict.fromkeys((110, 60, 10060), "connection timed out"),
-    **dict.fromkeys((99, 49), "cannot assign requested address"),
-    113: "no route to host",
-    104: "connection reset by peer",
-}
-"""Of Linux, macOS and Windows."""
-_BY_FAILURE = {
+_BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "refused"): "a connection was refused, so nothing listens at that address and port.",
-    (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer in time.",
+    (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer.",
     (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
     (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
     (Kind.LOST, "timeout"): "a connection broke: no answer came within the client's read timeout.",
@@ -218,8 +210,8 @@ def _counted(event: Event) -> str:
 
 def _happened(event: Event) -> str:
     wait_ms = event.numbers.get("wait_ms")
-    words = _BY_FAILURE.get((event.kind, event.failure)) if event.is_of_client else None
-    return (words or HAPPENED[event.kind]).format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
+    words = _BY_FAILURE.get((event.kind, event.failure), HAPPENED[event.kind])
+    return words.format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
 
 
 def _says(event: Event) -> Iterator[str]:
@@ -236,8 +228,6 @@ def _says(event: Event) -> Iterator[str]:
         yield _says_of_idle(event)
     if "sent_ms" in numbers and event.kind is Kind.STALE:
         yield "If a statement ran for that long, a limit on it ended the connection: socketTimeout of the driver."
-    if meaning := ERRNO.get(int(numbers.get("errno", 0))):
-        yield f"Error {numbers['errno']} of the operating system: {meaning}."
     if "limit" in numbers:
         yield f"The limit is {numbers['limit']:,}."
 

@@ -40,9 +40,8 @@ class Kind(StrEnum):
 class KnownText:
     """A text of a library or of the server.
 
-    mark: its fixed beginning after _BEFORE; only a line with it is searched. pattern: each repetition is bounded, so
-    that the search takes linear time; its groups with a name are numbers. unless: parts of a line that show another
-    program's text.
+    mark: its fixed beginning; only a line with it is searched. pattern: each repetition is bounded, so that the search
+    takes linear time; its groups with a name are numbers. unless: parts of a line that show another program's text.
     """
 
     library: str
@@ -55,7 +54,6 @@ class KnownText:
 SERVER, CLIENT, CONNECTOR_J, GO = "MySQL/MariaDB server", "MySQL/MariaDB client", "MySQL Connector/J", "Go database/sql"
 ANY_POOL = "a pool"
 _CANT_CONNECT = r"Can't connect to (MySQL )?server on '[^']{1,200}' ?\((\[Errno )?"
-_BEFORE = r"([\w .()-]{1,60}: )?"
 _DATABASE_PORT = r":(33\d\d|6033)\b"
 _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "HikariCP": (
@@ -136,7 +134,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
-        (Kind.DEADLINE, _BEFORE + r"context deadline exceeded(: [\w ]{1,60})?",
+        (Kind.DEADLINE, r"context deadline exceeded(: [\w ]{1,60})?",
             "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
     "MySqlConnector": ((Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),),
@@ -202,7 +200,7 @@ _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
 
 
 def _known(library: str, kind: Kind, text: str, *unless: str) -> KnownText:
-    fixed = _FIXED.match(text.removeprefix(_BEFORE))
+    fixed = _FIXED.match(text)
     assert fixed is not None
     pattern = re.sub(r"<<(\w+)>>", r"(?P<\1_text>[-\\w.µ]{1,60})", text)
     pattern = re.sub(r"(?<!\?P)<(\w+_s)>", r"(?P<\1>\\d{1,12}(?:\\.\\d{1,6})?)", pattern)
