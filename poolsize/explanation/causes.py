@@ -63,8 +63,6 @@ _KILLED = Cause("Something ended it: KILL, a proxy, a packet above max_allowed_p
     'It fails for the same statement, or after the same time; PyMySQL writes "timed out" at its own.')  # fmt: skip
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
-_READ_TIMEOUT = Cause("The statement takes longer than the driver's read timeout, or waits for a row lock.",
-    "It fails after the same time: read_timeout.")  # fmt: skip
 _NOTHING_LISTENS = Cause("The server is down, listens elsewhere (bind_address), or host or port are wrong.",
     "nc -vz HOST 3306 is refused; on the server's host, ss -ltn shows where it listens.")  # fmt: skip
 _DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
@@ -271,7 +269,7 @@ CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
     (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
     (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
     (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT),
-    (Kind.LOST, "timeout"): (_READ_TIMEOUT, _FIREWALL),
+    (Kind.LOST, "timeout"): (_SLOW, _FIREWALL),
 }
 """Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
 "MySQL server has gone away": libmysqlclient has one text for an end and for its read timeout."""

@@ -290,9 +290,7 @@ def _says_of_waiting(event: Event) -> Iterator[str]:
         running = f", and {numbers['running']:,} run a statement" if "running" in numbers else ""
         many = f" {_unless_many_waited(in_use, wait_ms)}" if load.use is Use.FULL else ""
         yield f"All connections, {in_use:,}, are in use{running}.{many}"
-    elif load.use is Use.FULL and size and "in_use" not in numbers:
-        yield f"The pool opens at most {count(int(size), 'connection')}; the text does not say whether they are open."
-    elif load.use and ("in_use" in numbers or size):
+    elif load.use and "in_use" in numbers:
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
 

@@ -684,7 +684,12 @@ LOST = "(2013, 'Lost connection to MySQL server during query{}')"
     ("suffix", "happened", "causes", "excluded"),
     [
         ("", "the other side closed it", ["wait_timeout", "restarted", "KILL"], "firewall"),
-        (" (timed out)", "no answer came within the client's read timeout", ["read timeout", "firewall"], "restarted"),
+        (
+            " (timed out)",
+            "no answer came within the client's read timeout",
+            ["slow, or wait for row locks", "firewall"],
+            "restarted",
+        ),
         (
             " ([Errno 104] Connection reset by peer)",
             "reset it",
