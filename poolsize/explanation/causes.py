@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from poolsize.explanation.events import OF_POOL, Event, Use
+from poolsize.explanation.events import HOUSEKEEPING_MS, OF_POOL, Event, Use
 from poolsize.explanation.texts import CLIENT, CONNECTOR_J, GO, SERVER, Kind
 
 
@@ -27,10 +27,10 @@ _ACROSS = Cause("Code holds a connection across something slow: a call of anothe
     "On the server most of the pool's connections sleep; innodb_trx has old transactions.")  # fmt: skip
 _LEAK = Cause("Code does not return connections (a leak).",
     "Connections in use stay at the maximum when the traffic stops, and only a restart helps.")  # fmt: skip
-_NESTED = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
+_NESTED_THREADS = Cause("Threads hold a connection and wait for a second connection: REQUIRES_NEW, a query outside the "
     "transaction. Then the pool needs threads x (connections of a thread - 1) + 1 connections.",
     "In a thread dump, threads inside a transaction wait in getConnection.")  # fmt: skip
-_NESTED_REQUESTS = Cause("Requests hold a connection and wait for a second connection: a query outside the "
+_NESTED = Cause("Requests hold a connection and wait for a second connection: a query outside the "
     "transaction. Then the pool needs requests x (connections of a request - 1) + 1 connections.",
     "On the server, all of the pool's connections sleep inside transactions.")  # fmt: skip
 _NOT_RELEASED = Cause("Code does not return connections: a release() is missing, most often after an error.",
@@ -59,10 +59,16 @@ _FIREWALL = Cause("A firewall, proxy or load balancer dropped the idle connectio
     "The idle time is below wait_timeout, and near a limit on the way, often 300 or 350 s.")  # fmt: skip
 _RESTART = Cause("The server restarted, crashed or failed over.",
     "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
-_KILLED = Cause("Something ended it: KILL, a socket timeout of the driver, a packet above max_allowed_packet.",
-    "It fails for the same statement, or after the same time.")  # fmt: skip
+_KILLED = Cause("Something ended it: KILL, a proxy, a packet above max_allowed_packet, a read timeout of the driver.",
+    'It fails for the same statement, or after the same time; PyMySQL writes "timed out" at its own.')  # fmt: skip
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
+_NOTHING_LISTENS = Cause("The server is down, listens elsewhere (bind_address), or host or port are wrong.",
+    "nc -vz HOST 3306 is refused; on the server's host, ss -ltn shows where it listens.")  # fmt: skip
+_DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
+    "nc -vz HOST 3306 hangs; getent hosts HOST shows the address.")  # fmt: skip
+_BACKLOG = Cause("The server's queue of new connections overflows (back_log).",
+    "Only in bursts; nstat -az TcpExtListenOverflows rises on the server.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
     "Connections in SHOW GLOBAL STATUS rises as requests do.")  # fmt: skip
 _UNLIMITED = Cause("SetMaxOpenConns is missing: database/sql opens connections without a limit by default.",
@@ -73,6 +79,8 @@ _IDLE_CROWD = Cause("Others hold connections without using them: old instances, 
     "Most connections of the process list sleep, and come from hosts that you do not expect.")  # fmt: skip
 _PILE_UP = Cause("The server became slow, and clients opened more and more connections.",
     "Threads_running rose before the first error.")  # fmt: skip
+_SLOW_STATEMENT = Cause("The statement is slow: it lacks an index, its plan changed, or its tables grew.",
+    "EXPLAIN has many rows, or no key; the slow query log has the statement.")  # fmt: skip
 _LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was left open.",
     "SELECT * FROM sys.innodb_lock_waits names the blocking session; its transaction is old.")  # fmt: skip
 _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
@@ -85,18 +93,19 @@ _MORE_THREADS = Cause("The pool is smaller than the threads that use it, and a r
     "The errors begin as soon as more threads than connections work at once.")  # fmt: skip
 
 _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
-    **{
-        library: {_NESTED: _NESTED_REQUESTS}
-        for library in ("Sequelize", "Knex", "Vert.x", "R2DBC pool", "sqlx", "deadpool")
-    },
-    "Active Record": {_NESTED: _NESTED_REQUESTS, _LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
-    "Prisma": {_NESTED: _NESTED_REQUESTS, _RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
-    "mysql2": {_NESTED: _NESTED_REQUESTS, _LEAK: _NOT_RELEASED},
-    GO: {_NESTED: _NESTED_REQUESTS, _POOLS_TOGETHER: _UNLIMITED},
+    **{java: {_NESTED: _NESTED_THREADS} for java in ("HikariCP", "Druid", "DBCP2", "Tomcat JDBC", "c3p0", "Agroal")},
+    "Active Record": {_LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
+    "Prisma": {_RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
+    "mysql2": {_LEAK: _NOT_RELEASED, _MORE_THREADS: _BURST},
+    GO: {_POOLS_TOGETHER: _UNLIMITED},
 }
-"""Library -> causes in its own words: requests of these libraries do not stand in a thread dump."""
+"""Library -> causes in its own words: only Java's threads that wait stand in a thread dump, in getConnection."""
 
-_PROCESSES = "SHOW FULL PROCESSLIST, information_schema.innodb_trx: do the connections sleep, run, or wait for a lock?"
+_PROCESSES = (
+    "SHOW FULL PROCESSLIST: do the connections sleep or run? Those that wait for a row lock seem to run: "
+    "SELECT * FROM sys.innodb_lock_waits"
+)
+"""Source: the manual of MySQL, InnoDB Lock and Lock-Wait Information: LOCK WAIT is in innodb_trx alone."""
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
 _LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
@@ -111,6 +120,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Use.HELD: Advice((_ACROSS, _LEAK, _SLOW, _NESTED), (_PROCESSES,)),
     Use.UNCLEAR: Advice((_RATE, _ACROSS, _SLOWER, _NESTED), (_MEASURE, _PROCESSES)),
     Use.BUSY: Advice((_SLOWER, _RATE, _BURST, _NESTED), (_MEASURE, _PROCESSES)),
+    Use.RUNNING: Advice((_SLOW_STATEMENT, _LONG_TRANSACTION, _BURST), (_PROCESSES, _LOCKS)),
     Use.FULL: Advice((_LONG, _LEAK, _NESTED, _RATE), (_PROCESSES, _MEASURE)),
     Use.LOCKED: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS, _PROCESSES)),
     Use.LEAKED: Advice((_LEAK, _ACROSS, _NESTED, _RATE), (_PROCESSES,)),
@@ -130,8 +140,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         _SLOW_OPENING, _NETWORK, Cause("Closing statements blocks the helper threads.", "They stand in close()."),
     ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
     Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART, _PACKET), (
-        _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'",
-    )),
+        _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
     Kind.LOST: Advice((_RESTART, _FIREWALL, _KILLED), ("the server's error log at that time", _AGES)),
     Kind.CLOSED: Advice((
         Cause("The process shuts down while requests still run.", "The errors begin with the stop of the process."),
@@ -148,48 +157,43 @@ ADVICE: Mapping[Kind | Use, Advice] = {
          "GROUP BY 1, 2, 3 ORDER BY 4 DESC"), _SUM,
         "then, if memory allows, SET GLOBAL max_connections, a few dozen more (MySQL: SYSTEM_VARIABLES_ADMIN, SUPER)")),
     Kind.USER_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'",
-    )),
+        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'")),
     Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change",
-    )),
+        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change")),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
-        "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements",
-    )),
+        "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements")),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
-        "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "whether the code repeats the transaction, as it should",
-    )),
+        "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK", "does the code repeat the transaction, as it should?")),
     Kind.NO_PORT: Advice((
         _NOT_KEPT,
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
         Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
     ), ("keep idle connections; PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections",)),
-    Kind.UNREACHABLE: Advice((
-        Cause("Nothing listens there: the server is down, or host or port are wrong.",
-              "Refused (111, 61, ECONNREFUSED), at once and from every host."),
-        Cause("A firewall drops the packets, or the host is down.", "Timed out (110, 60, ETIMEDOUT), and always."),
-        Cause("The server's queue of new connections overflows (back_log).",
-              "Only in bursts; nstat -az TcpExtListenOverflows rises on the server."),
-    ), ("mysqladmin --host HOST ping, from the same host", "the server's error log and its Uptime")),
+    Kind.UNREACHABLE: Advice((_NOTHING_LISTENS, _DROPPED, _BACKLOG), ("the server's error log and its Uptime",)),
     Kind.PROXY_TIMEOUT: Advice((
         Cause("ProxySQL uses all its connections to the hostgroup.", "ConnFree is 0, and ConnUsed is max_connections."),
         Cause("The hostgroup's servers are shunned or offline.", "status in runtime_mysql_servers is not ONLINE."),
         Cause("Transactions hold connections: multiplexing is off.", "ConnUsed is high, and queries are few."),
     ), ("SELECT * FROM stats_mysql_connection_pool, on ProxySQL's admin interface",)),
     Kind.DEADLINE: Advice((
-        Cause("The time ran out while the request waited for a connection.", "WaitCount and WaitDuration rise."),
-        Cause("The time ran out while a statement ran.", "WaitDuration does not rise, and the statement is slow."),
+        Cause("The time ran out while the request waited for a connection of the pool.",
+              "InUse is MaxOpenConnections; WaitCount and WaitDuration rise."),
+        Cause("Opening a connection, or a statement, took too long.", "WaitCount does not rise, and both are slow."),
         Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
-    ), ("where the error arose: in a borrow (Conn, BeginTx) or in a query", _PROCESSES)),
+    ), (_PROCESSES,)),
 }  # fmt: skip
 _SESSIONS = (
-    "SHOW FULL PROCESSLIST: if the pool's sessions sleep for seconds, find the code that holds them; if they run, "
-    "tune the statement; if neither, enlarge the pool."
+    "SHOW FULL PROCESSLIST: if sessions sleep, find the code that holds them; if they run, see sys.innodb_lock_waits, "
+    "then EXPLAIN; if neither, enlarge the pool."
+)
+_SESSIONS_OR_NONE = (
+    "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find what holds "
+    "them; if they run, see sys.innodb_lock_waits."
 )
 _UNBLOCK = (
     "SELECT * FROM sys.innodb_lock_waits names the blocking session: see what it does before you KILL it. Without "
@@ -197,25 +201,27 @@ _UNBLOCK = (
 )
 _STACK_TRACE = "read the stack trace of the report: it names the code that holds the connection."
 FIRST: Mapping[Kind | Use, str] = {
-    Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST shows whether they "
-    "sleep, run, or wait for a lock.",
-    Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST. Do they sleep, run, or wait for a lock? Run "
+    Use.HELD: "find what holds the connections, before you enlarge the pool: SHOW FULL PROCESSLIST (do they sleep or "
+    "run?), sys.innodb_lock_waits (row locks).",
+    Use.UNCLEAR: "look at the pool's sessions now: SHOW FULL PROCESSLIST (sleep or run?), sys.innodb_lock_waits. Run "
     "again with --usage-time MEAN: it decides between the two.",
-    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST. If there are none, and the usage time is as "
-    "usual, enlarge the pool.",
+    Use.BUSY: "look for slow statements now: SHOW FULL PROCESSLIST, sys.innodb_lock_waits. If there are none, and the "
+    "usage time is as usual, enlarge the pool.",
+    Use.RUNNING: "EXPLAIN the statement in the text, and stop it or what sends it. If sys.innodb_lock_waits has rows, "
+    "end the blocking session instead.",
     Use.FULL: _SESSIONS,
     Use.LOCKED: _UNBLOCK,
     Use.LEAKED: "find the code that the leak report names, before you enlarge the pool.",
     Use.NOT_FULL: "read the cause below the error in the log, and open a connection by hand from the same host.",
-    Use.NONE_OPEN: "open a connection by hand, from the same host and with the same account: its error names the "
-    "cause.",
+    Use.NONE_OPEN: "open a connection by hand, from the same host with the same account: its error names the cause.",
     Kind.WAIT_TIMEOUT: _SESSIONS,
-    Kind.EXHAUSTED: "let no more threads use the pool at once than it has connections.",
+    Kind.EXHAUSTED: "compare the threads of a process with the pool size: if there are more, raise it, or run fewer "
+    "threads; if fewer, look for a missing close().",
     Kind.QUEUE_FULL: _SESSIONS,
     Kind.STATISTICS: "nothing, if no request fails. If requests time out, explain the text of that error.",
     Kind.HELD_LONG: _STACK_TRACE,
     Kind.RETURNED_LATE: _STACK_TRACE,
-    Kind.STALLED: "look for a pause of that length in the garbage collector's log.",
+    Kind.STALLED: "look for a pause of {pause} in the garbage collector's log, just before this report.",
     Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
     Kind.STALE: "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else set {settings} below "
     "wait_timeout and firewalls' limits.",
@@ -234,21 +240,49 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
     "net.ipv4.tcp_tw_reuse=1 helps now. If few, check the host name.",
-    Kind.UNREACHABLE: "run mysqladmin --host HOST ping on the application's host; read the server's error log and its "
-    "Uptime.",
+    Kind.UNREACHABLE: "run nc -vz HOST 3306 on the application's host. If refused, nothing listens there; if it hangs, "
+    "a firewall drops the packets, or the host is down.",
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
     "free, and servers ONLINE?",
-    Kind.DEADLINE: "find where the error arose: in a borrow (Conn, BeginTx), requests wait for the pool; in a query, "
-    "for the server.",
+    Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises, it waited for the pool. Else "
+    "connecting, BEGIN or the statement was slow, or the work before it.",
 }
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
+OPENS_WHILE_WAITING = (
+    "HikariCP", "c3p0", "Agroal", "R2DBC pool", "sqlx", "deadpool", "Prisma", "MySqlConnector", "Sequelize", "Knex",
+)  # fmt: skip
+"""Libraries whose text is the same where none can be opened. Sources: c3p0, issue 20; sqlx, issue 3808; Prisma, issue
+7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
+managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts: an opening takes a place of the pool."""
+FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
+    (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
+    "port, then on the server: does it run, and listen there (ss -ltn)?",
+    (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "
+    "firewalls, and whether the host is up. If it connects, it was for a while only.",
+    (Kind.LOST, ""): "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else compare the connection's "
+    "idle time with wait_timeout, and look for KILL and proxies.",
+    (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
+    "(sys.innodb_lock_waits). If not, look at the network.",
+}
+CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
+    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS,),
+    (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
+    (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
+    (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT),
+    (Kind.LOST, "timeout"): (_SLOW, _FIREWALL),
+}
+"""Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
+"MySQL server has gone away": libmysqlclient has one text for an end and for its read timeout."""
 FIRST_OF_LIBRARY = {
+    **dict.fromkeys(OPENS_WHILE_WAITING, _SESSIONS_OR_NONE),
+    "MySQL Connector/Python": "compare the threads of a process with pool_size (by default 5, at most 32): if there "
+    "are more, raise it, or run fewer threads; if fewer, look for a missing close().",
     "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
     "PROCESSLIST shows sleeping sessions.",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
     "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
-    "Knex": "SHOW FULL PROCESSLIST: if the pool's sessions sleep, find a query without .transacting(trx), or a missing "
-    "commit; if they run, tune the statement.",
+    "Knex": "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find a "
+    "query without .transacting(trx), or a missing commit.",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
 LEAK_OF_LIBRARY = {
@@ -270,8 +304,8 @@ _LIFETIMES_OF_CLIENTS = (
     "outside a request, close_old_connections()"
 )
 METRICS = {
-    "HikariCP": "hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not _max) and "
-    "hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
+    "HikariCP": "if exported, hikaricp_connections_usage_seconds (the mean, for --usage-time, is _sum / _count, not "
+    "_max) and hikaricp_connections_pending; leakDetectionThreshold=10000 logs the code that holds a connection",
     "Druid": "ActiveCount, WaitThreadCount and ConnectionHoldTimeHistogram of /druid/datasource.json",
     "DBCP2": "commons.pool2.num.active, commons.pool2.num.waiters; with removeAbandonedOnBorrow, logAbandoned logs "
     "the code that holds a connection",
@@ -280,7 +314,8 @@ METRICS = {
     "c3p0": "NumBusyConnections and NumThreadsAwaitingCheckoutDefaultUser (JMX); debugUnreturnedConnectionStackTraces",
     "SQLAlchemy": "engine.pool.status() in each process; echo_pool='debug' logs each checkout and return",
     "mysql2": "queueLimit and connectionLimit; the pool's events acquire, release and enqueue, counted",
-    GO: "go_sql_in_use_connections, go_sql_wait_count_total and go_sql_wait_duration_seconds_total",
+    GO: "db.Stats(); if its collector is registered, go_sql_in_use_connections, go_sql_wait_count_total and "
+    "go_sql_wait_duration_seconds_total",
 }
 """Library -> where its pool shows how its connections are used."""
 
@@ -289,7 +324,7 @@ def advice(event: Event) -> Advice:
     """Return the causes of an event, and what to look at next. A pool with free connections has no causes."""
     has_metrics = event.library in METRICS and event.kind in (*OF_POOL, Kind.DEADLINE)
     metrics = (METRICS[event.library],) if has_metrics and event.load.use is not Use.NONE_OPEN else ()
-    if _is_at_ease(event):
+    if is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
     if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
@@ -304,9 +339,12 @@ def first_action(event: Event) -> str:
             return f"find what holds the connection in the code of the leak report: {event.frame}."
         if event.library in LEAK_OF_LIBRARY:
             return LEAK_OF_LIBRARY[event.library]
-    if event.kind in (Kind.WAIT_TIMEOUT, Kind.QUEUE_FULL) and event.library in FIRST_OF_LIBRARY:
+    if event.kind in OF_POOL and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
         return FIRST_OF_LIBRARY[event.library]
-    chosen = FIRST[event.kind if _is_at_ease(event) else event.load.use or event.kind]
+    if (event.kind, event.failure) in FIRST_OF_FAILURE:
+        return FIRST_OF_FAILURE[event.kind, event.failure]
+    is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
+    chosen = FIRST[event.kind if is_kind else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
         chosen = _SESSIONS
     elif event.kind is Kind.STALE and (event.library == SERVER or "idle_ms" in event.numbers):
@@ -314,20 +352,33 @@ def first_action(event: Event) -> str:
     limit = "wait_timeout" if event.is_near_wait_timeout else "wait_timeout and the limits of firewalls"
     if event.is_near_firewall:
         limit = "300 s, a usual limit of firewalls and load balancers"
-    return chosen.format(settings=LIFETIMES.get(event.library, "the pool's lifetime"), limit=limit)
+    late_s = event.numbers.get("late_ms", 0) / 1000
+    return chosen.format(
+        settings=LIFETIMES.get(event.library, "the pool's lifetime"),
+        limit=limit,
+        pause=f"{max(late_s - HOUSEKEEPING_MS / 1000, 0):,.0f} to {late_s:,.0f} s",
+    )
 
 
-def _is_at_ease(event: Event) -> bool:
+def is_at_ease(event: Event) -> bool:
+    """Return whether an event is the state of a pool that is not full."""
     return event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN)
+
+
+def _is_unknown(event: Event) -> bool:
+    """Return whether nothing shows how a pool's connections are used, nor that they are open."""
+    return "in_use" not in event.numbers and event.load.use in (None, Use.FULL)
 
 
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
-    causes = chosen.causes
+    causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), chosen.causes)
     if event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
+    elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
+        causes = causes[0], _NETWORK, *causes[1:]
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)
         if event.is_near_firewall:

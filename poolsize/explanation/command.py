@@ -82,9 +82,11 @@ def _unknown(texts: tuple[str, ...]) -> str:
 
 
 def _standard_input() -> BinaryIO:
-    """Return standard input. Raises BadInput for a terminal, and where it is closed."""
-    if sys.stdin is None or sys.stdin.isatty():
+    """Return standard input. Raises BadInput where it is closed."""
+    if sys.stdin is None:
         raise BadInput("give the text of an error in quotes, or a log as standard input: poolsize explain < app.log")
+    if sys.stdin.isatty():
+        click.echo("poolsize: paste the error, then press Ctrl-D on a line of its own", err=True)
     return sys.stdin.buffer
 
 

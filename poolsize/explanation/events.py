@@ -2,12 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import chain
+from operator import attrgetter
 
 from poolsize.bounds import shortened
-from poolsize.explanation.texts import Kind, Numbers, matches
+from poolsize.explanation.texts import CLIENT, CONNECTOR_J, Kind, Numbers, matches
 from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
@@ -38,11 +40,15 @@ _OWN_FRAME = re.compile(
     re.ASCII,
 )
 """A frame of a stack trace that belongs to no pool, driver, JDK or framework; it has no control characters."""
-_STARTS = (
+STARTS = (
     Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.NO_PORT,
     Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors that may cause the others."""
+_WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
+"""Kinds of reports by which no request fails."""
+HOUSEKEEPING_MS = 30_000
+"""The time from a run of HikariCP's housekeeper to the next. Source: HikariPool.java, housekeepingPeriodMs."""
 _CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
 """The beginning of a line that belongs to the error in a line above."""
 _LEAK = "Apparent connection leak"
@@ -51,8 +57,17 @@ _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
 """The beginning of a stack trace; the first without a time belongs to the line with a time above it."""
 _ECHO = "SqlExceptionHelper"
 """Hibernate's logger, which writes the text of an exception that it throws: the text is in the log again."""
+_STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
+"""The beginning of a line that belongs to the statements below an error of Druid."""
+_LONGEST_STATEMENTS = 2000
 _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
+
+
+_FAILURE = re.compile(
+    r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
+    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|113|60|10060)\b)"
+)
 
 
 class Use(StrEnum):
@@ -63,6 +78,7 @@ class Use(StrEnum):
     HELD = "held"
     UNCLEAR = "unclear"
     BUSY = "busy"
+    RUNNING = "running"
     FULL = "full"
     LOCKED = "locked"
     LEAKED = "leaked"
@@ -100,9 +116,10 @@ class PoolLoad:
 class Event:
     """A kind of error of a library, and how often it was found.
 
-    text: of the line with the most waiting requests, and of these the first with the most numbers. minutes: minute ->
-    count, of lines with a time, in the order of the lines. first_seen: time of the first line, empty without a time.
-    place: in the order of first lines. frame: the application's code in most leak reports, empty if unknown.
+    text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
+    empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
+    the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
+    unknown. first_waiting: time of the first line with waiting requests, and their number.
     """
 
     text: str
@@ -113,8 +130,46 @@ class Event:
     count: int
     minutes: dict[str, int]
     first_seen: str
+    text_seen: str
     place: int
     frame: str
+    first_waiting: tuple[str, float]
+
+    @property
+    def growth(self) -> tuple[float, float] | None:
+        """Requests that waited before, and seconds since then, if more came than arrive at the rate of the text."""
+        at, before = self.first_waiting
+        seconds = seconds_of_day(self.text_seen) - seconds_of_day(at)
+        most = (self.load.per_second or 0) * (seconds + 1)  # times are whole seconds
+        is_known = at[:-8] == self.text_seen[:-8] and seconds > 0 and self.load.per_second
+        return (before, seconds) if is_known and self.numbers["waiting"] - before > most else None
+
+    @property
+    def failure(self) -> str | None:
+        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`, or empty; None of others."""
+        match = _FAILURE.search(self.text)
+        is_known = self.library == CLIENT and "at '" not in self.text
+        return ((match and match.lastgroup) or "") if is_known else None
+
+    @property
+    def fails_requests(self) -> bool:
+        """Whether requests fail by it: a pool, or the server's log, only warns of an ended connection."""
+        is_warning = self.kind is Kind.STALE and self.library not in (CLIENT, CONNECTOR_J)
+        return self.kind not in _WARNINGS and (not is_warning or self.text == "driver: bad connection")
+
+    @property
+    def began_s(self) -> float:
+        """Seconds of the day at which it began at the latest: its first line less the wait, or the pause, in it."""
+        pause_ms = max(self.numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
+        return seconds_of_day(self.first_seen) - (self.numbers.get("wait_ms", 0) + pause_ms) / 1000
+
+    def began_before(self, other: "Event") -> bool:
+        """Return whether it began before another event, or is in the same second; True without times."""
+        if not (self.first_seen and other.first_seen) or self.first_seen == other.first_seen:
+            return True
+        if self.first_seen[:-8] != other.first_seen[:-8]:  # another day
+            return self.place < other.place
+        return self.began_s <= other.began_s
 
     @property
     def is_near_firewall(self) -> bool:
@@ -144,6 +199,8 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     may_grow = not wait_ms and size is not None and in_use > size  # no limit, or an unknown overflow
     if has_room or may_grow:
         return PoolLoad(None, None, full_above, Use.NOT_FULL if has_room else None, usage_ms)
+    if 2 * numbers.get("running", 0) > in_use:
+        return PoolLoad(None, None, full_above, Use.RUNNING, usage_ms)
     if not waiting or not wait_ms:
         least_ms = wait_ms if waiting == 0 else None
         is_held = _use_of(least_ms or 0, usage_ms or 0) is Use.HELD
@@ -167,7 +224,8 @@ class _Occurrences:
         self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
-        self.best: tuple[tuple[float, int], str, Numbers] = ((-2, 0), "", {})
+        self.best: tuple[tuple[float, int], str, Numbers, str] = ((-2, 0), "", {}, "")
+        self.first_waiting = "", 0.0
 
     def add(self, minute: str) -> None:
         self.count += 1
@@ -181,11 +239,13 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
-    def keep_best(self, text: str, numbers: Numbers) -> None:
+    def keep_best(self, text: str, numbers: Numbers, at: str) -> None:
         """Keep the text with the most waiting requests, and of these the first with the most numbers."""
         rank = (numbers.get("waiting", -1), len(numbers))
+        if "waiting" in numbers and not self.first_waiting[0]:
+            self.first_waiting = at, numbers["waiting"]
         if rank > self.best[0]:
-            self.best = rank, text, numbers
+            self.best = rank, text, numbers, at
 
 
 class _Repeats:
@@ -206,7 +266,7 @@ class _Repeats:
 
 
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
-    """Return the events in lines of text: possible causes of others first, and then the most frequent.
+    """Return the events in lines of text: first the event to start with, then the others in the order of their lines.
 
     An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
     above. usage_ms: mean usage time, if known.
@@ -216,7 +276,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     repeats = _Repeats()
     time, trace_follows = "", False
     leak: _Occurrences | None = None
-    for line in lines:
+    for line in _with_statements(lines):
         own_time = _time_in(line[:_HEAD])
         time = own_time or time
         if leak and not any(part in line for part in ("\tat ", "  at ", _LEAK if own_time else "Exception")):
@@ -229,7 +289,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             key = known.library, known.kind
             at = _time_in(line) or time
             entry = occurrences.setdefault(key, _Occurrences(at))
-            entry.keep_best(text, numbers)
+            entry.keep_best(text, numbers, at)
             if known.kind is Kind.HELD_LONG:
                 leak = entry
             if key not in of_error:
@@ -242,20 +302,48 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         Event(
             shortened(visible(each.best[1]), LONGEST_SHOWN),
             library,
-            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:]) else kind,
+            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:3]) else kind,
             each.best[2],
             pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
             each.count,
             dict(each.minutes),
             each.first_seen,
+            each.best[3],
             place,
             max(each.frames, key=each.frames.__getitem__, default=""),
+            each.first_waiting,
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]
     events = _with_locks(_with_leaks(separate))
-    starts = [event for event in events if event.load.use is Use.LOCKED or event.kind in _STARTS]
-    return sorted(events, key=lambda event: (event not in starts, -event.count))
+    start = _start(events)
+    return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
+
+
+def _with_statements(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
+    above = ""
+    for line in chain(lines, [""]):
+        if "runningSqlCount " in above and _STATEMENT.match(line) and len(above) < _LONGEST_STATEMENTS:
+            above += f" {line.strip()}"
+        else:
+            yield above
+            above = line
+
+
+def _start(events: list[Event]) -> Event | None:
+    """Return the event to start with: what fails most requests, or a cause that began before it.
+
+    A lock wait of a full pool counts as its cause at any time.
+    """
+    failing = max((event for event in events if event.fails_requests), key=attrgetter("count"), default=None)
+    causes = [
+        event
+        for event in events
+        if (event.kind is Kind.LOCK_WAIT and event.load.use is Use.LOCKED)
+        or (event.kind in STARTS and (failing is None or event.began_before(failing)))
+    ]
+    return next(iter(causes), failing or max(events, key=attrgetter("count"), default=None))
 
 
 def _with_leaks(events: list[Event]) -> list[Event]:
@@ -275,7 +363,7 @@ def _with_leaks(events: list[Event]) -> list[Event]:
 
 def _may_be_full(event: Event) -> bool:
     is_refused = event.kind in OF_POOL and event.kind is not Kind.STATISTICS
-    return is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)
+    return is_refused and event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN, Use.RUNNING)
 
 
 def _with_locks(events: list[Event]) -> list[Event]:
@@ -284,7 +372,7 @@ def _with_locks(events: list[Event]) -> list[Event]:
     Of a deadlock, the server has ended one transaction already: it blocks nobody.
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use in (Use.HELD, Use.UNCLEAR, Use.BUSY, Use.FULL, Use.LEAKED)]
+    full = [event for event in events if event.load.use not in (None, Use.NOT_FULL, Use.NONE_OPEN)]
     pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
@@ -299,6 +387,12 @@ def _was_idle(text: str, numbers: Numbers) -> bool:
     """Return whether a lost connection was idle: nothing was received for long, and nothing sent since."""
     idle_ms = numbers.get("idle_ms", 0)
     return "'wait_timeout'" in text or (idle_ms >= LONG_IDLE_MS and 2 * numbers.get("sent_ms", idle_ms) >= idle_ms)
+
+
+def seconds_of_day(time: str) -> float:
+    """Return the seconds since midnight of a time; 0 without a time."""
+    hours, minutes, seconds = map(int, time[-8:].split(":")) if time else (0, 0, 0)
+    return 3600 * hours + 60 * minutes + seconds
 
 
 def _time_in(text: str) -> str:

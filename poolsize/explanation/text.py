@@ -1,11 +1,11 @@
 """An explained error in words, and as JSON."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
+from datetime import timedelta
 from typing import TypedDict
 
-from poolsize.explanation.causes import Cause, advice, first_action
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, WAIT_TIMEOUT_MS, Event, Use
+from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use
 from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
@@ -33,26 +33,29 @@ HAPPENED = {
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",
     Kind.UNREACHABLE: "a connection could not be opened: the server did not answer or refused it.",
     Kind.PROXY_TIMEOUT: "a request waited{wait} for a connection to a server and got none.",
-    Kind.DEADLINE: "the time that the request had was over, in a borrow or in a query.",
+    Kind.DEADLINE: "the time that the request had was over.",
 }
-ERRNO = {
-    **dict.fromkeys((111, 61, 10061), "connection refused"),
-    **dict.fromkeys((110, 60, 10060), "connection timed out"),
-    **dict.fromkeys((99, 49), "cannot assign requested address"),
-    113: "no route to host",
-    104: "connection reset by peer",
+_BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
+    (Kind.UNREACHABLE, "refused"): "a connection was refused, so nothing listens at that address and port.",
+    (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer.",
+    (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
+    (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
+    (Kind.LOST, "timeout"): "a connection broke: no answer came within the client's read timeout.",
 }
-"""Of Linux, macOS and Windows."""
+"""Of a client. Source: pymysql/connections.py, _read_bytes: the error in brackets, none where the other side closed."""
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
     "The text has a full pool and a wait for a row lock: most probably, the pool is full because its transactions wait "
     "for locks. A larger pool adds waiters."
 )
-ROLLED_BACK = (
-    "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the transaction keeps its "
-    "locks: roll the transaction back before a retry."
-)
+_KIND_SAYS = {
+    Kind.LOCK_WAIT: "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the "
+    "transaction keeps its locks: roll the transaction back before a retry.",
+    Kind.LOST: "A write may have been committed: find out before you repeat it.",
+    Kind.NO_PORT: "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at "
+    "most 470 connections a second to one server.",
+}
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
@@ -61,6 +64,7 @@ _BY_USE = {
     Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",
+    Use.RUNNING: "Most connections run a statement: it is slow, or waits for a row lock. A larger pool adds load.",
     Use.LOCKED: FULL_BY_LOCKS,
     Use.LEAKED: "The log has a leak report: code held a connection for long, or leaked it. If it leaks connections, "
     "a larger pool only delays the errors.",
@@ -109,20 +113,46 @@ def events_values(events: Sequence[Event]) -> EventsValues:
 def events_text(events: Sequence[Event]) -> str:
     """Return each event: what happened, what to do first, what the numbers say, the causes, what to look at next.
 
-    Several events with times begin with a table of them, in the order of their first lines.
+    Several errors with times begin with a table of them, and a state of a pool beside them has only its figures.
     """
-    parts = list(map(_event_text, events))
-    if len(events) > 1 and any(event.minutes for event in events):
-        parts.insert(0, _overview(events))
+    errors = [event for event in events if event.kind is not Kind.STATISTICS]
+    parts = [_state(event) if errors and is_at_ease(event) else _event_text(event) for event in events]
+    if len(errors) > 1 and any(event.minutes for event in errors):
+        parts.insert(0, _overview(errors))
     return "\n\n".join(parts)
 
 
-def _overview(events: Sequence[Event]) -> str:
-    ordered = sorted(events, key=attrgetter("place"))
-    names = [f"{event.library}: {event.kind.replace('_', ' ')}" for event in ordered]
-    rows = [(event.first_seen or UNKNOWN, f"{event.count:,}", name) for event, name in zip(ordered, names, strict=True)]
-    table = Table(("first seen", "count", "error"), rows).below(count(len(events), "kind") + " of errors")
-    return f"{table}\n\nStart with: {names[ordered.index(events[0])]}."
+def _overview(errors: Sequence[Event]) -> str:
+    rows = [(error.first_seen or UNKNOWN, f"{error.count:,}", _name(error)) for error in errors]
+    table = Table(("first seen", "count", "error"), rows).below(count(len(errors), "kind") + " of errors")
+    return f"{table}\n\n{paragraph(f'Start with: {_name(errors[0])}, {_why_first(errors)}')}"
+
+
+def _name(event: Event) -> str:
+    return f"{event.library}: {event.kind.replace('_', ' ')}"
+
+
+def _why_first(errors: Sequence[Event]) -> str:
+    """Return why the first error comes first, and which errors began before it all the same."""
+    first, *others = errors
+    if first.load.use is Use.LOCKED:
+        return "as the full pool waits for its row locks."
+    if first.kind in STARTS and any(other.fails_requests and first.began_before(other) for other in others):
+        return "as it may cause the errors below it."
+    if not first.fails_requests:
+        return "as it came most often."
+    if not (first.first_seen and first.numbers.get("wait_ms")):
+        return "as it makes requests fail."
+    earlier = [_name(other) for other in others if other.began_before(first)]
+    began = timedelta(seconds=int(first.began_s) % 86_400)
+    before = f" Before it: {', '.join(earlier)}." if earlier else ""
+    return f"as it makes requests fail. Its first wait began at {str(began).zfill(8)}.{before}"
+
+
+def _state(event: Event) -> str:
+    """Return the figures of a pool with free connections, beside errors of another time."""
+    at = f" at {event.text_seen}" if event.text_seen else ""
+    return f"{paragraph(f'{event.library}: the state of a pool{at}, not an error.')}\n\n{paragraph(event.text, '    ')}"
 
 
 def _values(event: Event) -> EventValues:
@@ -180,7 +210,8 @@ def _counted(event: Event) -> str:
 
 def _happened(event: Event) -> str:
     wait_ms = event.numbers.get("wait_ms")
-    return HAPPENED[event.kind].format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
+    words = _BY_FAILURE.get((event.kind, event.failure), HAPPENED[event.kind])
+    return words.format(wait="" if wait_ms is None else f" {_time(wait_ms)}")
 
 
 def _says(event: Event) -> Iterator[str]:
@@ -189,23 +220,16 @@ def _says(event: Event) -> Iterator[str]:
         yield from _says_of_pool(event)
     elif event.load.use is Use.LOCKED:
         yield FULL_BY_LOCKS
-    if event.kind is Kind.LOCK_WAIT:
-        yield ROLLED_BACK
+    if event.kind in _KIND_SAYS:
+        yield _KIND_SAYS[event.kind]
     if "late_ms" in numbers:
-        yield f"The housekeeper of the pool, due every 30 s, came after {_time(numbers['late_ms'])}."
+        yield f"The housekeeper of the pool, due 30 s after its last run, came after {_time(numbers['late_ms'])}."
     if "idle_ms" in numbers:
         yield _says_of_idle(event)
     if "sent_ms" in numbers and event.kind is Kind.STALE:
         yield "If a statement ran for that long, a limit on it ended the connection: socketTimeout of the driver."
-    if meaning := ERRNO.get(int(numbers.get("errno", 0))):
-        yield f"Error {numbers['errno']} of the operating system: {meaning}."
     if "limit" in numbers:
         yield f"The limit is {numbers['limit']:,}."
-    if event.kind is Kind.NO_PORT:
-        yield (
-            "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at most 470 "
-            "connections a second to one server."
-        )
 
 
 def _says_of_idle(event: Event) -> str:
@@ -229,24 +253,9 @@ def _says_of_idle(event: Event) -> str:
 def _says_of_pool(event: Event) -> Iterator[str]:
     """Yield the conclusions from a pool's numbers by Little's law."""
     numbers, load = event.numbers, event.load
-    waiting, wait_ms, size = (numbers.get(name) for name in ("waiting", "wait_ms", "size"))
-    in_use = numbers.get("in_use", size or 0)
-    connections, requests = count(int(in_use), "connection"), count(int(waiting or 0), "request")
-    wait = _time(wait_ms or 0)
-    if load.per_second and load.held_ms:
-        yield (
-            f"{requests} waited, the longest for {wait}: about {_about(load.per_second)} arrive a second. If the "
-            f"{connections} in use serve them all, each is held for about {_time(_rounded(load.held_ms))}; if not, "
-            "for longer."
-        )
-    elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
-        yield f"No other request waited, and none of {connections} became free in {wait}."
-    elif load.use is Use.FULL and wait_ms:
-        yield f"All connections, {in_use:,}, are in use. {_unless_many_waited(in_use, wait_ms)}"
-    elif load.use and ("in_use" in numbers or size):
-        of_size = f" of {size:,}" if size and in_use <= size else ""
-        yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
-    if load.use in _BY_USE and not (load.use is Use.UNCLEAR and load.usage_ms):
+    yield from _says_of_waiting(event)
+    is_past = event.kind is Kind.STATISTICS and is_at_ease(event)
+    if load.use in _BY_USE and not is_past and not (load.use is Use.UNCLEAR and load.usage_ms):
         yield _BY_USE[load.use]
     if errors := numbers.get("opening_errors"):
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
@@ -256,6 +265,34 @@ def _says_of_pool(event: Event) -> Iterator[str]:
         yield _says_of_held(event)
     if load.full_above_per_second and load.usage_ms:
         yield from _says_of_mean(event, load.full_above_per_second, load.usage_ms)
+
+
+def _says_of_waiting(event: Event) -> Iterator[str]:
+    """Yield what the numbers of connections and of waiting requests say."""
+    numbers, load = event.numbers, event.load
+    waiting, wait_ms, size = (numbers.get(name) for name in ("waiting", "wait_ms", "size"))
+    in_use = numbers.get("in_use", size or 0)
+    connections, requests = count(int(in_use), "connection"), count(int(waiting or 0), "request")
+    wait = _time(wait_ms or 0)
+    if load.per_second and load.held_ms:
+        digits = _digits(event)
+        yield (
+            f"{requests} waited, the longest for {wait}: about {_about(load.per_second, digits)} arrive a second. If "
+            f"the {connections} in use serve them all, each is held for about "
+            f"{_time(_rounded(load.held_ms, digits))}; if not, for longer."
+        )
+        if event.growth:
+            before, seconds = event.growth
+            yield f"The estimate is rough: the queue grew from {before:,} to {waiting:,} within {seconds:,.0f} s."
+    elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
+        yield f"No other request waited, and none of {connections} became free in {wait}."
+    elif load.use in (Use.FULL, Use.RUNNING) and wait_ms and "in_use" in numbers:
+        running = f", and {numbers['running']:,} run a statement" if "running" in numbers else ""
+        many = f" {_unless_many_waited(in_use, wait_ms)}" if load.use is Use.FULL else ""
+        yield f"All connections, {in_use:,}, are in use{running}.{many}"
+    elif load.use and "in_use" in numbers:
+        of_size = f" of {size:,}" if size and in_use <= size else ""
+        yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
 
 
 def _says_of_mean(event: Event, full_above: float, usage_ms: float) -> Iterator[str]:
@@ -287,7 +324,11 @@ def _says_of_held(event: Event) -> str:
     load = event.load
     longest_ms = max(load.held_ms or 0, load.usage_ms or 0)
     is_known = load.held_ms or load.is_confirmed
-    held = f"about {_time(_rounded(longest_ms))}" if is_known else f"more than {_time(event.numbers['wait_ms'])}"
+    held = (
+        f"about {_time(_rounded(longest_ms, _digits(event)))}"
+        if is_known
+        else f"more than {_time(event.numbers['wait_ms'])}"
+    )
     if load.is_above_mean:
         return (
             f"Connections that come back are held for {_time(load.usage_ms or 0)}, and those in use for {held}: look "
@@ -315,13 +356,17 @@ def _unless_many_waited(in_use: float, wait_ms: float) -> str:
     )
 
 
-def _rounded(value: float) -> float:
-    """Return a derived number with two digits."""
-    return float(f"{value:.2g}")
+def _digits(event: Event) -> int:
+    return 1 if event.growth else 2
 
 
-def _about(value: float) -> str:
-    return number(_rounded(value))
+def _rounded(value: float, digits: int = 2) -> float:
+    """Return a derived number with few digits."""
+    return float(f"{value:.{digits}g}")
+
+
+def _about(value: float, digits: int = 2) -> str:
+    return number(_rounded(value, digits))
 
 
 def _time(value_ms: float) -> str:

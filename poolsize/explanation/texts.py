@@ -68,7 +68,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     ),
     "Druid": (
         (Kind.WAIT_TIMEOUT, (r"wait millis <wait_ms>, active <in_use>, maxActive <size>(, creating <opening>)?(,"
-            r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>)?")),
+            r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>"
+            r"( : .{0,2000})?)?")),
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
@@ -133,7 +134,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
-        (Kind.DEADLINE, r"context deadline exceeded", "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
+        (Kind.DEADLINE, r"context deadline exceeded(: [\w ]{1,60})?",
+            "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
     "MySqlConnector": ((Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),),
     "MySQL Connector/NET": (
@@ -169,13 +171,14 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.NO_PORT, r"Can't assign requested address", "bind", "Bind", "listen"),
         (Kind.NO_PORT, r"connect: can(?:not|'t) assign requested address"),
         (Kind.NO_PORT, r"connect EADDRNOTAVAIL"),
-        (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|60|61|10060|10061)\b[^)]{0,80}\)"),
+        (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|115|60|61|10060|10061)\b[^)]{0,80}\)"),
         (Kind.UNREACHABLE, r"Can't connect to (MySQL )?server on '[^']{1,200}'[ :]{0,2}(\(timed out\)|\W{0,3}$)"),
-        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection |i/o time)"),
+        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection \w{5,7}|i/o time)"),
         (Kind.UNREACHABLE, r"connect (ECONNREFUSED|ETIMEDOUT) [^ ]{1,100}" + _DATABASE_PORT),
         (Kind.STALE, r"MySQL server has gone away"),
         (Kind.STALE, r"Server has gone away"),
-        (Kind.LOST, r"Lost connection to (MySQL )?server (during query|at '…', system error: <errno>)"),
+        (Kind.LOST, r"Lost connection to (MySQL )?server during query( \([^)]{1,80}\))?"),
+        (Kind.LOST, r"Lost connection to (MySQL )?server at '…', system error: <errno>"),
     ),
     CONNECTOR_J: (
         (Kind.UNREACHABLE, (r"The last packet sent successfully to the server was \d{1,3} milliseconds ago\. {1,2}The"
@@ -191,6 +194,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
 """Library -> kind, pattern, and parts of a line that exclude it. <name> is a number, <<name>> a duration with units,
 and … up to 300 characters."""
 _FIXED = re.compile(r"(?:[\w \"',:;=!/-]|\\[.()\[\]])+(?![?{])")
+_RUNNING = re.compile(r"\brunningSqlCount (\d{1,9}) : ")
 _SECONDS = {"ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
 
@@ -264,7 +268,10 @@ def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
             match = known.pattern.search(line)
             if match and not any(start <= match.start() < end for start, end in spans):
                 spans.append(match.span())
-                yield known, match[0], _numbers(match.groupdict())
+                numbers = _numbers(match.groupdict())
+                if "running" in numbers:  # Druid lists each statement, and counts it
+                    numbers["running"] = min(sum(map(int, _RUNNING.findall(match[0]))), int(numbers["in_use"]))
+                yield known, match[0], numbers
 
 
 def _numbers(groups: Mapping[str, str | None]) -> dict[str, float]:

@@ -311,6 +311,10 @@ EXAMPLES = [
     ),
     Example(GO, "Go 1", "database/sql/driver, ErrBadConn", "query: driver: bad connection", Kind.STALE, {}),
     Example(GO, "go-sql-driver/mysql 1.9.3", "errors.go, ErrInvalidConn", 'err="invalid connection"', Kind.LOST, {}),
+    Example(
+        GO, "Go 1", "context.DeadlineExceeded, wrapped", "orders: context deadline exceeded: begin tx for order 55120",
+        Kind.DEADLINE, {},
+    ),
     Example(GO, "Go 1", "context.DeadlineExceeded", "borrow: context deadline exceeded", Kind.DEADLINE, {}),
     Example(
         "MySqlConnector", "2.6.1", "MySqlConnection.cs, CreateSessionAsync",
@@ -446,6 +450,11 @@ EXAMPLES = [
     ),
     Example(CLIENT, "Go 1", "net.OpError", "dial tcp 10.0.0.5:3306: i/o timeout", Kind.UNREACHABLE, {}),
     Example(
+        CLIENT, "MariaDB Connector/C", "messages in the field, of servers that are down or start",
+        """(2002, "Can't connect to server on 'db' (115)")""",
+        Kind.UNREACHABLE, {"errno": 115},
+    ),
+    Example(
         CLIENT, "aiomysql 0.3.2", "connection.py", """(2003, "Can't connect to MySQL server on 'db'")""",
         Kind.UNREACHABLE, {},
     ),
@@ -460,6 +469,11 @@ EXAMPLES = [
     Example(
         CLIENT, "MySQL 9", "libmysql/errmsg.cc",
         "ERROR 2013 (HY000): Lost connection to MySQL server during query",
+        Kind.LOST, {},
+    ),
+    Example(
+        CLIENT, "PyMySQL 1.2.4", "pymysql/connections.py, _read_bytes: the error of the socket in brackets",
+        "pymysql.err.OperationalError: (2013, 'Lost connection to MySQL server during query (timed out)')",
         Kind.LOST, {},
     ),
     Example(

@@ -32,6 +32,18 @@ ON_CALL = (
     "(total=10, active=10, idle=0, waiting=37)"
 )  # fmt: skip
 OF_SQLALCHEMY = "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00"
+CAN_T_BE_OPENED = [
+    "pool timed out while waiting for an open connection",
+    "MySqlException (0x80004005): Connect Timeout expired. All pooled connections are in use.",
+    "Connection acquisition timed out after 5000ms",
+    "Timeout occurred while waiting for a slot to become available",
+    "Timed out fetching a new connection from the connection pool. (connection pool timeout: 10, connection limit: 5)",
+    "SequelizeConnectionAcquireTimeoutError: Operation timeout",
+    "Knex: Timeout acquiring a connection. The pool is probably full.",
+    "HikariPool-1 - Connection is not available, request timed out after 30003ms.",
+    "An attempt by a client to checkout a Connection has timed out.",
+    "Acquisition timeout while waiting for new connection",
+]
 DOCS = Path(__file__).parents[2] / "docs"
 EXPLAIN = [sys.executable, "-c", "from poolsize.commands import main; main()", "explain"]
 
@@ -162,7 +174,7 @@ def test_a_mean_usage_time_that_agrees_makes_a_leak_the_last_cause() -> None:
 @pytest.mark.parametrize(
     "text", [
         ON_CALL, ON_CALL.replace("=37", "=0"), ON_CALL.replace("=37", "=600"), ON_CALL.replace("=37", "=3700"),
-        OF_SQLALCHEMY, "wait millis 60000, active 20, maxActive 20",
+        "wait millis 60000, active 20, maxActive 20", "Timeout: Pool empty.", "Sorry, acquisition timeout!",
     ],
 )  # fmt: skip
 def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_full_pool(text: str) -> None:
@@ -172,6 +184,22 @@ def test_threads_that_wait_for_a_second_connection_may_cause_each_timeout_of_a_f
         " ".join((DOCS / "questions.md").read_text("utf-8").split())
     )
     assert "getConnection" in nested.tell
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        OF_SQLALCHEMY,
+        *CAN_T_BE_OPENED[:5],
+        "error connecting: Timeout expired.  The timeout period elapsed prior to obtaining a connection from the pool",
+        "MaxOpenConnections:1 OpenConnections:1 InUse:1 Idle:0 WaitCount:120 WaitDuration:1m6s",
+        "active=20, idle=0, waiting=130",
+    ],
+)
+def test_words_of_java_are_only_for_libraries_of_java(text: str) -> None:
+    answer = " ".join(events_text([one_event(text)]).split())
+    assert "Requests hold a connection and wait for a second connection" in answer
+    assert not [word for word in ("thread dump", "getConnection", "REQUIRES_NEW") if word in answer]
 
 
 @pytest.mark.parametrize("numbers", ["total=0, active=0, idle=0", "total=10, active=7, idle=3"])
@@ -302,17 +330,50 @@ def test_the_numbers_say_how_the_connections_are_used(
         ("has exceeded the 'max_user_connections' resource (current value: 20)", "The limit is 20."),
         (
             "(2003, \"Can't connect to MySQL server on 'db' ([Errno 111] Connection refused)\")",
-            "system: connection refused",
+            "a connection was refused, so nothing listens",
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
-            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool's sessions",
+            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if sessions sleep",
         ),
         ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
     ],
 )
 def test_the_words_have_the_numbers(text: str, sentence: str) -> None:
     assert sentence in " ".join(events_text(find_events([text])).split())
+
+
+OF_DRUID = "wait millis 6000, active 50, maxActive 50, creating 0, runningSqlCount "
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        "46 : SELECT o.id FROM orders o WHERE o.note LIKE ?",
+        "20 : SELECT o.id\n  FROM orders o\nrunningSqlCount 26 : UPDATE stock SET n = ?\n\tat com.acme.X.y(X.java:1)",
+    ],
+)
+def test_a_pool_whose_connections_run_statements_has_a_slow_statement_and_no_leak(statements: str) -> None:
+    """Druid lists each running statement with its count, one a line: DruidDataSource.java, getConnectionInternal."""
+    event = one_event(f"02:58:40 {OF_DRUID}{statements}")
+    assert (event.load.use, event.numbers["running"]) == (Use.RUNNING, 46)
+    text = " ".join(events_text([event]).split())
+    assert first_action(event).startswith("EXPLAIN the statement in the text")
+    assert "All connections, 50, are in use, and 46 run a statement." in text
+    assert "FROM orders o" in text
+    assert "leak" not in text
+    assert "held" not in text
+
+
+@pytest.mark.parametrize("statements", ["2 : SELECT 1", "25 : SELECT 1"])
+def test_a_pool_whose_connections_mostly_run_nothing_has_no_slow_statement(statements: str) -> None:
+    event = one_event(OF_DRUID + statements)
+    assert event.load.use is Use.FULL
+    assert "50, are in use, and 2" in " ".join(events_text([event]).split())
+
+
+def test_statements_that_run_may_wait_for_locks() -> None:
+    assert {event.load.use for event in find_events([f"{OF_DRUID}46 : SELECT 1", LOCK_WAIT])} == {Use.LOCKED}
 
 
 RECEIVED = "The last packet successfully received from the server was {} milliseconds ago."
@@ -542,12 +603,21 @@ def test_a_file_s_name_leads_to_standard_input(poolsize_here: Command) -> None:
 
 
 @pytest.mark.costly
-def test_a_terminal_and_a_closed_standard_input_get_the_usage() -> None:
+def test_a_closed_standard_input_gets_the_usage() -> None:
+    done = subprocess.run(
+        EXPLAIN, preexec_fn=lambda: os.close(0), capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 2
+    assert "give the text of an error in quotes, or a log as standard input: poolsize explain < app" in done.stderr
+
+
+@pytest.mark.costly
+def test_a_text_with_quotes_is_pasted_into_a_terminal() -> None:
     master, slave = pty.openpty()
-    for closed in ({"stdin": slave}, {"preexec_fn": lambda: os.close(0)}):
-        done = subprocess.run(EXPLAIN, capture_output=True, text=True, timeout=60, check=False, **closed)
-        assert done.returncode == 2
-        assert "give the text of an error in quotes, or a log as standard input: poolsize explain < app" in done.stderr
+    os.write(master, b"""(2003, "Can't connect to MySQL server on 'db' (timed out)")\n\x04""")
+    done = subprocess.run(EXPLAIN, stdin=slave, capture_output=True, text=True, timeout=60, check=False)
+    assert "did not answer" in done.stdout
+    assert done.stderr == "poolsize: paste the error, then press Ctrl-D on a line of its own\n"
     os.close(master)
     os.close(slave)
 
@@ -588,6 +658,137 @@ def test_the_second_block_is_what_to_do_first_in_at_most_two_lines(example: Exam
     block = events_text([event]).split("\n\n")[1]
     assert " ".join(block.split()) == f"Do first: {events_values([event])['events'][0]['remedy']}"
     assert len(block.splitlines()) <= 2
+
+
+@pytest.mark.parametrize("text", CAN_T_BE_OPENED)
+def test_a_text_that_may_mean_no_connection_at_all_first_asks_for_the_pool_s_sessions(text: str) -> None:
+    """sqlx, issue 3808: the server is down; Prisma, issue 7249: no session. The other sources: OPENS_WHILE_WAITING."""
+    event = one_event(text)
+    assert first_action(event).startswith(
+        "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect"
+    )
+    assert "enlarge" not in first_action(event)
+    assert "can't be reached" in advice(event).causes[1].cause
+    words = " ".join(events_text([event]).split())
+    assert "are in use." not in words.replace("All pooled connections are in use.", "")
+
+
+def test_the_numbers_of_open_connections_exclude_that_none_can_be_opened() -> None:
+    assert not [each for each in advice(one_event(ON_CALL)).causes if "can't be reached" in each.cause]
+
+
+LOST = "(2013, 'Lost connection to MySQL server during query{}')"
+
+
+@pytest.mark.parametrize(
+    ("suffix", "happened", "causes", "excluded"),
+    [
+        ("", "the other side closed it", ["wait_timeout", "restarted", "KILL"], "firewall"),
+        (
+            " (timed out)",
+            "no answer came within the client's read timeout",
+            ["slow, or wait for row locks", "firewall"],
+            "restarted",
+        ),
+        (
+            " ([Errno 104] Connection reset by peer)",
+            "reset it",
+            ["restarted", "firewall", "wait_timeout"],
+            "read timeout",
+        ),
+    ],
+)
+def test_error_2013_has_the_causes_that_its_text_leaves(
+    suffix: str, happened: str, causes: list[str], excluded: str
+) -> None:
+    """PyMySQL 1.2.4, connections.py, _read_bytes: the error of the socket in brackets, nothing at its end."""
+    event = one_event(LOST.format(suffix))
+    found = " ".join(each.cause for each in advice(event).causes)
+    assert [word for word in causes if word not in found] == []
+    assert excluded not in found
+    text = " ".join(events_text([event]).split())
+    assert happened in text
+    assert "A write may have been committed: find out before you repeat it." in text
+
+
+@pytest.mark.parametrize(
+    ("text", "happened", "first", "excluded"),
+    [
+        ("Can't connect to MySQL server on 'db' (timed out)", "did not answer.", "If it hangs", "listens"),
+        ("Can't connect to MySQL server on 'db:3306' (110)", "did not answer.", "If it hangs", "listens"),
+        ("dial tcp 10.0.0.5:3306: i/o timeout", "did not answer.", "If it hangs", "listens"),
+        ("connect ETIMEDOUT 10.0.0.5:3306", "did not answer.", "If it hangs", "listens"),
+        ("Can't connect to server on 'db' (111)", "nothing listens", "If refused, too", "firewall"),
+        ("dial tcp 10.0.0.5:3306: connect: connection refused", "nothing listens", "If refused, too", "firewall"),
+        ("connect ECONNREFUSED 127.0.0.1:3306", "nothing listens", "If refused, too", "firewall"),
+        ("Can't connect to server on 'db' (115)", "did not answer or refused it", "If refused, nothing", None),
+    ],
+)
+def test_a_server_out_of_reach_has_the_causes_that_its_text_leaves(
+    text: str, happened: str, first: str, excluded: str | None
+) -> None:
+    event = one_event(text)
+    assert happened in events_values([event])["events"][0]["happened"]
+    assert first_action(event).startswith(f"run nc -vz HOST 3306 on the application's host. {first}")
+    causes = advice(event).causes
+    assert causes
+    assert not [each for each in causes if excluded and excluded in each.cause]
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("Failed getting connection; pool exhausted", "pool_size (by default 5, at most 32)"),
+        ("Exceeded maximum connections.", "the pool size"),
+        ("Cannot get a connection, pool error: Pool exhausted", "the pool size"),
+        ("NoWait: Pool empty. Unable to fetch a connection, none available[100 in use].", "the pool size"),
+    ],
+)
+def test_a_pool_that_does_not_wait_is_compared_with_the_threads(text: str, size: str) -> None:
+    """mysql/connector/pooling.py 26.10.0: pool_size 5, CNX_POOL_MAXSIZE 32, get(block=False)."""
+    assert first_action(one_event(text)).startswith(f"compare the threads of a process with {size}: if there are more")
+
+
+def test_a_pool_of_node_that_does_not_wait_has_no_threads() -> None:
+    assert "thread" not in events_text([one_event("Error: No connections available.")])
+
+
+@pytest.mark.parametrize(
+    "text", ["context deadline exceeded: begin tx for order 55120", "select: context deadline exceeded"]
+)
+def test_a_deadline_of_go_is_compared_with_the_pool_s_figures_and_asks_not_what_its_text_says(text: str) -> None:
+    event = one_event(text)
+    assert first_action(event).startswith("db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises")
+    assert "where the error arose" not in events_text([event])
+    assert "if its collector is registered, go_sql" in " ".join(advice(event).next)
+
+
+def test_a_pause_is_as_long_as_the_housekeeper_was_late_or_longer() -> None:
+    """HikariPool.java: the housekeeper runs 30 s after its last run, so that 47 s are a pause of 17 s at least."""
+    assert "look for a pause of 17 to 47 s in the garbage collector's log" in first_action(one_event(STALLED))
+
+
+@pytest.mark.parametrize(
+    ("later", "seconds", "is_rough"), [(58, 4, True), (49, 4, False), (58, 30, False), (41, 4, False), (58, 0, False)]
+)
+def test_a_queue_that_outgrows_its_rate_makes_the_estimate_rough(later: int, seconds: int, is_rough: bool) -> None:
+    """At the rate of the text, 58 / 30 s = 1.9/s, 5 s bring 10 requests at most; 17 came."""
+    lines = [
+        f"02:58:{40 + after} {ON_CALL.replace('=37', f'={waiting}')}" for after, waiting in ((0, 41), (seconds, later))
+    ]
+    text = " ".join(events_text(find_events(lines)).split())
+    assert ("The estimate is rough: the queue grew from 41 to 58 within 4 s." in text) == is_rough
+    if later == 58:
+        assert f"about {2 if is_rough else 1.9} arrive a second" in text
+        assert f"while each connection is held for about {5 if is_rough else 5.2} s." in text
+
+
+@pytest.mark.parametrize("use", [Use.HELD, Use.UNCLEAR, Use.BUSY, Use.RUNNING, Use.FULL])
+def test_a_session_that_waits_for_a_row_lock_is_not_looked_for_in_the_process_list_alone(use: Use) -> None:
+    """InnoDB's row locks: there the session seems to run, and innodb_trx has LOCK WAIT (the manual of MySQL)."""
+    assert "sys.innodb_lock_waits" in FIRST[use]
+    assert "wait for a lock?" not in " ".join([FIRST[use], *ADVICE[use].next])
+    assert "sys.innodb_lock_waits" in " ".join(ADVICE[use].next)
 
 
 @pytest.mark.parametrize("use", Use)
@@ -676,15 +877,70 @@ def test_a_full_queue_of_mysql2_names_release_and_its_settings_and_no_threads() 
     assert "thread" not in text
 
 
-def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_time() -> None:
+def overview_of(lines: list[str]) -> tuple[list[list[str]], str]:
+    """Return the rows of the table of errors, and the line with the error to start with."""
+    _, table, start, *_ = events_text(find_events(lines)).split("\n\n")
+    return [line.split(maxsplit=3) for line in table.splitlines()[1:]], " ".join(start.split())
+
+
+def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_their_sections() -> None:
     lines = [f"2026-11-28 02:1{minute}:07 {LOCK_WAIT}" for minute in (4, 5, 6)]
-    _, table, start, *_ = events_text(find_events([f"2026-11-28 02:13:00 {ON_CALL}", *lines[1:]])).split("\n\n")
-    assert [line.split() for line in table.splitlines()] == [
-        ["first", "seen", "count", "error"],
-        ["2026-11-28", "02:13:00", "1", "HikariCP:", "wait", "timeout"],
-        ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB", "server:", "lock", "wait"],
+    rows, start = overview_of([f"2026-11-28 02:13:00 {ON_CALL}", *lines[1:]])
+    assert rows == [
+        ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB server: lock wait"],
+        ["2026-11-28", "02:13:00", "1", "HikariCP: wait timeout"],
     ]
-    assert start == "Start with: MySQL/MariaDB server: lock wait."
+    assert start == "Start with: MySQL/MariaDB server: lock wait, as the full pool waits for its row locks."
+
+
+STALE = "Failed to validate connection X (closed.). Possibly consider using a shorter maxLifetime value."
+STALLED = "HikariPool-1 - Thread starvation or clock leap detected (housekeeper delta=47s211ms)."
+STATE = "HikariPool-1 - Pool stats (total=20, active=6, idle=14, waiting=0)"
+
+
+def test_what_makes_requests_fail_comes_first_with_its_reason_and_a_state_is_no_error() -> None:
+    """The wait of 30 s began at 02:58:10; the pause of at least 17 s, at 02:57:54; the stale connection came later."""
+    log = [
+        f"2026-11-28 02:55:58 {STATE}", f"2026-11-28 02:58:11 {STALLED}",
+        *[f"2026-11-28 02:58:12 {STALE}"] * 5, f"2026-11-28 02:58:40 {ON_CALL}",
+    ]  # fmt: skip
+    rows, start = overview_of(log)
+    assert [row[3] for row in rows] == ["HikariCP: wait timeout", "HikariCP: stalled", "HikariCP: stale connection"]
+    assert start == (
+        "Start with: HikariCP: wait timeout, as it makes requests fail. Its first wait began at 02:58:10. Before it: "
+        "HikariCP: stalled."
+    )
+    text = " ".join(events_text(find_events(log)).split())
+    assert text.startswith("3 kinds of errors:")
+    assert text.endswith(
+        "the state of a pool at 2026-11-28 02:55:58, not an error. stats (total=20, active=6, idle=14, waiting=0)"
+    )
+    assert "not full" not in text
+
+
+@pytest.mark.parametrize(
+    "cause", ["Connection leak detection triggered for X", "Too many connections", "connect ECONNREFUSED 10.0.0.5:3306"]
+)
+@pytest.mark.parametrize(("at", "is_first"), [("02:58:09", True), ("02:58:11", False)])
+def test_a_cause_comes_first_if_it_began_before_the_first_wait(cause: str, at: str, is_first: bool) -> None:
+    _, start = overview_of([f"2026-11-28 {at} {cause}", *[f"2026-11-28 02:58:40 {ON_CALL}"] * 2])
+    assert start.endswith("wait timeout, as it makes requests fail. Its first wait began at 02:58:10.") != is_first
+    assert start.endswith(", as it may cause the errors below it.") == is_first
+
+
+def test_a_wait_that_began_before_midnight_is_compared_by_the_order_of_lines() -> None:
+    lines = ["2026-11-27 23:59:50 Too many connections", f"2026-11-28 00:00:10 {ON_CALL}"]
+    assert [find_events(order)[0].kind for order in (lines, lines[::-1])] == [Kind.SERVER_FULL, Kind.WAIT_TIMEOUT]
+
+
+def test_the_most_frequent_error_is_no_cause_of_waits_that_began_before_it() -> None:
+    _, start = overview_of([f"02:58:40 {ON_CALL}", *["02:58:41 Too many connections"] * 2])
+    assert start == "Start with: MySQL/MariaDB server: server full, as it makes requests fail."
+
+
+def test_warnings_alone_begin_with_the_most_frequent() -> None:
+    _, start = overview_of([f"02:58:11 {STALLED}", *[f"02:58:12 {STALE}"] * 2])
+    assert start == "Start with: HikariCP: stale connection, as it came most often."
 
 
 LEAK = """\
