@@ -5,13 +5,14 @@ its own. While one of them measures, the other waits for its turn, without load.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from poolsize.command_line.locust_sweep import LocustSweep, end_all, first_interrupt, started
+from poolsize.command_line.locust_sweep import LocustSweep, end_all, first_interrupt
+from poolsize.command_line.signals import terminable
 from poolsize.errors import BadInput, Interrupted, WorkFailed
 from poolsize.formula import starting_point
 from poolsize.present.text.progress import ProgressBar
@@ -109,7 +110,7 @@ def _run_in_turn(
         show(asked[0], "")
         return True
 
-    with ExitStack() as stack:
+    with terminable(), ExitStack() as stack:
         sweeps: list[LocustSweep] = []
         try:
             awaited = _begin(stack, sweeps, locustfile, options, show)
@@ -161,7 +162,7 @@ def _begin(
     for side, own in zip(SIDES, options, strict=True):
         first = sweeps[0].run_path if sweeps else None
         chosen = own.having(output=other_path(Path(first))) if first and own.resume is None else own
-        sweep = stack.enter_context(started(locustfile, chosen, partial(show_of, side), in_turn=True))
+        sweep = stack.enter_context(closing(LocustSweep(locustfile, chosen, partial(show_of, side), in_turn=True)))
         sweep.resumed_by = first
         sweeps.append(sweep)
         awaited.append(_next_wait(sweep))

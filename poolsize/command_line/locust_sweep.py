@@ -65,9 +65,18 @@ class LocustSweep:
     """
 
     def __init__(
-        self, locustfile: Path, options: SweepOptions, show: Callable[[Event], None], *, module: str, in_turn: bool
+        self,
+        locustfile: Path,
+        options: SweepOptions,
+        show: Callable[[Event], None],
+        module: str = LOCUST_MODULE,
+        *,
+        in_turn: bool = False,
     ) -> None:
-        """Start the process; the arguments are those of `started`.
+        """Start the process.
+
+        show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
+        in_turn: whether the sweep awaits a turn before each step.
 
         Locust gets a session of its own. So Ctrl-C reaches only this process, which lets Locust clean up. When this
         process is killed, the pipes break, and that ends Locust as well.
@@ -213,11 +222,15 @@ def run_locust(
 ) -> Path:
     """Run the sweep in a Locust process, and return the path of the run's file.
 
-    show: called with each event of the sweep. module: as in `started`.
+    show, module: as in LocustSweep.
     Raises BadInput for options or a locustfile that the sweep refuses, WorkFailed when the sweep fails, and Interrupted
     when a signal ends it: Ctrl-C after the step under way, a second Ctrl-C at once.
     """
-    with started(locustfile, options, show, module) as sweep, first_interrupt(sweep.end_after_step):
+    with (
+        terminable(),
+        closing(LocustSweep(locustfile, options, show, module)) as sweep,
+        first_interrupt(sweep.end_after_step),
+    ):
         try:
             sweep.follow()
         except KeyboardInterrupt as error:
@@ -257,24 +270,6 @@ def first_interrupt(end_after_step: Callable[[], bool]) -> Iterator[None]:
     is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # a shell's background job
     with handling(signal.SIGINT, signal.SIG_IGN if is_ignored else on_interrupt):
         yield
-
-
-@contextmanager
-def started(
-    locustfile: Path,
-    options: SweepOptions,
-    show: Callable[[Event], None],
-    module: str = LOCUST_MODULE,
-    *,
-    in_turn: bool = False,
-) -> Iterator[LocustSweep]:
-    """Start a sweep in a Locust process, and yield the sweep; leaving ends it.
-
-    show: called with each event of the sweep. module: what Python runs, of the kind of sweep.
-    in_turn: whether the sweep awaits a turn before each step.
-    """
-    with terminable(), closing(LocustSweep(locustfile, options, show, module=module, in_turn=in_turn)) as sweep:
-        yield sweep
 
 
 def _command(module: str, locustfile: Path, options: SweepOptions) -> list[str]:

@@ -11,7 +11,7 @@ from poolsize.command_line.completion import complete_files
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 from poolsize.quick_record import QuickRecord
-from poolsize.sweep.readers import positive_milliseconds, read_optional
+from poolsize.sweep.readers import positive_milliseconds, read
 
 if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot, pymysql out of one without a server
     from pathlib import Path
@@ -33,7 +33,7 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
 
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
-    return lambda _, parameter, text: read_optional(str(parameter.name), text, reader)
+    return lambda _, parameter, text: None if text is None else read(str(parameter.name), text, reader)
 
 
 class FilePath(click.Path):

@@ -78,8 +78,9 @@ class LazyGroup(click.Group):
     """A group that imports a command's module when the command is called, so that a quick command starts quickly."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words of the command line; `help COMMAND` means `COMMAND --help`."""
-        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+        """Parse the words of the command line; `help COMMAND` means `COMMAND --help`, and no words mean `--help`."""
+        asks_for_help = args[:1] == ["help"] or not (args or ctx.resilient_parsing)
+        return super().parse_args(ctx, [*args[1:], "--help"] if asks_for_help else args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 (click's signature)
         """Return the names of all commands, in the order in which a user needs them."""
@@ -145,10 +146,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")  # a terminal without the letters that draw a curve shows others
     with guarded_output():
         try:
-            try:
-                cli(standalone_mode=False)
-            except click.exceptions.NoArgsIsHelpError as error:
-                click.echo(error.format_message())  # which may fail, too
+            cli(standalone_mode=False)
             _die_of_ctrl_c()
         except PoolsizeError as error:
             _end(str(error), error.exit_code)

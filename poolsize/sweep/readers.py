@@ -53,11 +53,6 @@ def read(name: str, text: str, reader: Callable[[str], T]) -> T:
         raise BadInput(f"`{name}` {text}: {error}") from None
 
 
-def read_optional(name: str, text: str | None, reader: Callable[[str], T]) -> T | None:
-    """Return the value of a parameter's text, or None without a text. Raises BadInput as `read` does."""
-    return None if text is None else read(name, text, reader)
-
-
 def milliseconds(text: str) -> float:
     """Return a duration with its unit ("550ms", "15s", "2m") in milliseconds; 0 needs no unit. Raises ValueError."""
     try:

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from poolsize.analysis.analysis import Analysis, analyze
 from poolsize.comparison.comparison import Comparison, compare
 from poolsize.comparison.plots import plot_differences
-from poolsize.comparison.text import comparison_text, comparison_values, difference_sentences
+from poolsize.comparison.text import comparison_text, comparison_values, difference_sentences, run_names
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.compared_field import compared_field
@@ -229,3 +229,10 @@ def test_a_shipped_locustfile_with_other_words_is_no_difference() -> None:
     assert compared_field({"first": first, "later": later}) is None
     own = [with_setting(run, own_workload="shop.py") for run in (first, later)]
     assert compared_field({"first": own[0], "later": own[1]}) == "locustfile"
+
+
+def test_names_are_as_short_as_tells_them_apart() -> None:
+    assert run_names(["a/scan.jsonl", "b/insert.jsonl"]) == ["scan", "insert"]
+    assert run_names(["/x/before/run.jsonl", "/x/after/run.jsonl"]) == ["before/run", "after/run"]
+    assert run_names(["run.jsonl", "after/run.jsonl"]) == ["run", "after/run"]
+    assert run_names(["a.jsonl", "b.jsonl"]) == ["a", "b"]

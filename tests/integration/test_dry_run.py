@@ -163,16 +163,6 @@ def test_each_kind_of_transaction_is_followed_until_it_needs_rows(
     assert SHOP_LISTED in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [(("--resume", "a.jsonl"), "--resume a.jsonl"), (("--replay", "a.csv"), "--replay a.csv")],
-)
-def test_a_dry_run_is_of_a_new_sweep(poolsize_here: Command, words: tuple[str, ...], named: str) -> None:
-    refused = poolsize_here("sweep", "--dry-run", *words)
-    assert refused.returncode == 2
-    assert named in refused.stderr
-
-
 def test_a_mistake_in_the_workload_is_refused(logging_server: PrivateServer, poolsize: Command, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN.replace("cursor.fetchall()", "curser.fetchall()"))
     refused = poolsize("sweep", "--workload", "own.py", "--schema", "shop", "--dry-run", url=url_of(logging_server))

@@ -44,38 +44,19 @@ def url_of(server: PrivateServer, **changes: Any) -> str:
     return database_url(server.url).set(**changes).render_as_string(hide_password=False)
 
 
-WRONG = [
-    ({"password": "wrong"}, "refuses poolsize@127.0.0.1", 2),
-    ({"port": 1}, "no server answers at poolsize@127.0.0.1:1", 2),
-    ({"drivername": "postgresql"}, "MySQL and MariaDB", 2),
-]
-
-
-@pytest.mark.parametrize(("changes", "message", "code"), in_ci(WRONG, WRONG[0]))
-def test_a_wrong_url_is_one_line(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, changes: dict[str, Any], message: str, code: int
-) -> None:
-    done = poolsize("sweep", *SHORT, url=url_of(server, **changes))
-    assert (done.returncode, done.stdout) == (code, "")
-    assert message in done.stderr
+def test_a_wrong_password_is_one_line(server: PrivateServer, poolsize: Command, tmp_path: Path) -> None:
+    done = poolsize("sweep", *SHORT, url=url_of(server, password="wrong"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "refuses poolsize@127.0.0.1" in done.stderr
     assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.experiment
-def test_sizes_beyond_max_connections_are_refused(server: PrivateServer, poolsize: Command) -> None:
-    done = poolsize("sweep", "--pool-sizes", "4,400", "--workload", "select_one", url=server.url)
-    assert done.returncode == 2
-    assert "--pool-sizes 400" in done.stderr
-    assert "100 connections (max_connections)" in done.stderr
-
-
-def test_a_reserve_of_connections_is_left(server: PrivateServer, poolsize: Command) -> None:
+def test_sizes_beyond_max_connections_and_a_reserve_are_refused(server: PrivateServer, poolsize: Command) -> None:
     """Of 100: 4 for poolsize itself, and 5 for administrators."""
     done = poolsize("sweep", "--pool-sizes", "4,92", "--workload", "select_one", url=server.url)
     assert done.returncode == 2
-    assert "91 are free for the pool" in done.stderr
+    assert "--pool-sizes 92: the server admits 100 connections (max_connections), of which 91 are free" in done.stderr
 
 
 def test_a_server_that_serves_others_needs_a_word(server: PrivateServer, poolsize: Command, cursor: Any) -> None:
@@ -199,24 +180,3 @@ def test_a_second_ctrl_c_ends_the_step_under_way(server: PrivateServer, tmp_path
     assert sweep.returncode == 130
     assert "interrupted; no step was complete. To go on: poolsize sweep --resume a.jsonl" in err.splitlines()[-1]
     assert load_run(path).steps == ()
-
-
-FAILING = [
-    ('cursor.execute("SELECT nonsense FROM nowhere")', "nowhere"),
-    ("raise ValueError('no such thing')", "ValueError: no such thing"),
-]
-
-
-@pytest.mark.parametrize(("body", "message"), in_ci(FAILING, FAILING[0]))
-def test_a_workload_that_fails_is_told_before_anything_is_measured(
-    server: PrivateServer, poolsize: Command, tmp_path: Path, body: str, message: str
-) -> None:
-    (tmp_path / "mine.py").write_text(
-        "from poolsize.locust import PoolUser\n"
-        "class Mine(PoolUser):\n"
-        f"    def transaction(self, cursor):\n        {body}\n"
-    )
-    done = poolsize("sweep", "--workload", "mine.py", "--pool-sizes", "1,2", "--output", "a.jsonl", url=server.url)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr

@@ -21,7 +21,6 @@ from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import SslMode
 from poolsize.predict.command import predict
 from poolsize.runs.plan import PoolKind, Search, SweepPlan
-from poolsize.runs.store import load_run
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import OPTIONS, SweepOptions, with_flags, words_of
 from poolsize.sweep.planning import TYPES, options_of, plan_for
@@ -102,12 +101,6 @@ def test_the_help_lists_every_option_once_and_leaves_those_for_experts_to_help_a
     assert len(short.stdout.splitlines()) <= 62
     shown = [group.value for group in Group if f"\n{group.value}:\n" in full.stdout]
     assert shown == [group.value for group in Group]
-
-
-def test_an_option_for_experts_works(poolsize_here: Command, tmp_path: Path) -> None:
-    words = ["--replay", "cisco", "--pool-sizes", "1,8,32", "--output", "a.jsonl", "--seed", "7"]
-    assert poolsize_here("sweep", *words).returncode == 0
-    assert load_run(tmp_path / "a.jsonl").plan.seed == 7
 
 
 @pytest.mark.long

@@ -179,15 +179,6 @@ def test_a_verification_that_failed_is_told_with_the_checks() -> None:
 
 
 @pytest.mark.long
-def test_text_of_the_run_can_not_break_the_page() -> None:
-    run = load_run(EXAMPLES["scan-mariadb"])
-    plan = replace(run.plan, workload="<script>alert(1)</script>")
-    text, _ = page_of(replace(run, setting=replace(run.setting, plan=plan, server_options={"a": "<b>"})))
-    assert "<script" not in text
-    assert "&lt;b&gt;" in text
-
-
-@pytest.mark.long
 def test_a_command_in_a_sentence_is_code() -> None:
     text, page = page_of_example("oltp_read_write-mariadb")
     assert "<code>poolsize fleet</code>" in text
@@ -264,14 +255,11 @@ def test_no_option_is_missing_in_the_command_to_repeat_a_run() -> None:
     assert " --processes 2" in repeat_command(replace(run, steps=(replace(step, workers=2 * step.workers),)))
 
 
-def test_what_was_asked_for_besides_is_repeated_too() -> None:
+def test_the_command_to_repeat_a_run_has_the_host_as_given_and_else_the_server_s_own() -> None:
     run = a_run({1: 100, 2: 200})
-    plan = replace(run.plan, think_time_ms=5.5, precision=0.02, verify=(70, 90), seed=3, repeats=2)
-    command = repeat_command(replace(run, setting=replace(run.setting, plan=plan, private=False)))
-    assert "--repeats 2 --think-time 5.5ms --precision 0.02 --verify 70,90 --seed 3" in command
-    assert command.endswith("--url mysql://USER@db:3306/")
-    named = replace(run.setting, private=False, given_host="127.0.0.1:3307")
-    assert "--url mysql://USER@127.0.0.1:3307/" in repeat_command(replace(run, setting=named))
+    for given, host in ((None, "db:3306"), ("127.0.0.1:3307", "127.0.0.1:3307")):
+        setting = replace(run.setting, private=False, given_host=given)
+        assert f"--url mysql://USER@{host}/" in repeat_command(replace(run, setting=setting))
 
 
 @pytest.mark.long
@@ -295,13 +283,6 @@ def test_the_command_writes_it(poolsize_here: Command, tmp_path: Path) -> None:
     done = poolsize_here("report", example, "--output", "a.html", "--current", "16")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Your current pool size, 16" in (tmp_path / "a.html").read_text()
-    for output, message in (
-        ("a.pdf", "--output a.pdf"),
-        ("no/where.md", "--output no/where.md: there is no folder no"),
-    ):
-        done = poolsize_here("report", example, "--output", output)
-        assert done.returncode == 2
-        assert message in done.stderr
 
 
 def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path) -> None:
@@ -314,11 +295,12 @@ def test_an_incomplete_run_has_no_report(poolsize_here: Command, tmp_path: Path)
 
 
 @pytest.mark.long
-def test_a_name_with_a_tag_is_text_in_both_reports() -> None:
+def test_a_tag_in_a_text_of_the_run_is_text_in_both_reports() -> None:
     run = a_run({1: 100, 2: 200, 4: 205, 8: 206})
-    plan = replace(run.setting.plan, workload="<script>alert(1)</script>")
-    analysis = analyze(replace(run, setting=replace(run.setting, plan=plan)))
+    plan = replace(run.plan, workload="<script>alert(1)</script>")
+    analysis = analyze(replace(run, setting=replace(run.setting, plan=plan, server_options={"a": "<b>"})))
     answer = recommend(analysis)
     for text in (report_markdown(analysis, answer), report_html(analysis, answer)):
-        assert "<script>alert" not in text
+        assert "<script" not in text
         assert "&lt;script" in text
+        assert "a=&lt;b" in text

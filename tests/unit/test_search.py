@@ -134,14 +134,6 @@ def test_it_ends_with_a_wide_range_where_a_wrong_answer_would_hardly_cost() -> N
     assert any(plateau.high > max(plateau.pool_size, SEARCH.interval * plateau.low) for plateau in plateaus)
 
 
-@pytest.mark.costly
-def test_what_it_answers_was_measured_twice() -> None:
-    for seed in range(3):
-        steps = searched(saturating, seed=seed)
-        size = answer(steps)
-        assert sum(step.pool_size == size for step in steps) >= 2
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("seed", [0, 2, 4, 5])
 def test_a_size_that_was_faster_than_capacity_is_measured_a_third_time_like_the_answer(seed: int) -> None:

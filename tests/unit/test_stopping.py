@@ -31,13 +31,19 @@ def course(throughput: Sequence[int], errors: int = 0, backlog: int = 0) -> list
     return [StepSecond(transactions, {"deadlock": errors}, backlog=backlog) for transactions in throughput]
 
 
-def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
+def ended(plan: SweepPlan, seconds: Sequence[StepSecond], most_seconds: int | None = None) -> Ending:
     """The ending of a step that is looked at each second."""
-    return next(
-        end
-        for length in range(1, len(throughput) + 1)
-        if (end := ending(plan, PlannedStep(0, 4, 0, plan.rate), course(throughput[:length], **more)))
-    )
+    planned, lengths = PlannedStep(0, 4, 0, plan.rate, most_seconds), range(1, len(seconds) + 1)
+    return next(end for length in lengths if (end := ending(plan, planned, seconds[:length])))
+
+
+def seconds_until(plan: SweepPlan, throughput: Sequence[int], **more: int) -> Ending:
+    return ended(plan, course(throughput, **more))
+
+
+def noisy(random: np.random.Generator, noise: float) -> np.ndarray:
+    """100 seconds around 1, with this standard deviation, which resemble their neighbours."""
+    return np.asarray(1 + lfilter([1.0], [1.0, -0.5], random.normal(0, noise * np.sqrt(0.75), 150))[50:])
 
 
 def test_a_steady_step_takes_its_length() -> None:
@@ -48,10 +54,10 @@ def test_a_steady_step_takes_its_length() -> None:
 @pytest.mark.parametrize("rate", [None, 100.0])
 def test_no_step_is_extended_beyond_the_budget(most_seconds: int, rate: float | None) -> None:
     """Throughput that rises without end, and a pool that just serves the rate or does not: both would last 42 s."""
-    plan, planned = replace(PLAN, rate=rate), PlannedStep(0, 4, 0, rate, most_seconds)
+    plan = replace(PLAN, rate=rate)
     rising = [StepSecond(100 * second) for second in range(60)]
     seconds = rising if rate is None else [StepSecond(100, busy=4 + (-1) ** second / 2) for second in range(60)]
-    end = next(end for length in range(1, 61) if (end := ending(plan, planned, seconds[:length])))
+    end = ended(plan, seconds, most_seconds)
     assert end.last == min(plan.longest_seconds, max(plan.planned_seconds, most_seconds))
     assert rate is None or end.last - end.first >= plan.step_seconds
 
@@ -72,25 +78,12 @@ def test_the_ramp_of_a_short_step_is_not_counted(warm_up_seconds: int, step_seco
     random = np.random.default_rng(5)
     means = []
     for _ in range(200):
-        series = lfilter([1.0], [1.0, -0.5], random.normal(0, noise * np.sqrt(0.75), 150))[50:]
         climb = np.minimum(1, np.arange(1, 101) / 5)
-        throughput = [round(1000 * value) for value in (climb * (1 + series)).tolist()]
+        throughput = [round(1000 * value) for value in (climb * noisy(random, noise)).tolist()]
         end = seconds_until(plan, throughput)
         assert end.last - end.first >= step_seconds
         means.append(fmean(throughput[end.first : end.last]))
     assert fmean(means) == pytest.approx(1000, rel=0.01)
-
-
-@pytest.mark.costly
-def test_a_steady_short_step_is_hardly_longer() -> None:
-    """The defaults of a search, with 5 % of noise: chance makes a step longer by less than 5 % on average."""
-    plan = replace(PLAN, step_seconds=8)
-    random = np.random.default_rng(5)
-    lengths = []
-    for _ in range(300):
-        series = lfilter([1.0], [1.0, -0.5], random.normal(0, 0.05 * np.sqrt(0.75), 150))[50:]
-        lengths.append(seconds_until(plan, [round(1000 * (1 + value)) for value in series.tolist()]).last)
-    assert fmean(lengths) < 1.05 * 10
 
 
 def test_the_warm_up_goes_on_while_a_jvm_compiles() -> None:
@@ -104,16 +97,20 @@ def test_the_warm_up_goes_on_while_a_jvm_compiles() -> None:
     assert counted == pytest.approx([89, 443], abs=1)
 
 
+OF_SEARCH = replace(PLAN, step_seconds=8)
+OF_APPLICATION = replace(PLAN, warm_up_seconds=10, step_seconds=15, longest_warm_up_seconds=60)
+
+
 @pytest.mark.costly
-@pytest.mark.parametrize("noise", [0.02, 0.05, 0.1])
-def test_noise_prolongs_no_warm_up_for_long(noise: float) -> None:
-    plan = replace(PLAN, warm_up_seconds=10, step_seconds=15, longest_warm_up_seconds=60)
+@pytest.mark.parametrize(
+    ("plan", "noise", "most"),
+    [(OF_SEARCH, 0.05, 1.05), (OF_APPLICATION, 0.02, 1.03), (OF_APPLICATION, 0.05, 1.03), (OF_APPLICATION, 0.1, 1.15)],
+)
+def test_noise_makes_a_step_hardly_longer(plan: SweepPlan, noise: float, most: float) -> None:
+    """On average, with the defaults of a search, and those of an application, whose warm-up may be longer."""
     random = np.random.default_rng(5)
-    lengths = []
-    for _ in range(200):
-        series = lfilter([1.0], [1.0, -0.5], random.normal(0, noise * np.sqrt(0.75), 150))[50:]
-        lengths.append(seconds_until(plan, [round(1000 * (1 + value)) for value in series.tolist()]).last)
-    assert fmean(lengths) < (1.03 if noise < 0.1 else 1.15) * 25
+    steps = ([round(1000 * value) for value in noisy(random, noise).tolist()] for _ in range(200))
+    assert fmean(seconds_until(plan, step).last for step in steps) < most * plan.planned_seconds
 
 
 def test_a_step_that_never_settles_ends_all_the_same() -> None:
@@ -151,7 +148,7 @@ def test_the_warm_up_lasts_until_every_user_was_served(users: int, per_second: i
     """Until then, wait times climb for users / throughput seconds, and Little's law misses the users."""
     plan = replace(PLAN, step_seconds=step_seconds)
     seconds = served(users, per_second, 100)
-    end = next(end for length in range(1, 101) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    end = ended(plan, seconds)
     assert end == Ending(ceil(users / per_second), ceil(users / per_second) + step_seconds, None)
     mean_total = fmean(min(second + 0.5, users / per_second) for second in range(end.first, end.last))
     assert per_second * mean_total == pytest.approx(users, rel=0.05)
@@ -160,7 +157,7 @@ def test_the_warm_up_lasts_until_every_user_was_served(users: int, per_second: i
 def test_users_that_are_never_served_prolong_the_warm_up_until_they_time_out() -> None:
     plan = replace(PLAN, pool_timeout_seconds=20.5)
     seconds = served(272, 1, 200)
-    end = next(end for length in range(1, 201) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    end = ended(plan, seconds)
     assert (end.first, end.last) == (21, 31)
 
 
@@ -178,7 +175,7 @@ def test_the_warm_up_lasts_until_the_longest_pauses_are_over(pause_seconds: floa
             gap = chance.exponential(pause_seconds)
             moment += gap + 0.001
     seconds = [StepSecond(ended, gap_seconds=gaps) for ended, gaps in zip(transactions_of, gap_seconds, strict=True)]
-    end = next(end for length in range(1, 101) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    end = ended(plan, seconds)
     assert end.first == pytest.approx(max(plan.warm_up_seconds, 4 * pause_seconds), abs=2 + pause_seconds / 2)
     counted = seconds[end.first : end.last]
     transactions = sum(second.transactions for second in counted)
@@ -191,7 +188,7 @@ def test_pauses_that_all_last_alike_are_awaited_and_an_open_loop_has_none() -> N
     plan = replace(PLAN, users=20, step_seconds=15)
     seconds = [StepSecond(20 * (not second % 6), gap_seconds=120.0 * (second % 6 == 0)) for second in range(90)]
     seconds[0] = replace(seconds[0], gap_seconds=1e-6)
-    end = next(end for length in range(1, 91) if (end := ending(plan, PlannedStep(0, 4, 0), seconds[:length])))
+    end = ended(plan, seconds)
     assert 24 <= end.first <= 36
     assert seconds_until(replace(PLAN, users=200), [20] * 30) == Ending(2, 12, None)
 

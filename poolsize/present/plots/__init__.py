@@ -7,29 +7,15 @@ For a figure of your own::
         plot_throughput(ax, analysis)
 """
 
-from poolsize.present.plots.axes import STYLE, save_figure
-from poolsize.present.plots.curves import (
-    figure,
-    plot_distribution,
-    plot_latency,
-    plot_published,
-    plot_survey,
-    plot_throughput,
-    plot_wait_and_usage,
-)
-from poolsize.present.plots.server import plot_processors, plot_seconds, plot_threads
-
-__all__ = [
-    "STYLE",
-    "figure",
-    "plot_distribution",
-    "plot_latency",
-    "plot_processors",
-    "plot_published",
-    "plot_seconds",
-    "plot_survey",
-    "plot_threads",
-    "plot_throughput",
-    "plot_wait_and_usage",
-    "save_figure",
-]
+from poolsize.present.plots.axes import STYLE as STYLE
+from poolsize.present.plots.axes import save_figure as save_figure
+from poolsize.present.plots.curves import figure as figure
+from poolsize.present.plots.curves import plot_distribution as plot_distribution
+from poolsize.present.plots.curves import plot_latency as plot_latency
+from poolsize.present.plots.curves import plot_published as plot_published
+from poolsize.present.plots.curves import plot_survey as plot_survey
+from poolsize.present.plots.curves import plot_throughput as plot_throughput
+from poolsize.present.plots.curves import plot_wait_and_usage as plot_wait_and_usage
+from poolsize.present.plots.server import plot_processors as plot_processors
+from poolsize.present.plots.server import plot_seconds as plot_seconds
+from poolsize.present.plots.server import plot_threads as plot_threads

@@ -19,7 +19,6 @@ from poolsize.present.plots.axes import (
     ANSWER,
     GREY,
     IN_ORDER,
-    LABELLED,
     LARGEST,
     LIGHT,
     MARKERS,
@@ -102,7 +101,7 @@ def plot_throughput(
     mark_sizes(ax, sizes, marks)
     if answer and answer.range:
         mark_range(ax, answer.range, answer.range_open, range_text(answer))
-    legend_above(ax, 2, LABELLED if marks else 1.0)
+    legend_above(ax, 2, marks)
     return ax
 
 
@@ -126,7 +125,7 @@ def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles], marks: Mappin
             ax.plot(sizes, times_ms, color=colour, marker=marker, label=name)
     milliseconds_axis(ax, "total time (ms)")
     mark_sizes(ax, sizes, marks or {})
-    legend_above(ax, 3, LABELLED if marks else 1.0)
+    legend_above(ax, 3, marks)
     return pool_size_axis(ax, sizes)
 
 

@@ -40,7 +40,7 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
     parts = [
         *(paragraph(sentence(finding)) for finding in answer.findings if finding.leads),
         headline(answer),
-        _formula(answer.formula) if of_formula else "",
+        f"  connections = cores * 2 + effective_disks\n              = {_sum(answer.formula)}" if of_formula else "",
         bullets(reason_sentences(finding for finding in answer.findings if not finding.of_prices)),
         *([] if of_formula else _tables(answer)),
         caution(others),
@@ -58,11 +58,8 @@ def recommendation_text(answer: Recommendation, fleet: "FleetPlan | None" = None
 
 def formula_in_short(answer: Recommendation) -> str:
     """Return the formula's answer in a few lines."""
-    formula = answer.formula
     floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
-    rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
-    sum_ = f"{formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
-    why = f"cores * 2 + disks that queries wait for (--disks): {sum_}."
+    why = f"cores * 2 + disks that queries wait for (--disks): {_sum(answer.formula)}."
     labelled = [("Why", f"{why} Count the physical cores of the database's host, not its hyper-threads.")]
     labelled += [("", leading(text)) for text in floors]
     return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
@@ -122,12 +119,9 @@ def pool_size_text(answer: Recommendation) -> str:
     return f"{count(answer.pool_size, 'connection')}{each}"
 
 
-def _formula(formula: Formula) -> str:
+def _sum(formula: Formula) -> str:
     rounded = "" if formula.effective_disks == int(formula.effective_disks) else ", rounded"
-    return (
-        "  connections = cores * 2 + effective_disks\n"
-        f"              = {formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
-    )
+    return f"{formula.cores} * 2 + {formula.effective_disks:g} = {formula.connections}{rounded}"
 
 
 def engine_lines(answer: Recommendation) -> tuple[str, ...]:
