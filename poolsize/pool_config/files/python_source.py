@@ -150,7 +150,8 @@ class _Source:
             return _Function(CONNECTOR_PYTHON)
         own = self._names.classes.get(name)
         bases = [last_name(base) for each in self._names.with_bases(own) for base in each.bases] if own else []
-        return next((FUNCTIONS[each] for each in (name, *bases) if each in FUNCTIONS), None)
+        names = bases if own and isinstance(call.func, ast.Name) else [name, *bases]
+        return next((FUNCTIONS[each] for each in names if each in FUNCTIONS), None)
 
     def _may_be_mysql(self, by_name: dict[str | None, ast.expr]) -> bool:
         """Return whether neither the URL nor the driver is of another database, and the pool has a size."""
