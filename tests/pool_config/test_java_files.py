@@ -243,6 +243,8 @@ CASES = {
         "application.conf", 'slick.dbs.a { profile = "slick.jdbc.MySQLProfile$", db.url = ${?DATABASE_URL} }\n'
         f'b {{ dataSourceClass = slick.jdbc.DriverDataSource, properties.url = "{MYSQL}" }}\n',
         [("HikariCP (Slick)", 20), ("HikariCP (Slick)", 20)]),
+    "HOCON without Play": Case(
+        "application.conf", f'db.url = "{MYSQL}"\ndb.user = u\nhikari.maximumPoolSize = 5\n', [("HikariCP", 5)]),
     "Play": Case(
         "application.conf", f'most = 40\ndb.a {{ url = "{MYSQL}"\n hikaricp {{ maximumPoolSize = ${{most}}\n'
         f' maximumPoolSize = ${{?MOST}} }} }} # shop\ndb.b.url = "{MYSQL}"\n'

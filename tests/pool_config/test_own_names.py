@@ -31,6 +31,8 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int | None]]], ...] = (
     # Python and others: YAML
     ("a.yml", "mysql:\n  pool_size: 10\n  max_overflow: 15\n", [("own Python code", 25)]),
     ("a.yml", "mysql:\n  host: db\n  max_connections: 600\n  stale_timeout: 9\n", [("its size", 600)]),
+    ("a.ini", "[app:main]\nsqlalchemy.url = mysql://db/d\nsqlalchemy.pool_size = 5\nsqlalchemy.max_overflow = 3\n",
+     [("own Python code", 8)]),
     # a group of the pool below the address
     ("a.yml", "database:\n  type: mysql\n  host: db\n  pool:\n    max: 20\n    min: 5\n", [("its size", 20)]),
     ("a.yml", "mysql:\n  host: db\n  pool:\n    size: 20\n    max_overflow: 10\n", [("own Python code", 30)]),
@@ -74,6 +76,8 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int | None]]], ...] = (
      [("aiomysql", 8)]),
     ("a.py", "from aiomysql.sa import create_engine\nasync def f():\n    await create_engine(db='d')",
      [("aiomysql", 10)]),
+    ("a.py", "import mariadb\nq = mariadb.ConnectionPool(pool_name='q', pool_size=12)", [("MariaDB Conn", 12)]),
+    ("a.py", "import mariadb\nc = mariadb.connect(pool_name='q', host='db')", [("MariaDB Conn", 5)]),
     # as in SangonomiyaKoko/KokomiPJ_API_Main, app/db/mysql.py
     ("a.py", ("import aiomysql\nclass MySQLConnectionPool:\n    async def f(self):\n"
      "        self.pool = await aiomysql.create_pool(host='db', minsize=10, maxsize=20)\npool = MySQLConnectionPool()"),
