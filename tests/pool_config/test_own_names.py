@@ -37,7 +37,7 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int | None]]], ...] = (
     ("a.yml", "database:\n  type: mysql\n  host: db\n  pool:\n    max: 20\n    min: 5\n", [("its size", 20)]),
     ("a.yml", "mysql:\n  host: db\n  pool:\n    size: 20\n    max_overflow: 10\n", [("own Python code", 30)]),
     ("a.yml", "database:\n  driver: mysql\n  host: db\n  pool:\n    maxOpenConns: 5\n", [("own Go code", 5)]),
-    ("a.json", '{"database": {"type": "mysql", "host": "db", "pool": {"maxConnections": 9}}}', [("its size", 9)]),
+    ("a.json", '{"database": {"type": "mysql", "host": "db", "pool": {"maxSize": 9}}}', [("its size", 9)]),
     # the environment
     # as in wsantin/fastapi-mysql, .env.example
     (".env", "SQLALCHEMY_DATABASE_URI=mysql://u:secret@db/d\nSQLALCHEMY_ENGINE_OPTIONS_POOL_RECYCLE=280\n",
@@ -112,6 +112,7 @@ NO_POOLS = (
     (".env", "MYSQL_HOST=db\nPOSTGRES_DB_HOST=p\nPOSTGRES_DB_POOL_SIZE=12\nSHOP_MYSQL_MAX_CONNECTIONS=300\n"),
     ("a.yml", "mysql:\n  host: db\n  max_connections:\n"),
     ("a.yml", "database:\n  type: postgres\n  host: db\n  pool:\n    max: 20\n"),
+    (".env", "DB_HOST=db\nDB_PORT=3306\nDB_MAX_SIZE=20\n"),
     ("a.yml", "redis:\n  host: db\n  port: 3306\n  pool:\n    max: 20\n"),
     ("a.yml", "store:\n  address: db:5432\n  maxOpenConns: 30\n"),
     (".env", "DB_HOST=db\nDB_PORT=5432\nDB_POOL_SIZE=5\n"),

@@ -267,19 +267,10 @@ OWN_SIZE = Library(
     dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout", "pool_recycle", "pool_pre_ping")),
     aliases={
         **dict.fromkeys(
-            (
-                "poolSize",
-                "maxConnections",
-                "maxConns",
-                "maxConn",
-                "poolMax",
-                "poolMaxSize",
-                "maxSize",
-                "poolMaxConnections",
-            ),
+            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections"),
             "connectionLimit",
         ),
-        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize", "minSize"), "minConnections"),
+        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize"), "minConnections"),
         **dict.fromkeys(("poolTimeout", "poolAcquire"), "timeout"),
         **dict.fromkeys(("poolIdle", "poolIdleTimeout"), "idleTimeout"),
     },
