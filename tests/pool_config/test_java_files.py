@@ -230,6 +230,14 @@ CASES = {
     "a data source in a field": Case(
         "A.java", "class A { private final BasicDataSource d = new BasicDataSource(); A(boolean b) {"
         "d.setMaxTotal(b ? size : 30); ((BasicDataSource) d).setMaxIdle(30); } }", [("DBCP 2", 30)]),
+    "properties that a pool is given": Case(
+        "A.java", "class A { void a() { Properties p = new Properties(), q = new Properties(); "
+        f'p.setProperty("jdbcUrl", "{MYSQL}"); p.setProperty("maximumPoolSize", "12"); '
+        'q.setProperty("maximumPoolSize", "5"); var c = new HikariConfig(p); c.setMinimumIdle(3); } }',
+        [("HikariCP", 12)]),
+    "properties that a pool is given in Kotlin": Case(
+        "A.kt", f'val p = Properties()\np.setProperty("jdbcUrl", "{MYSQL}")\np.setProperty("maximumPoolSize", "12")\n'
+        "val c = HikariConfig(p)\n", [("HikariCP", 12)]),
     "Slick": Case(
         "application.conf",
         f'slick.dbs.a {{ profile = "slick.jdbc.MySQLProfile$"\n db {{ url = "{MYSQL}", numThreads = 9\n'
