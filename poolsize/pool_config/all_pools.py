@@ -210,7 +210,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 def _is_own(pool: FilePool) -> bool:
     """Return whether the project's own code reads the names of a pool: no framework, and no library by itself."""
     is_of_environment = not pool.complete and all(map(NAME.fullmatch, _names_of_sizes(pool)))
-    return pool.library in OWN or (is_of_environment and pool.place.partition(".")[0] not in OF_FRAMEWORKS)
+    return pool.library in OWN.values() or (is_of_environment and pool.place.partition(".")[0] not in OF_FRAMEWORKS)
 
 
 def _names_of_sizes(pool: FilePool) -> list[str]:

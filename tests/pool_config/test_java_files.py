@@ -230,12 +230,29 @@ CASES = {
     "a data source in a field": Case(
         "A.java", "class A { private final BasicDataSource d = new BasicDataSource(); A(boolean b) {"
         "d.setMaxTotal(b ? size : 30); ((BasicDataSource) d).setMaxIdle(30); } }", [("DBCP 2", 30)]),
+    "properties that a pool is given": Case(
+        "A.java", "class A { void a() { Properties p = new Properties(), q = new Properties(); "
+        f'p.setProperty("jdbcUrl", "{MYSQL}"); p.setProperty("maximumPoolSize", "12"); '
+        'q.setProperty("maximumPoolSize", "5"); var c = new HikariConfig(p); c.setMinimumIdle(3); } }',
+        [("HikariCP", 12)]),
+    "properties that a pool is given in Kotlin": Case(
+        "A.kt", f'val p = Properties()\np.setProperty("jdbcUrl", "{MYSQL}")\np.setProperty("maximumPoolSize", "12")\n'
+        "val c = HikariConfig(p)\n", [("HikariCP", 12)]),
     "Slick": Case(
         "application.conf",
         f'slick.dbs.a {{ profile = "slick.jdbc.MySQLProfile$"\n db {{ url = "{MYSQL}", numThreads = 9\n'
         f' properties {{ maximumPoolSize = 64 }} }} }}\nb {{ url = "{MYSQL}"\n numThreads = 4, maxConnections = 5 }}\n'
         f'include "c"\nslick.dbs.d {{ profile = slick.MySQL, db.url: "{MYSQL}" }}',
         [("HikariCP (Slick)", 9), ("HikariCP (Slick)", 5), ("HikariCP (Slick)", 20)]),
+    "Slick with the URL among properties, as in bchanez/play-slick-mysql": Case(
+        "application.conf", 'slick.dbs.a.profile = "slick.jdbc.MySQLProfile$"\nslick.dbs.a.db {\n dataSourceClass = '
+        f'"slick.jdbc.DatabaseUrlDataSource"\n properties.url = "{MYSQL}" }}\n', [("HikariCP (Slick)", 20)]),
+    "Slick with the URL elsewhere, and without Play": Case(
+        "application.conf", 'slick.dbs.a { profile = "slick.jdbc.MySQLProfile$", db.url = ${?DATABASE_URL} }\n'
+        f'b {{ dataSourceClass = slick.jdbc.DriverDataSource, properties.url = "{MYSQL}" }}\n',
+        [("HikariCP (Slick)", 20), ("HikariCP (Slick)", 20)]),
+    "HOCON without Play": Case(
+        "application.conf", f'db.url = "{MYSQL}"\ndb.user = u\nhikari.maximumPoolSize = 5\n', [("HikariCP", 5)]),
     "Play": Case(
         "application.conf", f'most = 40\ndb.a {{ url = "{MYSQL}"\n hikaricp {{ maximumPoolSize = ${{most}}\n'
         f' maximumPoolSize = ${{?MOST}} }} }} # shop\ndb.b.url = "{MYSQL}"\n'
@@ -362,6 +379,22 @@ def test_durations_of_frameworks_have_units(tmp_path: Path) -> None:
     }  # fmt: skip
     (pool,) = checked(tmp_path, "a.yml", f"database: {{driverClass: a, url: '{MYSQL}', minIdleTime: 10 seconds}}")
     assert pool.pool.number("minIdleTime") == 10_000
+
+
+def test_names_that_hikaricp_does_not_read_in_micronaut_are_named(tmp_path: Path) -> None:
+    """As in rmondejar/micronaut-mysql-kotlin, application.yml."""
+    names = "maximum-pool-size: 10\n    maximum-idle: 5\n    initial-size: 5\n    max-pool-size: 30"
+    (pool,) = checked(tmp_path, "a.yml", f"datasources:\n  default:\n    url: {MYSQL}\n    {names}\n")
+    assert ([each.name for each in pool.pool.unread], pool.most_connections) == (
+        ["maximum-idle", "initial-size", "max-pool-size"], 10
+    )  # fmt: skip
+
+
+def test_spaces_at_the_end_of_a_property_are_not_shown(tmp_path: Path) -> None:
+    """As in badrhub/quarkus-mysql-panache-crud, application.properties."""
+    text = f"quarkus.datasource.jdbc.url={MYSQL}\nquarkus.datasource.jdbc.max-size=8   \n"
+    (pool,) = checked(tmp_path, "application.properties", text)
+    assert pool.pool.settings["maxSize"].text == "8"
 
 
 def test_a_template_is_shown_as_the_file_writes_it(tmp_path: Path) -> None:

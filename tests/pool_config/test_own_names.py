@@ -11,7 +11,7 @@ from poolsize.pool_config.settings import ServerFacts
 
 ENV = "DB_HOST=db\nDB_PASSWORD=secret\n"
 SERVICE = "services:\n  web:\n    image: web\n    environment:\n"
-SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
+SIZES: tuple[tuple[str, str, list[tuple[str, int | None]]], ...] = (
     # Go: YAML
     ("a.yml", "store:\n  mysql-main:\n    maxConns: 30\n    maxIdleConns: 30\n", [("own Go code", 30)]),
     ("a.yml", "mysql:\n  path: 10.0.0.1\n  max-open-conns: 80\n  max-idle-conns: 8\n", [("own Go code", 80)]),
@@ -31,7 +31,19 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
     # Python and others: YAML
     ("a.yml", "mysql:\n  pool_size: 10\n  max_overflow: 15\n", [("own Python code", 25)]),
     ("a.yml", "mysql:\n  host: db\n  max_connections: 600\n  stale_timeout: 9\n", [("its size", 600)]),
+    ("a.ini", "[app:main]\nsqlalchemy.url = mysql://db/d\nsqlalchemy.pool_size = 5\nsqlalchemy.max_overflow = 3\n",
+     [("own Python code", 8)]),
+    # a group of the pool below the address
+    ("a.yml", "database:\n  type: mysql\n  host: db\n  pool:\n    max: 20\n    min: 5\n", [("its size", 20)]),
+    ("a.yml", "mysql:\n  host: db\n  pool:\n    size: 20\n    max_overflow: 10\n", [("own Python code", 30)]),
+    ("a.yml", "database:\n  driver: mysql\n  host: db\n  pool:\n    maxOpenConns: 5\n", [("own Go code", 5)]),
+    ("a.json", '{"database": {"type": "mysql", "host": "db", "pool": {"maxSize": 9}}}', [("its size", 9)]),
     # the environment
+    # as in wsantin/fastapi-mysql, .env.example
+    (".env", "SQLALCHEMY_DATABASE_URI=mysql://u:secret@db/d\nSQLALCHEMY_ENGINE_OPTIONS_POOL_RECYCLE=280\n",
+     [("own Python code", None)]),
+    ("compose.yml", (f"{SERVICE}      SPRING_APPLICATION_JSON: '{{\"spring.datasource.url\": \"jdbc:mysql://db/d\", "
+     "\"spring\": {\"datasource.hikari\": {\"maximum-pool-size\": 25}}}'\n"), [("HikariCP", 25)]),
     (".env", f"{ENV}DB_DIALECT=mysql\nDB_POOL_SIZE=12\n", [("its size", 12)]),
     (".env", f"{ENV}DATABASE_URL=mysql://u:secret@db/d\nDB_MAX_CONNECTIONS='9'\n", [("its size", 9)]),
     (".env", "MYSQL_HOST=db\nMYSQL_CONNECTION_LIMIT=30\n", [("its size", 30)]),
@@ -64,6 +76,19 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int]]], ...] = (
      [("aiomysql", 8)]),
     ("a.py", "from aiomysql.sa import create_engine\nasync def f():\n    await create_engine(db='d')",
      [("aiomysql", 10)]),
+    ("a.py", "import mariadb\nq = mariadb.ConnectionPool(pool_name='q', pool_size=12)", [("MariaDB Conn", 12)]),
+    ("a.py", "import mariadb\nc = mariadb.connect(pool_name='q', host='db')", [("MariaDB Conn", 5)]),
+    # as in SangonomiyaKoko/KokomiPJ_API_Main, app/db/mysql.py
+    ("a.py", ("import aiomysql\nclass MySQLConnectionPool:\n    async def f(self):\n"
+     "        self.pool = await aiomysql.create_pool(host='db', minsize=10, maxsize=20)\npool = MySQLConnectionPool()"),
+     [("aiomysql", 20)]),
+    # as in veops/cmdb, cmdb-api/settings.example.py
+    ("a.py", ("SQLALCHEMY_DATABASE_URI = f'mysql+pymysql://{USER}@db/d'\nSQLALCHEMY_BINDS = {\n"
+     "    'a': SQLALCHEMY_DATABASE_URI, 'b': {'url': URL, 'pool_size': 2}, 'c': 'postgresql://db/d'}\n"
+     "SQLALCHEMY_ENGINE_OPTIONS = {'pool_size': 3, 'pool_recycle': 300}\n"),
+     [("Flask-SQLAlchemy", 13), ("Flask-SQLAlchemy", 15), ("Flask-SQLAlchemy", 12)]),
+    ("a.py", "SQLALCHEMY_DATABASE_URI = 'sqlite:///a.db'\nSQLALCHEMY_BINDS = {'a': 'mysql://db/d', 'b': URL}\n",
+     [("Flask-SQLAlchemy", 15)]),
     (
         "a.go",
         ('package a\nfunc f(c C) {\n\tif c.Kind == sqliteKind {\n\t\tdb, _ = sql.Open("sqlite3", c.File)\n\t\t'
@@ -86,6 +111,9 @@ NO_POOLS = (
     (".env", f"{ENV}HIKARI_MAX_POOL_SIZE=12\n"),
     (".env", "MYSQL_HOST=db\nPOSTGRES_DB_HOST=p\nPOSTGRES_DB_POOL_SIZE=12\nSHOP_MYSQL_MAX_CONNECTIONS=300\n"),
     ("a.yml", "mysql:\n  host: db\n  max_connections:\n"),
+    ("a.yml", "database:\n  type: postgres\n  host: db\n  pool:\n    max: 20\n"),
+    (".env", "DB_HOST=db\nDB_PORT=3306\nDB_MAX_SIZE=20\n"),
+    ("a.yml", "redis:\n  host: db\n  port: 3306\n  pool:\n    max: 20\n"),
     ("a.yml", "store:\n  address: db:5432\n  maxOpenConns: 30\n"),
     (".env", "DB_HOST=db\nDB_PORT=5432\nDB_POOL_SIZE=5\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
@@ -102,7 +130,7 @@ NO_POOLS = (
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), SIZES)
-def test_sizes(tmp_path: Path, name: str, text: str, expected: list[tuple[str, int]]) -> None:
+def test_sizes(tmp_path: Path, name: str, text: str, expected: list[tuple[str, int | None]]) -> None:
     (tmp_path / name).write_text(text)
     pools = check_pools(read_pools(tmp_path / name).pools)
     assert [each.most_connections for each in pools] == [size for _, size in expected]
@@ -120,6 +148,7 @@ LIFETIMES = (
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetime: {}\n", "10h", "2h"),
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", "9h", "3600000000000"),
     (".env", "DB_TYPE=mysql\nDB_POOL_SIZE=6\nDB_MAX_OVERFLOW=0\nDB_POOL_RECYCLE={}\n", 36000, 3600),
+    (".env", "DB_HOST=db\nDB_PORT=3306\nDB_POOL_SIZE=6\nDB_POOL_RECYCLE={}\n", 36000, 3600),
     ("a.yml", "store:\n  port: 3306\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetimeSecond: {}\n", 36000, 3600),
     ("a.yml", "store:\n  address: db:3306\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", 0, 600),
     (".env", "DB_PORT=3306\nDB_MAX_OPEN_CONNS=6\nDB_CONN_MAX_LIFETIME_MINUTES={}\n", "${LIFE:-600}", 60),

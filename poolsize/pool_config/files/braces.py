@@ -137,7 +137,8 @@ def _of_play(pools: Sequence[FilePool], entries: Sequence[Entry]) -> Iterator[Fi
     own = [replace(pool, settings={**shared, **pool.settings}) if pool.library is PLAY else pool for pool in pools]
     yield from (pool for pool in own if pool.place != PROTOTYPE)
     places = {tuple(pool.place.split(".")[:2]) for pool in own}
-    for prefix in dict.fromkeys(entry.path[:2] for entry in entries if entry.path[0] == "db" and is_mysql(entry)):
+    sources = [entry.path for entry in entries if entry.path[0] == "db" and is_mysql(entry)]
+    for prefix in dict.fromkeys(path[:2] for path in sources if len(path) > 2 or not own):
         if prefix not in places:
             yield FilePool(PLAY, ".".join(prefix), shared)
 

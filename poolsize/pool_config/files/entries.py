@@ -29,7 +29,7 @@ def parts_of(key: str) -> tuple[str, ...]:
 NAMES = {
     "url", "jdbcurl", "driverurl", "connectionurl", "driverclassname", "driverclass", "driver", "dialect", "dbkind",
     "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
-    "protocol",
+    "protocol", "profile",
 }  # fmt: skip
 """Settings that name a database, without hyphens, underscores and capitals."""
 GO_DSN = r"@(?:tcp|unix)\("

@@ -2,8 +2,11 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
+from poolsize.errors import BadInput
+from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
@@ -23,7 +26,7 @@ OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTA
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
     r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
-    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY)_(?:_?SQL_?ALCHEMY_)?(?P<name>[A-Z0-9_]{2,60})"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?(?P<name>[A-Z0-9_]{2,60})"
 )
 """Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
 
@@ -117,6 +120,10 @@ def _is_own(application: str | None) -> bool:
 
 
 def _options(variable: Entry) -> list[Entry]:
+    """Return the settings of Spring Boot and Java in the text of a variable: in its options, or in its JSON."""
+    if variable.path[0] == "SPRING_APPLICATION_JSON":
+        with suppress(BadInput):  # a template may fill it in
+            return [Entry((".".join(each.path),), each.text, variable.line) for each in json_entries(variable.text)]
     words = [(variable.text, variable.line)] if variable.text.lstrip().startswith("-") else []
     return list(option_entries(split_words(words)))
 

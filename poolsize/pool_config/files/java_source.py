@@ -186,11 +186,19 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
     """Return the objects of pools with their settings, in the order of the file."""
     by_node: dict[int, _Object] = {}
     by_name: dict[tuple[int, str], _Object] = {}
-    for node in tree.nodes("method_invocation") + tree.nodes("object_creation_expression"):
+    created = tree.nodes("method_invocation") + tree.nodes("object_creation_expression")
+    properties = {
+        (tree.function(each), tree.variable(each))
+        for each in created
+        if "Properties" in (tree.text_at(each, "type"), tree.text_at(each, "name"))
+    }
+    for node in created:
         if library := _created(tree, node):
             library = DBCP1 if library is DBCP2 and "org.apache.commons.dbcp." in text else library
             name = tree.variable(node)
             by_node[node.id] = _Object(library, node, name, complete=_is_complete(tree, node))
+            given = {(tree.function(node), tree.text(argument)) for argument in tree.arguments(node)}
+            by_name |= dict.fromkeys(given & properties, by_node[node.id])
             by_name.setdefault((tree.function(node), name), by_node[node.id])
     for node in (each for kind in DECLARATIONS for each in tree.nodes(kind)):
         name = tree.text_at(node.child_by_field_name("declarator") or node, "name")
@@ -233,11 +241,11 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
     for at in tree.nodes("method_invocation"):
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
         named = at.child_by_field_name("name") or at
-        if name in {"option", OF_DRIVER} and len(arguments) == 2:
+        if name in {"option", "setProperty", OF_DRIVER} and len(arguments) == 2:
             key, arguments = tree.text(arguments[0]), arguments[1:]
             if name == OF_DRIVER and not key.startswith('"'):
                 continue  # a constant: nothing shows whether it names a setting of the pool
-            name = key if name == OF_DRIVER else key.rpartition(".")[2]
+            name = key if name == OF_DRIVER else key.rpartition(".")[2].strip('"')
         root = tree.root_of(at.child_by_field_name("object"), at)
         if len(arguments) == 1 and root:
             yield name, root, arguments[0], named

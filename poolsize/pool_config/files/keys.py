@@ -10,7 +10,7 @@ from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
-from poolsize.pool_config.libraries.other_languages import OWN_GO
+from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
@@ -47,6 +47,7 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
             prefix = ()  # Druid's own files may mix maxActive and druid.keepAlive
         groups.setdefault(prefix, []).append(entry)
     libraries = {prefix: library_of(prefix, groups, file_name) for prefix in groups}
+    _join_own(groups, libraries)
     found = [
         (prefix, library, tuple(groups[prefix]))
         for prefix, library in libraries.items()
@@ -67,6 +68,22 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
     jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
     is_named = named_library(groups.get(SPRINGS, ())) is not None
     return [_in_view(pool, jpa) for pool in _without_unused(pools if is_named else map(_of_current_spring, pools))]
+
+
+def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) -> None:
+    """Take the settings of a group `pool` to the address of a database above it, of a project's own code."""
+    for place in [each for each in groups if each[-1:] == ("pool",) and libraries[each] in (None, *OWN.values())]:
+        outer = place[:-1]
+        near = [replace(each, path=(*outer, _own_name(each.path[-1]))) for each in groups[place]]
+        joined = [*groups.get(outer, ()), *near]
+        own = library_of(outer, {outer: joined}, "")
+        if own in OWN.values():
+            groups[outer], libraries[outer], libraries[place] = joined, own, None
+
+
+def _own_name(name: str) -> str:
+    is_whole = any(library.setting(name, relaxed=True) for library in OWN.values())
+    return name if is_whole else f"pool-{name}"
 
 
 def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
@@ -107,20 +124,21 @@ def _setting(library: Library, prefix: Sequence[str], name: str, *, relaxed: boo
     """Return the setting that a name means: by the library's own spelling in its own files, else by any."""
     is_strict = not relaxed and any(library is each for each in SEGMENTS.values())
     setting = library.setting(name, relaxed=not is_strict)
-    is_renamed = library is HIKARICP and prefix and not _is_of_spring(prefix)
+    is_renamed = library is HIKARICP and prefix and not _is_bound(prefix)
     return setting or (RENAMED.get(normalized(name)) if is_renamed else None)
 
 
-def _is_of_spring(prefix: Sequence[str]) -> bool:
-    """Return whether Spring Boot itself binds the settings of a place, or code that does as Spring Boot."""
-    return tuple(prefix[:2]) == SPRINGS and "dynamic" not in prefix
+def _is_bound(prefix: Sequence[str]) -> bool:
+    """Return whether Spring Boot or Micronaut itself binds the settings of a place by the names of the library."""
+    is_micronaut = prefix[:1] == ("datasources",) and len(prefix) == 2
+    return is_micronaut or (tuple(prefix[:2]) == SPRINGS and "dynamic" not in prefix)
 
 
 def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxed: bool) -> bool:
     """Return whether a library does not read a name that looks as a setting."""
     if relaxed:
         is_read = library.stack == DRUID.stack  # by its setters
-        return not is_read and _is_of_spring(prefix) and library.ignores(entry.path[-1])
+        return not is_read and _is_bound(prefix) and library.ignores(entry.path[-1])
     is_near = library.setting(entry.path[-1], relaxed=True) is not None
     return is_near or ".".join(entry.path[len(prefix) :]) in library.ignored
 

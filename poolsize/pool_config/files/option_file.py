@@ -133,7 +133,11 @@ Section = Mapping[str, tuple[str, int]]
 def ini_pools(text: str) -> list[FilePool]:
     """Return the pools of an application's .ini file; else the server's settings. Raises BadInput as server_pools."""
     sections = _sections(text, comments=";#").items()
-    entries = [Entry((of, name), *value) for of, values in sections for name, value in values.items()]
+    entries = [
+        Entry((of, name.removeprefix("sqlalchemy.")), *value)  # of Pyramid and Pylons
+        for of, values in sections
+        for name, value in values.items()
+    ]
     return pools_of(entries) or server_pools(text)
 
 

@@ -127,9 +127,9 @@ def _is_dropwizard(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
 
 def _is_slick(prefix: tuple[str, ...], groups: Groups) -> bool:
     names = {entry.path[-1] for entry in groups.get(prefix, ())}
-    outer = groups.get(prefix[:-1], ()) if prefix[-1:] == ("db",) else ()
+    near = [*groups.get(prefix, ()), *(groups.get(prefix[:-1], ()) if prefix[-1:] == ("db",) else ())]
     is_source = (*prefix, "properties") in groups or names & {"url", "driver", "dataSourceClass", "connectionPool"}
-    return bool(is_source) and ("numThreads" in names or any("slick" in entry.text for entry in outer))
+    return bool(is_source) and ("numThreads" in names or any("slick." in entry.text for entry in near))
 
 
 def _is_vertx(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
@@ -144,9 +144,9 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     ends = tuple(OF_DATABASES)
     of_database = not prefix or any(part.startswith(ends) or part.endswith(ends) for part in _parts(prefix))
     is_database = of_database or any(is_mysql(entry) is not None for entry in group)
-    if is_database and _has_size(OWN_CODE, texts):
+    if is_database and _has(OWN_CODE, "maxActive", texts):
         return OWN_CODE
-    library = next((library for library in OWN if _has_size(library, texts)), None)
+    library = next((library for setting, library in OWN.items() if _has(library, setting, texts)), None)
     if library is OWN_GO and texts.keys() & ADDRESSES and not _is_go(texts):
         library = OWN_SIZE
     if library is OWN_SIZE and not texts.keys() & ADDRESSES:
@@ -159,9 +159,8 @@ def _is_go(names: Iterable[str]) -> bool:
     return any(OWN_GO.setting(name, relaxed=True) for name in names if name not in {"maxconn", "maxconns"})
 
 
-def _has_size(library: Library, names: Iterable[str]) -> bool:
-    """Return whether a name is of the last of a library's sizes, which shows a pool of a project's own code."""
-    return any(library.setting(name, relaxed=True) == library.sizes[-1] for name in names)
+def _has(library: Library, setting: str, names: Iterable[str]) -> bool:
+    return any(library.setting(name, relaxed=True) == setting for name in names)
 
 
 def _is_own_mysql(prefix: Sequence[str], texts: Mapping[str, str]) -> bool:
@@ -212,6 +211,7 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
     is_source = len(parts) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
     is_reactive = parts[-1:] == ["reactive"] or ((*prefix, "reactive") in groups and (*prefix, "jdbc") not in groups)
     quarkus = "reactive" if is_reactive else "jdbc"
+    slick = next((each for each in ((*prefix, "db"), prefix, prefix[:-1]) if _is_slick(each, groups)), None)
     has_provider = any("provider" in entry.path[-1] or entry.path[-1] == "datasource" for entry in group)
     for is_place, place, of_place in (
         (parts[:2] == ["spring", "datasource"] and is_source and not is_unknown and not set(parts) & SEGMENTS.keys(),
@@ -227,7 +227,7 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
         (prefix[:1] == ("dataSources",) and len(prefix) == 2, prefix, named or frameworks.SHARDINGSPHERE),
         (prefix[:1] == ("datasources",) and len(prefix) == 2, prefix, library),
         (_is_dropwizard(prefix, group), prefix, frameworks.DROPWIZARD),
-        (_is_slick(prefix, groups), prefix, frameworks.SLICK),
+        (slick is not None, slick or prefix, frameworks.SLICK),
         (parts[-2:] == ["hibernate", "connection"] and not has_provider, prefix, frameworks.HIBERNATE_POOL),
     ):  # fmt: skip
         if is_place:

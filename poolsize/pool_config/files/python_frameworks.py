@@ -68,13 +68,13 @@ def _is_mysql(values: Values, engine: ast.expr) -> bool | None:
     return None if UNKNOWN in text else False
 
 
-URI, OPTIONS = "SQLALCHEMY_DATABASE_URI", "SQLALCHEMY_ENGINE_OPTIONS"
+URI, OPTIONS, BINDS = "SQLALCHEMY_DATABASE_URI", "SQLALCHEMY_ENGINE_OPTIONS", "SQLALCHEMY_BINDS"
 OLD = {f"SQLALCHEMY_{name.upper()}": name for name in ("pool_size", "pool_timeout", "pool_recycle")} | {
     "SQLALCHEMY_MAX_OVERFLOW": "max_overflow"
 }
 """Names of Flask-SQLAlchemy 2 -> SQLAlchemy's."""
 SHOWS_FLASK = "SQLALCHEMY_TRACK_MODIFICATIONS"
-NAMES = {URI, OPTIONS, SHOWS_FLASK, *OLD}
+NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, *OLD}
 
 
 class FlaskSettings:
@@ -118,14 +118,14 @@ class FlaskSettings:
                 continue
             inherited = [each.name for each in self._values.names.with_bases(classes[name])][1:] if name else []
             settings = [pair for base in reversed(inherited) for pair in self._of_class.get(base, ())] + own
-            pools = list(self._pool(name, settings, beside_engine=beside_engine))
+            pools = [*self._pool(settings, beside_engine=beside_engine, is_class=bool(name)), *self._binds(settings)]
             replaced.update(inherited if pools else ())
-            found = pools + found
+            found = [replace(pool, alternative=f"profile {name}" if name else "") for pool in pools] + found
         yield from found
 
-    def _pool(self, name: str, settings: list[tuple[str, ast.expr]], *, beside_engine: bool) -> Iterator[FilePool]:
+    def _pool(self, settings: list[tuple[str, ast.expr]], *, beside_engine: bool, is_class: bool) -> Iterator[FilePool]:
         databases = [self._values.is_mysql(value) for setting, value in settings if setting == URI]
-        databases = databases[-1:] if name else databases  # a class overrides what it inherits
+        databases = databases[-1:] if is_class else databases  # a class overrides what it inherits
         if databases and all(each is False for each in databases):
             return
         old: Pairs = [(setting, value) for setting, value in settings if setting in OLD]
@@ -133,11 +133,19 @@ class FlaskSettings:
         if last_name(dict(options).get("poolclass")) in OTHER_POOLS:
             return
         shows_flask = any(databases) or SHOWS_FLASK in dict(settings)
-        for pool in self._values.pools(
+        yield from self._values.pools(
             FLASK_SQLALCHEMY_2 if old else FLASK_SQLALCHEMY,
             "SQLALCHEMY settings",
             [*old, *options],
             always=bool(databases) and shows_flask and not beside_engine,
             renamed=OLD,
-        ):
-            yield replace(pool, alternative=f"profile {name}" if name else "")
+        )
+
+    def _binds(self, settings: list[tuple[str, ast.expr]]) -> Iterator[FilePool]:
+        """Yield the pools of further databases, whose settings are only their own (its documentation, OPTIONS)."""
+        by_name = dict(settings)
+        for name, url in self._values.pairs(by_name[BINDS]) if BINDS in by_name else []:
+            options = self._values.pairs(url) if isinstance(url, ast.Dict) else []
+            urls = [dict(options).get("url", url), *filter(None, [by_name.get(URI)])]  # one elsewhere: as the first
+            if name and next((each for each in map(self._values.is_mysql, urls) if each is not None), False):
+                yield from self._values.pools(FLASK_SQLALCHEMY, f"{BINDS}, {name}", options)

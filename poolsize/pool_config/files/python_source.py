@@ -18,6 +18,7 @@ from poolsize.pool_config.libraries.python import (
     DATABASES,
     DBUTILS,
     DBUTILS_PERSISTENT,
+    MARIADB_PYTHON,
     OTHER_POOLS,
     PEEWEE,
     PEEWEE_ASYNC,
@@ -56,6 +57,7 @@ FULL_NAMES = {
     "aiomysql.sa.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
     "aiomysql.sa.engine.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
     "asyncmy.create_pool": _Function(ASYNCMY, _SIZES),
+    "mariadb.ConnectionPool": _Function(MARIADB_PYTHON),
     "peewee_async.PooledMySQLDatabase": _Function(PEEWEE_ASYNC, ("database",)),
     "databases.Database": _Function(DATABASES, ("url",)),
     "databases.core.Database": _Function(DATABASES, ("url",)),
@@ -66,7 +68,7 @@ OF_POSTGRES = ("aiopg.", "gino.")
 OF_PEEWEE_ASYNC = {"min_connections": "minsize", "max_connections": "maxsize"}
 """Names of its version 0 -> aiomysql's."""
 CONNECTOR_POOL = {"pool_name", "pool_size"}
-"""Either of them makes mysql.connector.connect() a pool."""
+"""Either of them makes connect() of mysql.connector and mariadb a pool."""
 TORTOISE_CALLS = {"init", "register_tortoise", "RegisterTortoise"}
 URLS = ("url", "name_or_url", "db_url")
 OTHER_DRIVERS = {"psycopg", "psycopg2", "pg8000", "pgdb", "sqlite3", "cx_Oracle", "oracledb", "pymssql", "dmPython"}
@@ -146,11 +148,12 @@ class _Source:
             return FULL_NAMES[full]
         if full.startswith(OF_POSTGRES):
             return None
-        if name == "connect" and CONNECTOR_POOL & dict(keywords).keys() and not full.startswith("mariadb"):
-            return _Function(CONNECTOR_PYTHON)
+        if name == "connect" and CONNECTOR_POOL & dict(keywords).keys():
+            return _Function(MARIADB_PYTHON if full.startswith("mariadb") else CONNECTOR_PYTHON)
         own = self._names.classes.get(name)
         bases = [last_name(base) for each in self._names.with_bases(own) for base in each.bases] if own else []
-        return next((FUNCTIONS[each] for each in (name, *bases) if each in FUNCTIONS), None)
+        names = bases if own and isinstance(call.func, ast.Name) else [name, *bases]
+        return next((FUNCTIONS[each] for each in names if each in FUNCTIONS), None)
 
     def _may_be_mysql(self, by_name: dict[str | None, ast.expr]) -> bool:
         """Return whether neither the URL nor the driver is of another database, and the pool has a size."""

@@ -75,7 +75,7 @@ ENVIRONMENT = Environment()
 def setting_of(name: str, text: str, line: int, read: Callable[[], Value]) -> FileSetting:
     """Return a setting with the value that a function reads, and the variables that this asks for."""
     value, variables = ENVIRONMENT.noted(read)
-    return FileSetting(name, text, value, line, variables)
+    return FileSetting(name, text.strip(), value, line, variables)
 
 
 def value_of(text: str, *, durations: bool = False, unit: int = 1) -> Value:

@@ -263,16 +263,20 @@ OWN_PYTHON = Library(
 OWN_SIZE = Library(
     "Pool of the project's own code (its size)",
     "",
-    nothing,
-    dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout")),
+    _own_python,
+    dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout", "pool_recycle", "pool_pre_ping")),
     aliases={
         **dict.fromkeys(
-            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize"), "connectionLimit"
+            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections"),
+            "connectionLimit",
         ),
         **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize"), "minConnections"),
+        **dict.fromkeys(("poolTimeout", "poolAcquire"), "timeout"),
+        **dict.fromkeys(("poolIdle", "poolIdleTimeout"), "idleTimeout"),
     },
     sizes=("connectionLimit",),
     notes=(of_pools.OwnNames("this number limits the pool of each process"),),
 )
 """A number of connections beside the address of a server, which tells no library."""
-OWN = (OWN_GO, OWN_PYTHON, OWN_SIZE)
+OWN = {"maxOpenConns": OWN_GO, "max_overflow": OWN_PYTHON, "connectionLimit": OWN_SIZE, "pool_recycle": OWN_PYTHON}
+"""A setting that shows a pool of a project's own code -> its library; the first counts."""

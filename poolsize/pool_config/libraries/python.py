@@ -127,6 +127,14 @@ CONNECTOR_PYTHON = Library(
     largest={"pool_size": 32},
     constants=frozenset({"THREADS"}),
 )
+MARIADB_PYTHON = Library(
+    "MariaDB Connector/Python",
+    "",
+    nothing,
+    {"pool_size": 5, "pool_reset_connection": True, "pool_validation_interval": 500},
+    sizes=("pool_size",),
+)
+"""Source of the defaults: its documentation, The ConnectionPool class."""
 PEEWEE = Library(
     "peewee",
     "peewee",
