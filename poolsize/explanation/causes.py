@@ -108,6 +108,10 @@ _PROCESSES = (
 """Source: the manual of MySQL, InnoDB Lock and Lock-Wait Information: LOCK WAIT is in innodb_trx alone."""
 _HOLDERS = "poolsize recommend --url URL: who holds connections, and what the server admits"
 _HOLDERS_ELSE = f"{_HOLDERS}; URL with another account, as this account is refused"
+_COUNT_SESSIONS = (
+    "SELECT user, SUBSTRING_INDEX(host, ':', 1), command, COUNT(*) FROM information_schema.processlist GROUP BY 1, 2, "
+    "3 ORDER BY 4 DESC"
+)
 _LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
 _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
@@ -153,13 +157,13 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The size is that of all processes together.", "Divided by the processes, it is accepted."),
     ), ("poolsize config --for mysql-connector-python --size SIZE",)),
     Kind.SERVER_FULL: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _PILE_UP), (
-        ("SELECT user, SUBSTRING_INDEX(host, ':', 1), command, COUNT(*) FROM information_schema.processlist "
-         "GROUP BY 1, 2, 3 ORDER BY 4 DESC"), _SUM,
+        _COUNT_SESSIONS, _SUM,
         "then, if memory allows, SET GLOBAL max_connections, a few dozen more (MySQL: SYSTEM_VARIABLES_ADMIN, SUPER)")),
     Kind.USER_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'")),
+        _COUNT_SESSIONS, _HOLDERS_ELSE, "SHOW GLOBAL VARIABLES LIKE 'max_user_connections'")),
     Kind.ACCOUNT_LIMIT: Advice((_POOLS_TOGETHER, _IDLE_CROWD, _NOT_KEPT), (
-        _HOLDERS_ELSE, "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change")),
+        _COUNT_SESSIONS, _HOLDERS_ELSE,
+        "SHOW CREATE USER: its own limits, which max_user_connections of the server doesn't change")),
     Kind.HOST_BLOCKED: Advice((
         Cause("A health check or a scanner opens the port and leaves.", "Its address is that of the blocked host."),
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
@@ -173,7 +177,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         _NOT_KEPT,
         Cause("A pool drops and reopens connections in a loop.", "Its counter of created connections rises."),
         Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
-    ), ("keep idle connections; PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections",)),
+    ), ("keep idle connections; Go: SetMaxIdleConns as high as SetMaxOpenConns",
+        "PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections")),
     Kind.UNREACHABLE: Advice((_NOTHING_LISTENS, _DROPPED, _BACKLOG), ("the server's error log and its Uptime",)),
     Kind.PROXY_TIMEOUT: Advice((
         Cause("ProxySQL uses all its connections to the hostgroup.", "ConnFree is 0, and ConnUsed is max_connections."),
@@ -188,10 +193,6 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), (_PROCESSES,)),
 }  # fmt: skip
 _SESSIONS = (
-    "SHOW FULL PROCESSLIST: if sessions sleep, find the code that holds them; if they run, see sys.innodb_lock_waits, "
-    "then EXPLAIN; if neither, enlarge the pool."
-)
-_SESSIONS_OR_NONE = (
     "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find what holds "
     "them; if they run, see sys.innodb_lock_waits."
 )
@@ -230,8 +231,8 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",
     Kind.SERVER_FULL: "count the sessions by user, client and command (below), with PROCESS and CONNECTION_ADMIN or "
     "SUPER (MariaDB: extra_port). End idle ones, or run fewer processes.",
-    Kind.USER_LIMIT: "end idle sessions of this account, or raise the limit of all accounts: SET GLOBAL "
-    "max_user_connections = NUMBER.",
+    Kind.USER_LIMIT: "with another account, count this account's sessions (below). End those of old instances, "
+    "or SET GLOBAL max_user_connections = NUMBER, below max_connections.",
     Kind.ACCOUNT_LIMIT: "with another account, see which idle sessions can end. Else raise the limit that the "
     "error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for example.",
     Kind.HOST_BLOCKED: "from another host, SELECT * FROM performance_schema.host_cache WHERE IP = 'ADDRESS': the "
@@ -250,10 +251,12 @@ FIRST: Mapping[Kind | Use, str] = {
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
 OPENS_WHILE_WAITING = (
     "HikariCP", "c3p0", "Agroal", "R2DBC pool", "sqlx", "deadpool", "Prisma", "MySqlConnector", "Sequelize", "Knex",
+    "SQLAlchemy",
 )  # fmt: skip
 """Libraries whose text is the same where none can be opened. Sources: c3p0, issue 20; sqlx, issue 3808; Prisma, issue
 7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
-managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts: an opening takes a place of the pool."""
+managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts, SQLAlchemy, pool/impl.py: an opening takes
+a place of the pool."""
 FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
@@ -274,11 +277,12 @@ CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
 """Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
 "MySQL server has gone away": libmysqlclient has one text for an end and for its read timeout."""
 FIRST_OF_LIBRARY = {
-    **dict.fromkeys(OPENS_WHILE_WAITING, _SESSIONS_OR_NONE),
     "MySQL Connector/Python": "compare the threads of a process with pool_size (by default 5, at most 32): if there "
     "are more, raise it, or run fewer threads; if fewer, look for a missing close().",
-    "mysql2": "look for a missing release(), and for transactions without a commit or a rollback: SHOW FULL "
-    "PROCESSLIST shows sleeping sessions.",
+    "mysql2": "SHOW FULL PROCESSLIST: if the pool's sessions sleep, look for a missing release(), commit or rollback; "
+    "if they run, see sys.innodb_lock_waits.",
+    "Vert.x": "see in the stack trace whose pool it is: Vert.x's HTTP and Redis clients give this text, too. If the "
+    "database's: SHOW FULL PROCESSLIST: do sessions sleep or run?",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
     "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
     "Knex": "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find a "

@@ -137,15 +137,15 @@ def _why_first(errors: Sequence[Event]) -> str:
     first, *others = errors
     if first.load.use is Use.LOCKED:
         return "as the full pool waits for its row locks."
+    earlier = [_name(other) for other in others if not first.began_before(other)]
+    before = f" Before it: {', '.join(earlier)}." if earlier else ""
     if first.kind in STARTS and any(other.fails_requests and first.began_before(other) for other in others):
-        return "as it may cause the errors below it."
+        return f"as it may cause the errors after it.{before}"
     if not first.fails_requests:
         return "as it came most often."
     if not (first.first_seen and first.numbers.get("wait_ms")):
-        return "as it makes requests fail."
-    earlier = [_name(other) for other in others if other.began_before(first)]
+        return f"as it makes requests fail.{before}"
     began = timedelta(seconds=int(first.began_s) % 86_400)
-    before = f" Before it: {', '.join(earlier)}." if earlier else ""
     return f"as it makes requests fail. Its first wait began at {str(began).zfill(8)}.{before}"
 
 
@@ -289,7 +289,8 @@ def _says_of_waiting(event: Event) -> Iterator[str]:
     elif load.use in (Use.FULL, Use.RUNNING) and wait_ms and "in_use" in numbers:
         running = f", and {numbers['running']:,} run a statement" if "running" in numbers else ""
         many = f" {_unless_many_waited(in_use, wait_ms)}" if load.use is Use.FULL else ""
-        yield f"All connections, {in_use:,}, are in use{running}.{many}"
+        opening = " or being opened" if "overflow" in numbers else ""
+        yield f"All connections, {in_use:,}, are in use{opening}{running}.{many}"
     elif load.use and "in_use" in numbers:
         of_size = f" of {size:,}" if size and in_use <= size else ""
         yield f"{in_use:,}{of_size} connections are in use" + (f", and {requests} wait." if waiting else ".")
@@ -351,8 +352,8 @@ def _unless_many_waited(in_use: float, wait_ms: float) -> str:
     if many < RARELY_WAITING:
         return f"{least} If fewer waited, connections are held for longer."
     return (
-        f"{least} A process rarely has so many: connections are most likely held or leaked, and the pool is probably "
-        "not too small."
+        f"{least} A process with threads rarely has so many: connections are most likely held or leaked, and the pool is "
+        "probably not too small."
     )
 
 

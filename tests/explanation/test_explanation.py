@@ -308,7 +308,7 @@ def test_the_numbers_say_how_the_connections_are_used(
     [
         (
             "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00",
-            "15 connections x 30 s / 1 s = 450 requests waited. A process rarely has so many: connections are most",
+            "15 connections x 30 s / 1 s = 450 requests waited. A process with threads rarely has so many: connections",
         ),
         (
             "wait millis 10000, active 3, maxActive 3",
@@ -334,7 +334,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
-            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if sessions sleep",
+            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool has no",
         ),
         ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
     ],
@@ -925,7 +925,7 @@ def test_what_makes_requests_fail_comes_first_with_its_reason_and_a_state_is_no_
 def test_a_cause_comes_first_if_it_began_before_the_first_wait(cause: str, at: str, is_first: bool) -> None:
     _, start = overview_of([f"2026-11-28 {at} {cause}", *[f"2026-11-28 02:58:40 {ON_CALL}"] * 2])
     assert start.endswith("wait timeout, as it makes requests fail. Its first wait began at 02:58:10.") != is_first
-    assert start.endswith(", as it may cause the errors below it.") == is_first
+    assert start.endswith(", as it may cause the errors after it.") == is_first
 
 
 def test_a_wait_that_began_before_midnight_is_compared_by_the_order_of_lines() -> None:
@@ -935,7 +935,27 @@ def test_a_wait_that_began_before_midnight_is_compared_by_the_order_of_lines() -
 
 def test_the_most_frequent_error_is_no_cause_of_waits_that_began_before_it() -> None:
     _, start = overview_of([f"02:58:40 {ON_CALL}", *["02:58:41 Too many connections"] * 2])
-    assert start == "Start with: MySQL/MariaDB server: server full, as it makes requests fail."
+    assert start == (
+        "Start with: MySQL/MariaDB server: server full, as it makes requests fail. Before it: HikariCP: wait timeout."
+    )
+
+
+def test_a_cause_of_later_errors_names_what_began_before_it() -> None:
+    _, start = overview_of(
+        [
+            *[f"14:00:{second} (1040, 'Too many connections')" for second in (31, 32)],
+            f"14:00:32 {OF_SQLALCHEMY}",
+            "14:09:44 (2006, 'MySQL server has gone away')",
+        ]
+    )
+    assert start.endswith("as it may cause the errors after it. Before it: SQLAlchemy: wait timeout.")
+
+
+def test_an_error_that_other_clients_of_vert_x_have_too_first_asks_whose_it_is() -> None:
+    event = one_event(
+        "io.vertx.core.http.ConnectionPoolTooBusyException: Connection pool reached max wait queue size of 9"
+    )
+    assert first_action(event).startswith("see in the stack trace whose pool it is")
 
 
 def test_warnings_alone_begin_with_the_most_frequent() -> None:
