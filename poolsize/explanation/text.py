@@ -352,8 +352,8 @@ def _unless_many_waited(in_use: float, wait_ms: float) -> str:
     if many < RARELY_WAITING:
         return f"{least} If fewer waited, connections are held for longer."
     return (
-        f"{least} A process with threads rarely has so many: connections are most likely held or leaked, and the pool is "
-        "probably not too small."
+        f"{least} A process with threads rarely has so many: connections are most likely held or leaked, and the pool "
+        "is probably not too small."
     )
 
 
