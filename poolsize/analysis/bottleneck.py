@@ -91,12 +91,15 @@ Values = Mapping[str, Value] | None
 
 def _generator(evidence: Evidence) -> Values:
     failed = [
-        {"pool_size": step.pool_size, **result.values}
+        (step.pool_size, result.values)
         for step in evidence.steps
         for result in step.failed_checks
         if result.check is Check.GENERATOR
     ]
-    return failed[-1] if 2 * len(failed) > len(evidence.steps) else None
+    if 2 * len(failed) <= len(evidence.steps):
+        return None
+    pool_size, values = max(failed, key=lambda each: each[0])
+    return {"pool_size": pool_size, **values}
 
 
 def _saturated_cpu(whose: str, evidence: Evidence) -> Values:

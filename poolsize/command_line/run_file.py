@@ -203,14 +203,15 @@ def extending_command(path: str, run: "Run", answer: "Recommendation") -> str:
 
 
 def _with_more_workers(run: "Run", answer: "Recommendation") -> str:
-    """Return the command that measures again with enough workers; "" where their number is not known."""
+    """Return the command that measures again with enough workers, and where; "" where their number is not known."""
     from poolsize.answer.finding import MoreWorkersByDemands
     from poolsize.present.text.setting import repeat_command
 
     for finding in answer.findings:
         way_out = getattr(finding, "way_out", None)
         if isinstance(way_out, MoreWorkersByDemands) and way_out.workers:
-            return repeat_command(run, way_out.workers)
+            command = repeat_command(run, way_out.workers)
+            return command and f"on a machine with more cores: {command}"
     return ""
 
 

@@ -358,7 +358,7 @@ def test_more_connections_for_less_time_are_explained(name: str) -> None:
     text = " ".join(recommendation_text(answer).split())
     (lone,) = [size for size in answer.application_sizes if not size.added_ms]
     cautious = (
-        f"{answer.pool_size} connections would do. The table of sizes for applications has {lone.pool_size}, with 95"
+        f"{answer.pool_size} connections would be enough. The table of sizes for applications has {lone.pool_size}, bec"
     )
     assert (cautious in text) == (lone.pool_size > (answer.pool_size or 0))
 

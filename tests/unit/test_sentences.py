@@ -1,6 +1,7 @@
 """Findings, checks and bottlenecks are data; each has a sentence."""
 
 import json
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 from pkgutil import iter_modules
@@ -14,6 +15,7 @@ import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.from_run import recommend
+from poolsize.answer.reasons import OnPlateau
 from poolsize.pool_config import findings
 from poolsize.predict import prediction
 from poolsize.present.text.json_text import json_text
@@ -94,6 +96,16 @@ def test_every_check_of_the_examples_has_a_sentence_with_its_figures() -> None:
         for step in example(name).run.steps:
             for result in step.checks:
                 assert check_detail(result.check, result.values)
+
+
+@pytest.mark.parametrize("measured", [94, 97, 98.5, 99.5, 100.2, 101, 115])
+def test_a_measured_throughput_is_not_above_the_highest(measured: float) -> None:
+    """Where the measured share of capacity would mislead, the fitted curve's is printed, and the curve decides."""
+    (finding,) = [each for each in recommend(example("insert-mariadb")).findings if isinstance(each, OnPlateau)]
+    text = sentence(replace(finding, throughput=measured, fitted=99, capacity=100))
+    decides = measured not in {98.5, 99.5, 100.2}
+    assert ("by the fitted curve, which decides" in text) == (f"Measured: {measured:g}/s" in text) == decides
+    assert f"{99 if decides else round(measured)} % of capacity (100" in text
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

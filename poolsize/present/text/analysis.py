@@ -28,8 +28,8 @@ from poolsize.runs.run import Calibration, CheckResult, Run, Value
 from poolsize.units import count, milliseconds, number, per_second, percent
 
 ESTIMATOR_TESTS = (
-    "Two tests of each estimator. The error: how far the throughput that it predicts at a measured size is off when "
-    "that size is left out of the fit. The change: how much its pool size changes when the largest size is left out "
+    "Two tests of each estimator. The error: leave each measured size out of the fit in turn, and see how far its "
+    "predicted throughput is off. The change: leave out the largest size, and see how much the pool size changes "
     "(! marks more than 20 %)."
 )
 POOL_IN_TITLE = {

@@ -60,7 +60,7 @@ def formula_in_short(answer: Recommendation) -> str:
     """Return the formula's answer in a few lines."""
     floors = [sentence(each) for each in answer.findings if isinstance(each, DeadlockFloor)]
     why = f"cores * 2 + disks that queries wait for (--disks): {_sum(answer.formula)}."
-    labelled = [("Why", f"{why} Count the physical cores of the database's host, not its hyper-threads.")]
+    labelled = [("Why", f"{why} The cores are physical cores of the database's host, not hyper-threads.")]
     labelled += [("", leading(text)) for text in floors]
     return short_answer(headline(answer), [*labelled, main_caution(answer.findings)], [sweep_command(answer), SAME])
 
@@ -102,7 +102,8 @@ def headline(answer: Recommendation) -> str:
     interval = range_text(answer)
     for finding in answer.findings:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
-            interval += f"; {finding.pool_size} may lose up to {at_most(finding.greatest_loss)} of throughput"
+            loss = at_most(finding.greatest_loss)
+            interval += f"; {finding.pool_size} may have up to {loss} less throughput than another size"
     interval = f" ({interval})" if interval else ""
     usage = ""
     if answer.application is not None:

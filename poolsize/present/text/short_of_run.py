@@ -23,7 +23,7 @@ from poolsize.present.text.layout import paragraph
 from poolsize.present.text.recommendation import headline
 from poolsize.present.text.sentences.checks import bottleneck_text
 from poolsize.present.text.sentences.findings import sentence
-from poolsize.present.text.sentences.reasons import highest_text
+from poolsize.present.text.sentences.reasons import curve_decides, highest_text
 from poolsize.present.text.short import Labelled, brief, leading, main_caution, short_answer
 from poolsize.units import count, milliseconds, per_second, percent
 
@@ -53,20 +53,16 @@ def _range(sizes: tuple[int, int] | None, open_end: OpenEnd | None) -> str:
     low, high = sizes
     if open_end:
         return f"95 % range {f'{low} or more' if open_end == 'high' else f'{high} or less'}"
-    return f"95 % range {low} only" if low == high else f"95 % range {low} to {high}"
+    return f"95 % range: only {low}" if low == high else f"95 % range {low} to {high}"
 
 
 ADDED_MS = (5, 20)
 """Times of an application's own, whose pool sizes are in the short answer."""
 LIMITED = {
     BottleneckName.GENERATOR: "the sweep's load generator, not the database.",
-    BottleneckName.SHARED_CPU: "the CPU of the sweep's machine, which the load generator shares with the server.",
+    BottleneckName.SHARED_CPU: "the CPU that the load generator and the server share on the sweep's machine.",
 }
 """Bottleneck of a run whose load generator was saturated -> its words; the caution has the figures."""
-ALIKE = 0.02
-"""Throughputs that differ by a smaller share count as equal."""
-ABOVE = 1.005
-"""From this share on, the percentage would be more than 100 %."""
 
 
 def run_in_short(answer: Recommendation, commands: Sequence[str], *, at_rate: bool = False) -> str:
@@ -150,16 +146,17 @@ def _reached(answer: Recommendation) -> Iterator[str]:
 
 
 def _of_plateau(finding: OnPlateau) -> str:
-    """Return the measured throughput, as a share of capacity; with the fitted curve's where they differ."""
+    """Return the throughput as a share of capacity: the measured, or the fitted curve's where that decides."""
     highest, measured = highest_text(finding.highest, finding.users), per_second(finding.throughput)
+    between = ""
     if finding.measured_below is not None:
-        measured += f" (between those at {finding.measured_below:,} and {finding.measured_above:,})"
-    share, capacity = finding.throughput / finding.capacity, per_second(finding.capacity)
-    compared = f"{100 * share:.0f} % of {highest}" if share < ABOVE else f"{100 * share - 100:.0f} % above {highest}"
-    if abs(finding.throughput / finding.fitted - 1) < ALIKE:
-        return f"{measured}, {compared}{'' if share < ABOVE else f' ({capacity} by the fitted curve)'}."
-    fitted = f"{per_second(finding.fitted)}, {100 * finding.fitted / finding.capacity:.0f} %"
-    return f"measured {measured}, {compared} ({capacity}). The fitted curve, which decides, has {fitted}."
+        between = f"between those at {finding.measured_below:,} and {finding.measured_above:,}"
+    if not curve_decides(finding):
+        measured += between and f" ({between})"
+        return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
+    share = finding.fitted / finding.capacity
+    fitted = f"{per_second(finding.fitted)} by the fitted curve, which decides: {100 * share:.0f} % of {highest}"
+    return f"{fitted} ({between or 'measured'}: {measured})."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:
@@ -191,5 +188,5 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
         f"transactions that hold a connection for about {milliseconds(finding.database_ms + finding.client_ms)} "
         "without load."
     )
-    longer = f" If yours hold it {others} (--usage-time: more cautious)."
+    longer = f" If yours hold it {others}. Other times: --usage-time."
     return f"{own}{longer if sizes else ''}"

@@ -81,10 +81,15 @@ def _arrivals(values: Values) -> str:
 
 
 def _generator(values: Values) -> str:
-    times = (f"{name} time of {{{name}_ms:ms}}" for name in ("usage", "response") if values.get(f"{name}_ms"))
+    times = (
+        (" more than the" if values["loop_lag_ms"] >= values[f"{name}_ms"] else " with a")
+        + f" mean {name} time of {{{name}_ms:ms}}"
+        for name in ("usage", "response")
+        if values.get(f"{name}_ms")
+    )
     return (
         "the busiest worker needed {worker_cores:.0f %} of a core; a worker's event loop was up to {loop_lag_ms:.1f} "
-        "ms late" + "".join(f", with a mean {time}" for time in times)
+        "ms late" + "".join(f",{time}" for time in times)
     )
 
 

@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any, TypedDict
 
 from poolsize.answer.finding import (
-    ROOM,
     Figures,
     FillGap,
     Finding,
@@ -191,6 +190,12 @@ def _(way_out: MoreUsers) -> str:
     return f"use {' or '.join([*users, *smaller])}"
 
 
+def _room(way_out: MoreWorkersByDemands) -> float:
+    """Return by what share the workers can do more transactions than the server."""
+    assert way_out.workers is not None
+    return way_out.workers / way_out.client_ms * way_out.server_ms / way_out.server_cores - 1
+
+
 register_templates(
     {
         MeasureLonger: "measure longer, with --step-time {step_seconds}s or --repeats {repeats}",
@@ -204,8 +209,8 @@ register_templates(
                 " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
                 "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
                 if way_out.workers is None
-                else " This number of workers has the CPU time for "
-                f"{percent(ROOM - 1)} more transactions than the server, or for more: at {{pool_size:#connection}}, a "
+                else " {workers:#worker} have the CPU time for "
+                f"{100 * _room(way_out):.0f} % more transactions than the server: at {{pool_size:#connection}}, a "
                 "transaction takes {client_ms:ms} in the load generator and {server_ms:ms} on the server, which has "
                 "{server_cores:#core}."
             )

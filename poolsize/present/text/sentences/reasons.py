@@ -9,11 +9,14 @@ from poolsize.present.text.sentences.checks import bottleneck_sentence
 from poolsize.present.text.sentences.findings import register_templates, sentence
 from poolsize.units import at_most, count, loss_text, milliseconds, per_second, percent, probability_text
 
-TABLE_SMALLER = (
-    " The table of sizes for applications counts no waits for the load generator's CPU, and has sizes that were not "
-    "measured."
+ANSWER_LARGER = (
+    " The answer, {pool_size}, is larger: it counts waits for the load generator's CPU, and comes from measured sizes."
 )
 """Why the answer lies above the range of an application that adds nothing."""
+ALIKE = 0.02
+"""Throughputs that differ by a smaller share count as equal."""
+ABOVE = 1.005
+"""From this share on, the percentage would be more than 100 %."""
 NEAR = 0.9
 """From this share of the throughput on, the total times are uncertain. A chosen value."""
 
@@ -40,6 +43,12 @@ def highest_text(highest: Highest, users: int) -> str:
     return "capacity" if highest == Highest.CAPACITY else "the highest throughput of the measured pool sizes"
 
 
+def curve_decides(finding: reasons.OnPlateau) -> bool:
+    """Return whether the answer's share of capacity is the fitted curve's: where the measured share misleads."""
+    differs = abs(finding.throughput / finding.fitted - 1) >= ALIKE
+    return differs or not 1 - finding.tolerance <= finding.throughput / finding.capacity < ABOVE
+
+
 def _both_rates(throughput: float, capacity: float) -> tuple[str, str]:
     """Return both rates, with a further digit where they differ by a percentage that is shown and look the same."""
     texts = per_second(throughput), per_second(capacity)
@@ -51,24 +60,25 @@ def _both_rates(throughput: float, capacity: float) -> tuple[str, str]:
 @sentence.register
 def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
-    rate, at_highest = _both_rates(finding.throughput, capacity)
+    by_curve = curve_decides(finding)
+    rate, at_highest = _both_rates(finding.fitted if by_curve else finding.throughput, capacity)
     reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
     highest = highest_text(finding.highest, finding.users)
     if size == finding.best_size:
-        reached += f", {'the ' if highest == 'capacity' else ''}{highest}."
+        reached += f", {'the ' if highest == 'capacity' else ''}{highest}"
     else:
-        share = finding.throughput / capacity
+        share = (finding.fitted if by_curve else finding.throughput) / capacity
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
-        by_curve = f"{at_highest}{at_best} by the fitted curve"
+        of_curve = "" if by_curve else " by the fitted curve"
+        reached += f", {100 * share:.0f} % of {highest} ({at_highest}{at_best}{of_curve})"
+    if by_curve:
+        source = "Measured" if finding.measured_below is None else "Between the measurements"
         reached += (
-            f", {100 * share:.0f} % of {highest} ({by_curve})."
-            if share < 1.005
-            else f" in the measurement. {highest[0].upper()}{highest[1:]} is lower, {by_curve}, which takes the "
-            "difference for noise."
+            f", by the fitted curve, which decides. {source}: {per_second(finding.throughput)}; the curve takes the "
+            "difference for noise"
         )
-        if share < 1 - finding.tolerance:
-            reached += f" The fitted curve smooths the measurements, and is higher at {size}."
+    reached += "."
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
         f"{size} is the smallest {among} that the fitted curve puts within {percent(finding.tolerance)} of "
@@ -154,12 +164,12 @@ register_templates(
             + (
                 ""
                 if finding.database_size is None
-                else " For an application whose own code takes no time in a transaction, {pool_size:#connection} would "
-                "do. The table of sizes for applications has {database_size}, with 95 % probability, because too small "
-                "a pool costs an application more than too large a pool."
+                else " For an application whose own code took no time in a transaction, {pool_size:#connection} would "
+                f"be enough. The table of sizes for applications has {{database_size}}, because it requires "
+                f"{percent(CERTAINTY)} probability."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
-                "would be enough." + (TABLE_SMALLER if finding.pool_size > finding.range[1] else "")
+                "would be enough." + (ANSWER_LARGER if finding.pool_size > finding.range[1] else "")
             )
         ),
         application.LoadGeneratorSize: lambda finding: (
@@ -184,8 +194,9 @@ register_templates(
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
         price.ModelledTimes: lambda finding: (
             (
-                "The total times are computed, not measured: requests arrive at random, at {load:%} of the throughput "
-                "of {pool_size:#connection}. Usage times grow with the connections in use."
+                "The total times are computed, not measured, because the run has no valid open-loop step at this rate. "
+                "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}. Usage times grow "
+                "with the connections in use."
                 if finding.measured is None
                 else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
                 "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
@@ -218,8 +229,9 @@ register_templates(
             )
         ),
         reasons.QueueInDatabase: lambda finding: (
-            "With {largest:#connection}, measured throughput is {throughput:/s} instead of {answer_throughput:/s}, and "
-            "usage time rises from {answer_usage_ms:ms} to {usage_ms:ms}: "
+            "With {largest:#connection}, measured throughput is {throughput:/s} instead of {answer_throughput:/s}, "
+            + ("but" if finding.throughput > (1 + ALIKE) * finding.answer_throughput else "and")
+            + " usage time rises from {answer_usage_ms:ms} to {usage_ms:ms}: "
             + (
                 "transactions also queue in the database, not only in the pool."
                 if finding.in_database

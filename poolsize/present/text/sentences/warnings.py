@@ -165,8 +165,8 @@ register_templates(
         "out which is right, {way_out}.",
         warnings.WideRange: lambda finding: (
             "The range is wide, from {low} to {high}. With 97.5 % probability, {pool_size:#connection} "
-            f"lose{'s' if finding.pool_size == 1 else ''} at most {{greatest_loss:most}} of throughput."
-            + (" To narrow the range, {way_out}." if finding.way_out else "")
+            f"{'has' if finding.pool_size == 1 else 'have'} at most {{greatest_loss:most}} less throughput than "
+            "another size, by the fitted curve." + (" To narrow the range, {way_out}." if finding.way_out else "")
         ),
         warnings.BudgetSpent: lambda finding: (
             "The search spent its budget of {budget_seconds:number} s before its answer was certain. The throughput "
