@@ -223,8 +223,8 @@ def assert_soon(condition: Callable[[], object], seconds: float = 90) -> None:
 
 
 def has_line(run: Path, beginning: bytes = b'{"step"') -> bool:
-    """Return whether a run's file has a line that begins so, by default a step."""
-    return run.exists() and beginning in run.read_bytes()
+    """Return whether a run's file has a line, after the first, that begins so, by default a step."""
+    return run.exists() and b"\n" + beginning in run.read_bytes()
 
 
 EXAMPLES = {path.stem: path for path in sorted(shipped("data/examples").glob("*.jsonl")) if path.stem != "observation"}

@@ -216,7 +216,7 @@ def _with_more_workers(run: "Run", answer: "Recommendation") -> str:
 
 
 def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
-    """Return the commands to type after a run's answer: to use its pool size, or to improve an answer in doubt."""
+    """Return the commands after a run's answer: to use its pool size, or to improve an answer in doubt, and where."""
     from poolsize.present.text.recommendation import application_line
     from poolsize.terminal import pasteable
 

@@ -65,6 +65,8 @@ _PACKET = Cause("A packet is larger than max_allowed_packet.",
     "The same large statement fails each time; SHOW VARIABLES LIKE 'max_allowed_packet' is less.")  # fmt: skip
 _NOTHING_LISTENS = Cause("The server is down, listens elsewhere (bind_address), or host or port are wrong.",
     "nc -vz HOST 3306 is refused; on the server's host, ss -ltn shows where it listens.")  # fmt: skip
+_REJECTED = Cause("A firewall rejects the connection.",
+    "nc -vz HOST 3306 is refused from this host, and connects from another.")  # fmt: skip
 _DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
     "nc -vz HOST 3306 hangs; getent hosts HOST shows the address.")  # fmt: skip
 _BACKLOG = Cause("The server's queue of new connections overflows (back_log).",
@@ -179,7 +181,9 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The host name is wrong (localhost or ::1 in a container).", "All requests fail."),
     ), ("keep idle connections; Go: SetMaxIdleConns as high as SetMaxOpenConns",
         "PHP: PDO::ATTR_PERSISTENT, if PHP-FPM workers x hosts fit max_connections")),
-    Kind.UNREACHABLE: Advice((_NOTHING_LISTENS, _DROPPED, _BACKLOG), ("the server's error log and its Uptime",)),
+    Kind.UNREACHABLE: Advice(
+        (_NOTHING_LISTENS, _DROPPED, _REJECTED, _BACKLOG), ("the server's error log and its Uptime",)
+    ),
     Kind.PROXY_TIMEOUT: Advice((
         Cause("ProxySQL uses all its connections to the hostgroup.", "ConnFree is 0, and ConnUsed is max_connections."),
         Cause("The hostgroup's servers are shunned or offline.", "status in runtime_mysql_servers is not ONLINE."),
@@ -188,11 +192,16 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     Kind.DEADLINE: Advice((
         Cause("The time ran out while the request waited for a connection of the pool.",
               "InUse is MaxOpenConnections; WaitCount and WaitDuration rise."),
-        Cause("Opening a connection, or a statement, took too long.", "WaitCount does not rise, and both are slow."),
+        Cause("Opening a connection, or a statement, took too long.",
+              "WaitCount does not rise, and one of them is slow."),
         Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
     ), (_PROCESSES,)),
 }  # fmt: skip
 _SESSIONS = (
+    "SHOW FULL PROCESSLIST: if the pool's sessions sleep, find what holds them; if they run, see "
+    "sys.innodb_lock_waits, then EXPLAIN; if all are short, enlarge the pool."
+)
+_SESSIONS_OR_NONE = (
     "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find what holds "
     "them; if they run, see sys.innodb_lock_waits."
 )
@@ -215,10 +224,10 @@ FIRST: Mapping[Kind | Use, str] = {
     Use.LEAKED: "find the code that the leak report names, before you enlarge the pool.",
     Use.NOT_FULL: "read the cause below the error in the log, and open a connection by hand from the same host.",
     Use.NONE_OPEN: "open a connection by hand, from the same host with the same account: its error names the cause.",
-    Kind.WAIT_TIMEOUT: _SESSIONS,
+    Kind.WAIT_TIMEOUT: _SESSIONS_OR_NONE,
     Kind.EXHAUSTED: "compare the threads of a process with the pool size: if there are more, raise it, or run fewer "
     "threads; if fewer, look for a missing close().",
-    Kind.QUEUE_FULL: _SESSIONS,
+    Kind.QUEUE_FULL: _SESSIONS_OR_NONE,
     Kind.STATISTICS: "nothing, if no request fails. If requests time out, explain the text of that error.",
     Kind.HELD_LONG: _STACK_TRACE,
     Kind.RETURNED_LATE: _STACK_TRACE,
@@ -245,8 +254,8 @@ FIRST: Mapping[Kind | Use, str] = {
     "a firewall drops the packets, or the host is down.",
     Kind.PROXY_TIMEOUT: "SELECT * FROM stats_mysql_connection_pool on ProxySQL's admin interface: are connections "
     "free, and servers ONLINE?",
-    Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises, it waited for the pool. Else "
-    "connecting, BEGIN or the statement was slow, or the work before it.",
+    Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections and WaitCount rises, requests wait for the pool. Else "
+    "connecting, BEGIN, the statement or the work before was slow.",
 }
 """What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
 OPENS_WHILE_WAITING = (
@@ -261,14 +270,14 @@ FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
     (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "
-    "firewalls, and whether the host is up. If it connects, it was for a while only.",
+    "firewalls, and whether the host is up. If it connects, the failure is over.",
     (Kind.LOST, ""): "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else compare the connection's "
     "idle time with wait_timeout, and look for KILL and proxies.",
     (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
     "(sys.innodb_lock_waits). If not, look at the network.",
 }
 CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
-    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS,),
+    (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS, _REJECTED),
     (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
     (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
     (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT),
@@ -338,15 +347,8 @@ def advice(event: Event) -> Advice:
 
 def first_action(event: Event) -> str:
     """Return what to do first."""
-    if event.load.use is Use.LEAKED or event.kind is Kind.HELD_LONG:
-        if event.frame:
-            return f"find what holds the connection in the code of the leak report: {event.frame}."
-        if event.library in LEAK_OF_LIBRARY:
-            return LEAK_OF_LIBRARY[event.library]
-    if event.kind in OF_POOL and event.library in FIRST_OF_LIBRARY and _is_unknown(event):
-        return FIRST_OF_LIBRARY[event.library]
-    if (event.kind, event.failure) in FIRST_OF_FAILURE:
-        return FIRST_OF_FAILURE[event.kind, event.failure]
+    if first := _first_of_library(event) or FIRST_OF_FAILURE.get((event.kind, event.failure)):
+        return first
     is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
     chosen = FIRST[event.kind if is_kind else event.load.use or event.kind]
     if event.load.use is Use.UNCLEAR and event.load.usage_ms:
@@ -364,14 +366,27 @@ def first_action(event: Event) -> str:
     )
 
 
+def _first_of_library(event: Event) -> str | None:
+    """Return what to do first after a leak report, and where a text of a library does not show how its pool is used."""
+    if event.load.use is Use.LEAKED or event.kind is Kind.HELD_LONG:
+        if event.frame:
+            return f"find what holds the connection in the code of the leak report: {event.frame}."
+        return LEAK_OF_LIBRARY.get(event.library)
+    if event.kind not in OF_POOL or not _is_unknown(event):
+        return None
+    return FIRST_OF_LIBRARY.get(event.library) or (_SESSIONS_OR_NONE if event.kind is Kind.WAIT_TIMEOUT else None)
+
+
 def is_at_ease(event: Event) -> bool:
-    """Return whether an event is the state of a pool that is not full."""
-    return event.kind is Kind.STATISTICS and event.load.use in (None, Use.NOT_FULL, Use.NONE_OPEN)
+    """Return whether an event is the state of a pool that is not full, and for whose connections nobody waits."""
+    is_idle = event.load.use is Use.NONE_OPEN and not event.numbers.get("waiting")
+    return event.kind is Kind.STATISTICS and (is_idle or event.load.use in (None, Use.NOT_FULL))
 
 
 def _is_unknown(event: Event) -> bool:
     """Return whether nothing shows how a pool's connections are used, nor that they are open."""
-    return "in_use" not in event.numbers and event.load.use in (None, Use.FULL)
+    is_derived = "in_use" not in event.numbers or "overflow" in event.numbers
+    return is_derived and event.load.use in (None, Use.FULL)
 
 
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:

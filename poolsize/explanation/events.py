@@ -9,7 +9,7 @@ from itertools import chain
 from operator import attrgetter
 
 from poolsize.bounds import shortened
-from poolsize.explanation.texts import CLIENT, CONNECTOR_J, Kind, Numbers, matches
+from poolsize.explanation.texts import CLIENT, CONNECTOR_J, SERVER, Kind, Numbers, matches
 from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
@@ -60,14 +60,16 @@ _ECHO = "SqlExceptionHelper"
 _STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
 """The beginning of a line that belongs to the statements below an error of Druid."""
 _LONGEST_STATEMENTS = 2000
+"""The most characters of a line with the statements of Druid."""
 _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
 
 
 _FAILURE = re.compile(
     r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
-    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|113|60|10060)\b)"
+    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
 )
+"""How the network failed, in the words of the clients or the numbers of Linux, macOS and Windows."""
 
 
 class Use(StrEnum):
@@ -119,7 +121,8 @@ class Event:
     text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
     empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
     the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
-    unknown. first_waiting: time of the first line with waiting requests, and their number.
+    unknown. first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of the day
+    at which it began at the latest, the time of its first line less the wait or the pause in that line.
     """
 
     text: str
@@ -134,6 +137,7 @@ class Event:
     place: int
     frame: str
     first_waiting: tuple[str, float]
+    began_s: float
 
     @property
     def growth(self) -> tuple[float, float] | None:
@@ -146,22 +150,23 @@ class Event:
 
     @property
     def failure(self) -> str | None:
-        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`, or empty; None of others."""
-        match = _FAILURE.search(self.text)
-        is_known = self.library == CLIENT and "at '" not in self.text
-        return ((match and match.lastgroup) or "") if is_known else None
+        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`; empty if the text has none.
+
+        None of other texts, and of a failure that is none of these.
+        """
+        if self.library != CLIENT or "at '" in self.text:
+            return None
+        behind_host = self.text.partition(" on '")[2].partition("'")[2] or self.text
+        if match := _FAILURE.search(behind_host):
+            return match.lastgroup
+        return None if "(" in behind_host else ""
 
     @property
     def fails_requests(self) -> bool:
         """Whether requests fail by it: a pool, or the server's log, only warns of an ended connection."""
-        is_warning = self.kind is Kind.STALE and self.library not in (CLIENT, CONNECTOR_J)
-        return self.kind not in _WARNINGS and (not is_warning or self.text == "driver: bad connection")
-
-    @property
-    def began_s(self) -> float:
-        """Seconds of the day at which it began at the latest: its first line less the wait, or the pause, in it."""
-        pause_ms = max(self.numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
-        return seconds_of_day(self.first_seen) - (self.numbers.get("wait_ms", 0) + pause_ms) / 1000
+        is_of_pool = self.library not in (CLIENT, CONNECTOR_J, SERVER) and self.text != "driver: bad connection"
+        is_warning = (self.kind is Kind.STALE and is_of_pool) or self.text.startswith("Aborted connection")
+        return self.kind not in _WARNINGS and not is_warning
 
     def began_before(self, other: "Event") -> bool:
         """Return whether it began before another event, or is in the same second; True without times."""
@@ -219,8 +224,10 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
 
 
 class _Occurrences:
-    def __init__(self, first_seen: str) -> None:
+    def __init__(self, first_seen: str, first: Numbers) -> None:
         self.first_seen = first_seen
+        pause_ms = max(first.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
+        self.began_s = seconds_of_day(first_seen) - (first.get("wait_ms", 0) + pause_ms) / 1000
         self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
@@ -266,7 +273,7 @@ class _Repeats:
 
 
 def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Event]:
-    """Return the events in lines of text: first the event to start with, then the others in the order of their lines.
+    """Return the events in lines of text: first the event to start with, then the others.
 
     An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
     above. usage_ms: mean usage time, if known.
@@ -288,7 +295,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         for known, text, numbers in matches(line):
             key = known.library, known.kind
             at = _time_in(line) or time
-            entry = occurrences.setdefault(key, _Occurrences(at))
+            entry = occurrences.setdefault(key, _Occurrences(at, numbers))
             entry.keep_best(text, numbers, at)
             if known.kind is Kind.HELD_LONG:
                 leak = entry
@@ -312,6 +319,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
             place,
             max(each.frames, key=each.frames.__getitem__, default=""),
             each.first_waiting,
+            each.began_s,
         )
         for place, ((library, kind), each) in enumerate(occurrences.items())
     ]
@@ -324,7 +332,8 @@ def _with_statements(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
     above = ""
     for line in chain(lines, [""]):
-        if "runningSqlCount " in above and _STATEMENT.match(line) and len(above) < _LONGEST_STATEMENTS:
+        is_statement = _STATEMENT.match(line) and not _time_in(line[:_HEAD])
+        if "runningSqlCount " in above and is_statement and len(above) < _LONGEST_STATEMENTS:
             above += f" {line.strip()}"
         else:
             yield above
@@ -341,9 +350,10 @@ def _start(events: list[Event]) -> Event | None:
         event
         for event in events
         if (event.kind is Kind.LOCK_WAIT and event.load.use is Use.LOCKED)
-        or (event.kind in STARTS and (failing is None or event.began_before(failing)))
+        or (event.kind in STARTS and failing and event.began_before(failing))
     ]
-    return next(iter(causes), failing or max(events, key=attrgetter("count"), default=None))
+    errors = [event for event in events if event.kind is not Kind.STATISTICS]
+    return next(iter(causes), failing or max(errors, key=attrgetter("count"), default=None))
 
 
 def _with_leaks(events: list[Event]) -> list[Event]:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TypedDict
 
 from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use, seconds_of_day
 from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
@@ -36,7 +36,7 @@ HAPPENED = {
     Kind.DEADLINE: "the time that the request had was over.",
 }
 _BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
-    (Kind.UNREACHABLE, "refused"): "a connection was refused, so nothing listens at that address and port.",
+    (Kind.UNREACHABLE, "refused"): "a connection was refused: most probably, nothing listens at that address and port.",
     (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer.",
     (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
     (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
@@ -143,7 +143,7 @@ def _why_first(errors: Sequence[Event]) -> str:
         return f"as it may cause the errors after it.{before}"
     if not first.fails_requests:
         return "as it came most often."
-    if not (first.first_seen and first.numbers.get("wait_ms")):
+    if not first.began_s < seconds_of_day(first.first_seen):
         return f"as it makes requests fail.{before}"
     began = timedelta(seconds=int(first.began_s) % 86_400)
     return f"as it makes requests fail. Its first wait began at {str(began).zfill(8)}.{before}"
@@ -254,8 +254,7 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     """Yield the conclusions from a pool's numbers by Little's law."""
     numbers, load = event.numbers, event.load
     yield from _says_of_waiting(event)
-    is_past = event.kind is Kind.STATISTICS and is_at_ease(event)
-    if load.use in _BY_USE and not is_past and not (load.use is Use.UNCLEAR and load.usage_ms):
+    if load.use in _BY_USE and not (load.use is Use.UNCLEAR and load.usage_ms):
         yield _BY_USE[load.use]
     if errors := numbers.get("opening_errors"):
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
@@ -283,7 +282,7 @@ def _says_of_waiting(event: Event) -> Iterator[str]:
         )
         if event.growth:
             before, seconds = event.growth
-            yield f"The estimate is rough: the queue grew from {before:,} to {waiting:,} within {seconds:,.0f} s."
+            yield f"The estimate is rough: a line {seconds:,.0f} s earlier has {before:,} waiting."
     elif waiting == 0 and wait_ms and load.use in (Use.HELD, Use.FULL, Use.LEAKED):
         yield f"No other request waited, and none of {connections} became free in {wait}."
     elif load.use in (Use.FULL, Use.RUNNING) and wait_ms and "in_use" in numbers:

@@ -270,7 +270,8 @@ def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
                 spans.append(match.span())
                 numbers = _numbers(match.groupdict())
                 if "running" in numbers:  # Druid lists each statement, and counts it
-                    numbers["running"] = min(sum(map(int, _RUNNING.findall(match[0]))), int(numbers["in_use"]))
+                    running = sum(map(int, _RUNNING.findall(match[0]))) or numbers["running"]
+                    numbers["running"] = min(running, numbers["in_use"])
                 yield known, match[0], numbers
 
 

@@ -91,7 +91,7 @@ def prepared(
 
 
 def require_server(options: SweepOptions) -> None:
-    """Raise BadInput for options of no server: a bad URL, or a program that can't be run or is none. Nothing starts."""
+    """Raise BadInput for a bad URL, and for a server program that can't be run or is none. No server is started."""
     if not options.url:
         server_version(options.mysqld or find_mysqld())
         return

@@ -330,7 +330,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ("has exceeded the 'max_user_connections' resource (current value: 20)", "The limit is 20."),
         (
             "(2003, \"Can't connect to MySQL server on 'db' ([Errno 111] Connection refused)\")",
-            "a connection was refused, so nothing listens",
+            "a connection was refused: most probably, nothing listens",
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
@@ -718,9 +718,10 @@ def test_error_2013_has_the_causes_that_its_text_leaves(
         ("Can't connect to MySQL server on 'db:3306' (110)", "did not answer.", "If it hangs", "listens"),
         ("dial tcp 10.0.0.5:3306: i/o timeout", "did not answer.", "If it hangs", "listens"),
         ("connect ETIMEDOUT 10.0.0.5:3306", "did not answer.", "If it hangs", "listens"),
-        ("Can't connect to server on 'db' (111)", "nothing listens", "If refused, too", "firewall"),
-        ("dial tcp 10.0.0.5:3306: connect: connection refused", "nothing listens", "If refused, too", "firewall"),
-        ("connect ECONNREFUSED 127.0.0.1:3306", "nothing listens", "If refused, too", "firewall"),
+        ("Can't connect to server on 'timed-jobs' (111)", "nothing listens", "If refused, too", "drops"),
+        ("Can't connect to server on 'db' (113)", "did not answer or refused it", "If refused, nothing", None),
+        ("dial tcp 10.0.0.5:3306: connect: connection refused", "nothing listens", "If refused, too", "drops"),
+        ("connect ECONNREFUSED 127.0.0.1:3306", "nothing listens", "If refused, too", "drops"),
         ("Can't connect to server on 'db' (115)", "did not answer or refused it", "If refused, nothing", None),
     ],
 )
@@ -758,7 +759,7 @@ def test_a_pool_of_node_that_does_not_wait_has_no_threads() -> None:
 )
 def test_a_deadline_of_go_is_compared_with_the_pool_s_figures_and_asks_not_what_its_text_says(text: str) -> None:
     event = one_event(text)
-    assert first_action(event).startswith("db.Stats(): if InUse is MaxOpenConnections, and WaitCount rises")
+    assert first_action(event).startswith("db.Stats(): if InUse is MaxOpenConnections and WaitCount rises")
     assert "where the error arose" not in events_text([event])
     assert "if its collector is registered, go_sql" in " ".join(advice(event).next)
 
@@ -777,7 +778,7 @@ def test_a_queue_that_outgrows_its_rate_makes_the_estimate_rough(later: int, sec
         f"02:58:{40 + after} {ON_CALL.replace('=37', f'={waiting}')}" for after, waiting in ((0, 41), (seconds, later))
     ]
     text = " ".join(events_text(find_events(lines)).split())
-    assert ("The estimate is rough: the queue grew from 41 to 58 within 4 s." in text) == is_rough
+    assert ("The estimate is rough: a line 4 s earlier has 41 waiting." in text) == is_rough
     if later == 58:
         assert f"about {2 if is_rough else 1.9} arrive a second" in text
         assert f"while each connection is held for about {5 if is_rough else 5.2} s." in text
@@ -958,9 +959,51 @@ def test_an_error_that_other_clients_of_vert_x_have_too_first_asks_whose_it_is()
     assert first_action(event).startswith("see in the stack trace whose pool it is")
 
 
-def test_warnings_alone_begin_with_the_most_frequent() -> None:
-    _, start = overview_of([f"02:58:11 {STALLED}", *[f"02:58:12 {STALE}"] * 2])
+AT_EASE = "HikariPool-1 - Pool stats (total=20/20, idle=14/20, active=6, waiting=0)"
+
+
+@pytest.mark.parametrize("other", [STALLED, "Connection leak detection triggered for X on thread y"])
+def test_warnings_alone_begin_with_the_most_frequent(other: str) -> None:
+    _, start = overview_of([f"02:58:11 {other}", *[f"02:58:12 {STALE}"] * 2, *[f"02:58:13 {AT_EASE}"] * 3])
     assert start == "Start with: HikariCP: stale connection, as it came most often."
+
+
+def test_a_note_of_the_server_s_log_fails_no_request_and_an_error_of_a_client_does() -> None:
+    note = "[Warning] Aborted connection 5 to db: 'd' user: 'u' host: 'h' (Got an error reading communication packets)"
+    deadlock = "Deadlock found when trying to get lock"
+    _, start = overview_of([*[f"02:58:11 {note}"] * 3, f"02:58:12 {deadlock}"])
+    assert "deadlock, as it makes requests fail" in start
+    idle = "The client was disconnected by the server because of inactivity."
+    _, start = overview_of([*[f"02:58:11 {idle}"] * 3, f"02:58:12 {deadlock}"])
+    assert "stale connection, as it makes requests fail" in start
+
+
+def test_an_unknown_failure_of_a_connection_is_not_said_to_be_an_end_by_the_other_side() -> None:
+    for cause in ("[SSL: DECRYPTION_FAILED_OR_BAD_RECORD_MAC] bad record", "[Errno 32] Broken pipe"):
+        text = " ".join(events_text([one_event(LOST.format(f" ({cause})"))]).split())
+        assert "most probably, the other side closed it" not in text
+
+
+def test_the_first_wait_is_that_of_the_first_line() -> None:
+    longer = ON_CALL.replace("30000", "90000").replace("=37", "=50")
+    _, start = overview_of(
+        [f"12:00:40 {ON_CALL}", f"12:05:00 {longer}", "12:05:01 Deadlock found when trying to get lock"]
+    )
+    assert "Its first wait began at 12:00:10." in start
+
+
+def test_a_pool_without_connections_that_requests_wait_for_is_no_mere_state() -> None:
+    none_open = "HikariPool-1 - Timeout failure stats (total=0/10, idle=0/10, active=0, waiting=37)"
+    assert first_action(one_event(none_open)) == FIRST[Use.NONE_OPEN]
+    text = " ".join(events_text(find_events([none_open, "Deadlock found when trying to get lock"])).split())
+    assert "No connection is open" in text
+
+
+def test_an_indented_line_with_its_own_time_is_not_a_statement_of_druid() -> None:
+    druid = "wait millis 5000, active 2, maxActive 2, creating 0, runningSqlCount 2"
+    lines = [f"  02:58:40 {druid} : SELECT 1", "  02:58:41 Lock wait timeout exceeded; try restarting transaction"]
+    assert {event.kind for event in find_events(lines)} == {Kind.WAIT_TIMEOUT, Kind.LOCK_WAIT}
+    assert one_event(druid).numbers["running"] == 2
 
 
 LEAK = """\

@@ -177,11 +177,18 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.rs", "use r2d2_diesel::*; fn f() { Pool::new(ConnectionManager::<MysqlConnection>::new(url)).expect() }", [{}]),
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
     ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
+    ("a.rs", 'use mysql::*; fn f() { Pool::new("mysql://u@h/d?pool_min=1&pool_max=5") }', [{"min": 1, "max": 5}]),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'
          '\ta, _ := sql.Open("mysql", y)\n\ta.SetMaxOpenConns(10)\n\tb, _ := xorm.NewEngineGroup("mysql", z)\n'
          '\tg, _ := gorm.Open(mysql.New(mysql.Config{Conn: a}))\n}\n'),
+        [{"SetMaxOpenConns": 10}, {}],
+    ),
+    (
+        "main.go",
+        ('package main\nfunc main() {\n\ta, _ := sql.Open("mysql", x)\n\tdefer a.Close()\n'
+         '\tb, _ := sql.Open("mysql", y)\n\tb.SetMaxOpenConns(10)\n\tdefer b.Close()\n}\n'),
         [{"SetMaxOpenConns": 10}, {}],
     ),
     (
@@ -223,6 +230,7 @@ def test_settings_in_files_of_further_kinds(
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),
         ("a.rs", "fn f() { r2d2::Pool::builder().max_size(5).build(ConnectionManager::<PgConnection>::new(u)) }"),
+        ("a.rs", "use mysql::Conn; fn f() { scoped_threadpool::Pool::new(4) }"),
         ("Rocket.toml", "[default.databases.a]\nurl = 'a.sqlite'\nmax_connections = 9"),
         ("appsettings.json", r'{"A": "Server=(localdb)\\mssqllocaldb;Database=d;Uid=u;Max Pool Size=200"}'),
         ("appsettings.json", '{"A": "Server=h;Database=d;Trusted_Connection=True", "B": "Data Source=app.db"}'),

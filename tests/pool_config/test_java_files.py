@@ -244,6 +244,13 @@ CASES = {
         f' properties {{ maximumPoolSize = 64 }} }} }}\nb {{ url = "{MYSQL}"\n numThreads = 4, maxConnections = 5 }}\n'
         f'include "c"\nslick.dbs.d {{ profile = slick.MySQL, db.url: "{MYSQL}" }}',
         [("HikariCP (Slick)", 9), ("HikariCP (Slick)", 5), ("HikariCP (Slick)", 20)]),
+    "two pools of the same properties": Case(
+        "A.java", 'import com.zaxxer.hikari.*; class A { void f() { var p = new Properties(); '
+        f'p.setProperty("maximumPoolSize", "12"); p.setProperty("jdbcUrl", "{MYSQL}"); var w = new HikariConfig(p); '
+        "var r = new HikariConfig(p); } }", [("HikariCP", 12), ("HikariCP", 12)]),
+    "an own setting called profile, and a URL from elsewhere": Case(
+        "application.yml", "app.profile: oracle-prod\nspring.datasource:\n  url: ${DB_URL}\n"
+        "  hikari.maximum-pool-size: 30\n", [("HikariCP", 30)]),
     "Slick with the URL among properties, as in bchanez/play-slick-mysql": Case(
         "application.conf", 'slick.dbs.a.profile = "slick.jdbc.MySQLProfile$"\nslick.dbs.a.db {\n dataSourceClass = '
         f'"slick.jdbc.DatabaseUrlDataSource"\n properties.url = "{MYSQL}" }}\n', [("HikariCP (Slick)", 20)]),

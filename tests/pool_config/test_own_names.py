@@ -89,6 +89,8 @@ SIZES: tuple[tuple[str, str, list[tuple[str, int | None]]], ...] = (
      [("Flask-SQLAlchemy", 13), ("Flask-SQLAlchemy", 15), ("Flask-SQLAlchemy", 12)]),
     ("a.py", "SQLALCHEMY_DATABASE_URI = 'sqlite:///a.db'\nSQLALCHEMY_BINDS = {'a': 'mysql://db/d', 'b': URL}\n",
      [("Flask-SQLAlchemy", 15)]),
+    ("a.py", ("SQLALCHEMY_DATABASE_URI = 'mysql://db/d'\nSQLALCHEMY_POOL_SIZE = 20\n"
+     "SQLALCHEMY_BINDS = {'a': 'mysql://db/e'}\n"), [("Flask-SQLAlchemy 2", 30), ("Flask-SQLAlchemy 2", 30)]),
     (
         "a.go",
         ('package a\nfunc f(c C) {\n\tif c.Kind == sqliteKind {\n\t\tdb, _ = sql.Open("sqlite3", c.File)\n\t\t'

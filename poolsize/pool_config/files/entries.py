@@ -29,7 +29,7 @@ def parts_of(key: str) -> tuple[str, ...]:
 NAMES = {
     "url", "jdbcurl", "driverurl", "connectionurl", "driverclassname", "driverclass", "driver", "dialect", "dbkind",
     "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
-    "protocol", "profile",
+    "protocol",
 }  # fmt: skip
 """Settings that name a database, without hyphens, underscores and capitals."""
 GO_DSN = r"@(?:tcp|unix)\("
@@ -58,6 +58,8 @@ def is_mysql(entry: Entry) -> bool | None:
     name = normalized(entry.path[-1])
     text = entry.text[:MOST]
     url = URL.search(text)
+    if name == "profile" and text.startswith("slick."):
+        return names_mysql(text)
     if name not in NAMES and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
         return None
     if name.endswith("url") and not url:

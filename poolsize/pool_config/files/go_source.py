@@ -58,6 +58,7 @@ HAS_POOL = re.compile(r"\bConn:\s")
 class GoTree(SourceTree):
     """A source of Go. A field of a struct has the value that the file gives to fields of its name."""
 
+    floats_are_durations: ClassVar[bool] = True
     types: ClassVar[frozenset[str]] = frozenset({
         "call_expression", "field_declaration", "import_spec", "keyed_element", "return_statement",
     })  # fmt: skip
@@ -241,14 +242,16 @@ def go_pools(text: str) -> list[FilePool]:
 
 
 def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], opened: Sequence[Node]) -> list[Node]:
-    """Return the calls that open a pool to which no limit leads, and which the file does not close again.
+    """Return the calls that open a pool to which no limit leads, and which no function closes, `main` excepted.
 
     None, where the file does not show which pool each limit is for. calls: with what each is on, and its name.
     """
     limited = {(tree.function(call), tree.text(of)): of for call, of, name in calls if of and name in LIMITS}
     led_to = [tree.opened_by(receiver) for receiver in limited.values()]
     further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
-    further = further.difference(*(tree.opened_by(of) for _, of, name in calls if further and name == "Close"))
+    mains = {each.start_byte for each in tree.nodes("function_declaration") if tree.text_at(each, "name") == "main"}
+    closed = [of for call, of, name in calls if name == "Close" and tree.function_start(call) not in mains]
+    further = further.difference(*(tree.opened_by(of) for of in closed if further))
     return [call for call in opened if call.start_byte in further]
 
 

@@ -185,7 +185,7 @@ def java_pools(text: str) -> list[FilePool]:
 def _objects(tree: JavaTree, text: str) -> list[_Object]:
     """Return the objects of pools with their settings, in the order of the file."""
     by_node: dict[int, _Object] = {}
-    by_name: dict[tuple[int, str], _Object] = {}
+    by_name: dict[tuple[int, str], list[_Object]] = {}
     created = tree.nodes("method_invocation") + tree.nodes("object_creation_expression")
     properties = {
         (tree.function(each), tree.variable(each))
@@ -198,16 +198,19 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
             name = tree.variable(node)
             by_node[node.id] = _Object(library, node, name, complete=_is_complete(tree, node))
             given = {(tree.function(node), tree.text(argument)) for argument in tree.arguments(node)}
-            by_name |= dict.fromkeys(given & properties, by_node[node.id])
-            by_name.setdefault((tree.function(node), name), by_node[node.id])
+            for key in given & properties:
+                by_name.setdefault(key, []).append(by_node[node.id])
+            by_name.setdefault((tree.function(node), name), [by_node[node.id]])
     for node in (each for kind in DECLARATIONS for each in tree.nodes(kind)):
         name = tree.text_at(node.child_by_field_name("declarator") or node, "name")
         library = CLASSES.get(tree.text_at(node, "type"))
         if library and (tree.function(node), name) not in by_name:  # created elsewhere
-            by_name[tree.function(node), name] = by_node[node.id] = _Object(library, node, name, complete=False)
+            by_node[node.id] = _Object(library, node, name, complete=False)
+            by_name[tree.function(node), name] = [by_node[node.id]]
     for name, root, value, at in _settings(tree):
         named = (by_name.get((place, tree.text(root).removeprefix("this."))) for place in tree.around(root))
-        if target := by_node.get(root.id) or next(filter(None, named), None):
+        own = by_node.get(root.id)
+        for target in [own] if own else next(filter(None, named), []):
             target.library = _library(tree.text(value).removesuffix(".class")) or target.library
             target.values.append((name, value, at))
     return sorted(by_node.values(), key=lambda each: each.node.start_byte)

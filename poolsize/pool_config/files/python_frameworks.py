@@ -142,10 +142,18 @@ class FlaskSettings:
         )
 
     def _binds(self, settings: list[tuple[str, ast.expr]]) -> Iterator[FilePool]:
-        """Yield the pools of further databases, whose settings are only their own (its documentation, OPTIONS)."""
+        """Yield the pools of further databases.
+
+        Their settings are only their own in version 3 (its documentation, OPTIONS), and those of all in version 2
+        (_EngineConnector.get_options).
+        """
         by_name = dict(settings)
+        old: Pairs = [pair for pair in settings if pair[0] in OLD]
+        if old and OPTIONS in by_name:
+            old += self._values.pairs(by_name[OPTIONS])
         for name, url in self._values.pairs(by_name[BINDS]) if BINDS in by_name else []:
             options = self._values.pairs(url) if isinstance(url, ast.Dict) else []
             urls = [dict(options).get("url", url), *filter(None, [by_name.get(URI)])]  # one elsewhere: as the first
             if name and next((each for each in map(self._values.is_mysql, urls) if each is not None), False):
-                yield from self._values.pools(FLASK_SQLALCHEMY, f"{BINDS}, {name}", options)
+                library = FLASK_SQLALCHEMY_2 if old else FLASK_SQLALCHEMY
+                yield from self._values.pools(library, f"{BINDS}, {name}", [*old, *options], renamed=OLD)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 import tree_sitter_rust
 from tree_sitter import Language, Node
@@ -36,6 +37,9 @@ ALIASES = {"connect_timeout": "acquire_timeout", "timeouts": "wait_timeout"}
 """Other names of settings: of SeaORM, and of what deadpool's timeouts are in."""
 CRATE = re.compile(r"(?<![:\w])mysql(?:_async)?(?:::| as |;)")
 """What names the crate mysql or mysql_async."""
+ALIAS = re.compile(r"mysql(?:_async)? as (\w{1,40})")
+OF_URL = re.compile(r"[?&]pool_(min|max)=(\d{1,9})\b", re.ASCII)
+"""Sizes in the URL of a pool of these crates. Source: mysql_async, docs of Opts, URL parameters."""
 LONGEST_CHAIN = 60
 
 
@@ -132,7 +136,8 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
         case "Pool", "builder":
             library = None if not is_mysql else DEADPOOL if "deadpool" in text else R2D2
         case "Pool", "new" | "new_manual" | "from_url":
-            crate = MYSQL_ASYNC if CRATE.search(text) and "PoolConstraints" not in text else None
+            is_own = path.partition("::")[0] in {"Pool", "mysql", "mysql_async", *ALIAS.findall(text)}
+            crate = MYSQL_ASYNC if is_own and CRATE.search(text) and "PoolConstraints" not in text else None
             library = R2D2 if is_mysql and "r2d2" in text else crate
     return library
 
@@ -144,6 +149,9 @@ def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[s
     if tree.method(node).startswith("new") and len(arguments) >= len(names):
         for name, argument in zip(names, arguments, strict=False):
             yield name, tree.setting(name, argument)
+    for argument in arguments if library is MYSQL_ASYNC else ():
+        for name, number in OF_URL.findall(tree.text(argument)):
+            yield name, replace(tree.setting(f"pool_{name}", argument), value=int(number))
     body = node.child_by_field_name("body") if node.type == "struct_expression" else None
     for each in children(body) if body else ():
         name = tree.text_at(each, "field")

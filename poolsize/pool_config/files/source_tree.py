@@ -70,10 +70,11 @@ class SourceTree:
     """The tree of a source file. A damaged file has a tree, too: the grammar skips what it can't parse.
 
     A subclass is a language: it sets `types`, the types of nodes that its reader asks `nodes` for, and adds to `other`
-    the values of its own expressions.
+    the values of its own expressions. floats_are_durations: whether a product of two floats is no value.
     """
 
     types: ClassVar[frozenset[str]]
+    floats_are_durations: ClassVar[bool] = False
 
     def __init__(self, text: str, grammar: Grammar) -> None:
         self.source = text.encode(errors="replace")
@@ -272,7 +273,7 @@ class SourceTree:
         operation = self.text_at(node, "operator")
         if not (isinstance(left, int | float) and isinstance(right, int | float)):
             return None
-        if operation == "*" and isinstance(left, float) and isinstance(right, float):  # two durations of Go
+        if self.floats_are_durations and operation == "*" and isinstance(left, float) and isinstance(right, float):
             return None
         if operation in OPERATORS:
             return OPERATORS[operation](left, right)

@@ -173,12 +173,12 @@ def rate_axis(ax: Axes, label: str = "throughput (transactions/s)") -> Axes:
     return ax
 
 
-def legend_above(ax: Axes, columns: int, labels: object = None) -> None:
-    """Draw the legend, if any, above the axes. labels: of pool sizes, between both; false for none."""
+def legend_above(ax: Axes, columns: int, *, is_labelled: bool = False) -> None:
+    """Draw the legend, if any, above the axes. is_labelled: whether labels of pool sizes are between both."""
     if not ax.get_legend_handles_labels()[0]:
         return
     ax.legend(
-        loc="lower left", bbox_to_anchor=(-0.02, LABELLED if labels else 1.0), ncols=columns, borderpad=0,
+        loc="lower left", bbox_to_anchor=(-0.02, LABELLED if is_labelled else 1.0), ncols=columns, borderpad=0,
         handlelength=1.4, columnspacing=0.9,
     )  # fmt: skip
 
@@ -202,7 +202,7 @@ def stacked_bars(
     ax.set_ylabel(label)
     ax.grid(visible=False, axis="x")
     mark_sizes(ax, sizes, marks or {}, positions.tolist())
-    legend_above(ax, 2, marks)
+    legend_above(ax, 2, is_labelled=bool(marks))
     return ax
 
 

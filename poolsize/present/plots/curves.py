@@ -101,7 +101,7 @@ def plot_throughput(
     mark_sizes(ax, sizes, marks)
     if answer and answer.range:
         mark_range(ax, answer.range, answer.range_open, range_text(answer))
-    legend_above(ax, 2, marks)
+    legend_above(ax, 2, is_labelled=bool(marks))
     return ax
 
 
@@ -125,7 +125,7 @@ def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles], marks: Mappin
             ax.plot(sizes, times_ms, color=colour, marker=marker, label=name)
     milliseconds_axis(ax, "total time (ms)")
     mark_sizes(ax, sizes, marks or {})
-    legend_above(ax, 3, marks)
+    legend_above(ax, 3, is_labelled=bool(marks))
     return pool_size_axis(ax, sizes)
 
 

@@ -64,7 +64,7 @@ def plot_seconds(ax: Axes, run: Run) -> Axes:
     ax.set_xlabel(f"seconds of load{above}")
     mean_of = f"per second, mean of {count(seconds_a_point, 'second')}"
     rate_axis(ax, "transactions in a second" if seconds_a_point == 1 else mean_of)
-    legend_above(ax, 2, labels=True)
+    legend_above(ax, 2, is_labelled=True)
     return ax
 
 
@@ -94,7 +94,7 @@ def plot_processors(ax: Axes, analysis: Analysis, answer: Recommendation | None 
     stacked_bars(ax, sizes, [part for part in parts if not np.isnan(part[-1]).any()], "cores busy", marks)
     if cores := analysis.by_size.counter("machine_cores", sizes[-1]):
         ax.axhline(cores, color=GREY, linestyle=":", label=f"the machine's {cores:g}")
-        legend_above(ax, 2, marks)
+        legend_above(ax, 2, is_labelled=bool(marks))
     return ax
 
 
@@ -112,7 +112,7 @@ def plot_threads(ax: Axes, analysis: Analysis, answer: Recommendation | None = N
     ax.set_ylabel("threads running, log scale")
     marks = marks_of(answer)
     mark_sizes(ax, sizes, marks)
-    legend_above(ax, 2, marks)
+    legend_above(ax, 2, is_labelled=bool(marks))
     return pool_size_axis(ax, sizes)
 
 
