@@ -97,7 +97,7 @@ def test_a_file_that_no_sweep_can_use_is_refused(tmp_path: Path, text: str, mess
         'metrics = {url = "http://h/?token=hunter2"}', 'host = ["hunter2"]', 'start = ["x", "--password=hunter2"]',
         'database = ["mysql://u:hunter2@h/"]', "database = 'mysql://u:hunter2@h/",
         'database.url = "mysql://u:hunter2@h/"', 'resize = ["sh", "-c", "PASSWORD=hunter2 x"]',
-        'environment = "hunter2"', 'environment = {A = ["hunter2"]}',
+        'metrics = ["http://u:hunter2@h/"]', 'environment = "hunter2"', 'environment = {A = ["hunter2"]}',
     ],
 )  # fmt: skip
 def test_no_error_shows_a_secret_of_the_file(tmp_path: Path, poolsize_here: Command, changed: str) -> None:

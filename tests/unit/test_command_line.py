@@ -115,6 +115,8 @@ def test_analyze_prints_and_draws(poolsize_here: Command, tmp_path: Path) -> Non
         (["sweep", "--workload", "scan", "--url", "mysql://u:p@h/", "--mysqld", "x"], "--mysqld", 2),
         (["sweep", "--workload", "scan", "--step-time", "2.5s"], "--step-time 2.5s", 2),
         (["sweep", "--workload", "scan", "--server-option", "nonsense"], "NAME=VALUE", 2),
+        (["sweep", "--workload", "scan", "--server-option", "datadir=/var/lib/mysql"], "datadir", 2),
+        (["sweep", "--workload", "scan", "--pool-sizes", ""], "--pool-sizes", 2),
         (["sweep", "--workload", "scan", "--output", "a.jsonl"], "--resume a.jsonl", 2),
         (["sweep", "--workload", "empty.py"], "PoolUser", 2),
         (["recommend", "--threads-per-core", "2"], "--threads-per-core", 2),

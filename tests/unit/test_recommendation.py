@@ -124,6 +124,7 @@ def test_the_range_is_open_beyond_the_measured_sizes_and_the_same_wherever_it_is
     assert recommendation_text(answer).splitlines()[0] == f"Use {headline}"
     values = json.loads(json_text(recommendation_values(answer)))
     assert (values["range_open"], values["range"] is None) == (open_end, not known)
+    assert values["formula"] == {"cores": 4, "effective_disks": 1.0, "connections": 9}
     assert range_text(answer) == plateau_range_text(analysis) == known
     (plateau,) = [line for line in analysis_text(analysis).splitlines() if line.startswith("Plateau:")]
     for text in (plateau, of_throughput(analysis, answer)):
