@@ -56,9 +56,9 @@ class BimodalUsage:
     def pools(self, connections: int) -> tuple[TransactionPool, TransactionPool]:
         """Return a pool for short and a pool for long transactions.
 
-        connections: of one pool for both. When all of them are busy, short and long transactions use them in proportion
-        to share x usage time. Each of the two pools is as small as possible with a utilisation below 1 then. Together
-        they have one or two connections more.
+        connections: of a pool for all transactions. When all of them are busy, short and long transactions use them in
+        proportion to share x usage time. Each of the two pools is as small as possible with a utilisation below 1 then.
+        Together they have one or two connections more.
         """
         short, long = self.short.share * self.short.usage_ms, self.long.share * self.long.usage_ms
         busy_short = connections * short / (short + long)

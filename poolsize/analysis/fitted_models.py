@@ -307,7 +307,8 @@ class FittedModels:
     def two_pools(self, connections: int) -> tuple[TransactionPool, ...]:
         """Return a pool for short and a pool for long transactions.
 
-        connections: of one pool for both. Empty where usage times are not bimodal, and for a single connection.
+        connections: of a pool for all transactions. Empty where usage times are not bimodal, and for a single
+        connection.
         """
         return self.bimodal.pools(connections) if self.bimodal and connections > 1 else ()
 

@@ -193,7 +193,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The time ran out while the request waited for a connection of the pool.",
               "InUse is MaxOpenConnections; WaitCount and WaitDuration rise."),
         Cause("Opening a connection, or a statement, took too long.",
-              "WaitCount does not rise, and one of them is slow."),
+              "WaitCount does not rise; connecting or the statement is slow."),
         Cause("The time was nearly used up before the database was called.", "The trace has earlier, longer parts."),
     ), (_PROCESSES,)),
 }  # fmt: skip
@@ -284,7 +284,7 @@ CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
     (Kind.LOST, "timeout"): (_SLOW, _FIREWALL),
 }
 """Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
-"MySQL server has gone away": libmysqlclient has one text for an end and for its read timeout."""
+"MySQL server has gone away": an end and libmysqlclient's read timeout have the same text."""
 FIRST_OF_LIBRARY = {
     "MySQL Connector/Python": "compare the threads of a process with pool_size (by default 5, at most 32): if there "
     "are more, raise it, or run fewer threads; if fewer, look for a missing close().",

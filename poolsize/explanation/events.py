@@ -1,7 +1,7 @@
 """Lines of text -> events: known texts counted by minute, and the figures of their pools by Little's law."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -63,8 +63,6 @@ _LONGEST_STATEMENTS = 2000
 """The most characters of a line with the statements of Druid."""
 _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
-
-
 _FAILURE = re.compile(
     r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
     r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
@@ -143,7 +141,7 @@ class Event:
     def growth(self) -> tuple[float, float] | None:
         """Requests that waited before, and seconds since then, if more came than arrive at the rate of the text."""
         at, before = self.first_waiting
-        seconds = seconds_of_day(self.text_seen) - seconds_of_day(at)
+        seconds = _seconds_of_day(self.text_seen) - _seconds_of_day(at)
         most = (self.load.per_second or 0) * (seconds + 1)  # times are whole seconds
         is_known = at[:-8] == self.text_seen[:-8] and seconds > 0 and self.load.per_second
         return (before, seconds) if is_known and self.numbers["waiting"] - before > most else None
@@ -167,6 +165,11 @@ class Event:
         is_of_pool = self.library not in (CLIENT, CONNECTOR_J, SERVER) and self.text != "driver: bad connection"
         is_warning = (self.kind is Kind.STALE and is_of_pool) or self.text.startswith("Aborted connection")
         return self.kind not in _WARNINGS and not is_warning
+
+    @property
+    def began_earlier(self) -> bool:
+        """Whether it began before its first line, which has a wait or a pause."""
+        return self.began_s < _seconds_of_day(self.first_seen)
 
     def began_before(self, other: "Event") -> bool:
         """Return whether it began before another event, or is in the same second; True without times."""
@@ -224,14 +227,16 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
 
 
 class _Occurrences:
-    def __init__(self, first_seen: str, first: Numbers) -> None:
-        self.first_seen = first_seen
-        pause_ms = max(first.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
-        self.began_s = seconds_of_day(first_seen) - (first.get("wait_ms", 0) + pause_ms) / 1000
+    """The lines of a kind of error of a library, as far as they are read."""
+
+    def __init__(self) -> None:
+        self.first_seen, self.began_s = "", 0.0
         self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
-        self.best: tuple[tuple[float, int], str, Numbers, str] = ((-2, 0), "", {}, "")
+        self.rank = -2.0, 0
+        self.text, self.text_seen = "", ""
+        self.numbers: Numbers = {}
         self.first_waiting = "", 0.0
 
     def add(self, minute: str) -> None:
@@ -246,13 +251,35 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
-    def keep_best(self, text: str, numbers: Numbers, at: str) -> None:
-        """Keep the text with the most waiting requests, and of these the first with the most numbers."""
+    def read(self, text: str, numbers: Numbers, at: str) -> None:
+        """Read a text: keep the one with the most waiting requests, and of these the first with the most numbers."""
+        if not self.text:
+            pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
+            self.first_seen = at
+            self.began_s = _seconds_of_day(at) - (numbers.get("wait_ms", 0) + pause_ms) / 1000
         rank = (numbers.get("waiting", -1), len(numbers))
         if "waiting" in numbers and not self.first_waiting[0]:
             self.first_waiting = at, numbers["waiting"]
-        if rank > self.best[0]:
-            self.best = rank, text, numbers, at
+        if rank > self.rank:
+            self.rank, self.text, self.numbers, self.text_seen = rank, text, numbers, at
+
+    def event(self, library: str, kind: Kind, place: int, usage_ms: float | None) -> Event:
+        """Return the lines as an event. place: in the order of first lines. usage_ms: mean usage time, if known."""
+        return Event(
+            text=shortened(visible(self.text), LONGEST_SHOWN),
+            library=library,
+            kind=Kind.STALE if kind is Kind.LOST and _was_idle(self.text, self.numbers) else kind,
+            numbers=self.numbers,
+            load=pool_load(self.numbers, usage_ms) if kind in OF_POOL else PoolLoad(),
+            count=self.count,
+            minutes=dict(self.minutes),
+            first_seen=self.first_seen,
+            text_seen=self.text_seen,
+            place=place,
+            frame=max(self.frames, key=self.frames.__getitem__, default=""),
+            first_waiting=self.first_waiting,
+            began_s=self.began_s,
+        )
 
 
 class _Repeats:
@@ -278,7 +305,16 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     An error that a stack trace or Hibernate's logger repeats counts once. A line without a time has that of the line
     above. usage_ms: mean usage time, if known.
     """
-    occurrences: dict[tuple[str, Kind], _Occurrences] = {}
+    occurrences = _occurrences(lines)
+    separate = [each.event(*key, place, usage_ms) for place, (key, each) in enumerate(occurrences.items())]
+    events = _with_locks(_with_leaks(separate))
+    start = _start(events)
+    return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
+
+
+def _occurrences(lines: Iterable[str]) -> dict[tuple[str, Kind], _Occurrences]:
+    """Return the lines of each library and kind, in the order of first lines."""
+    occurrences: dict[tuple[str, Kind], _Occurrences] = defaultdict(_Occurrences)
     of_error: set[tuple[str, Kind]] = set()
     repeats = _Repeats()
     time, trace_follows = "", False
@@ -295,8 +331,8 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
         for known, text, numbers in matches(line):
             key = known.library, known.kind
             at = _time_in(line) or time
-            entry = occurrences.setdefault(key, _Occurrences(at, numbers))
-            entry.keep_best(text, numbers, at)
+            entry = occurrences[key]
+            entry.read(text, numbers, at)
             if known.kind is Kind.HELD_LONG:
                 leak = entry
             if key not in of_error:
@@ -305,35 +341,15 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
                     entry.add(at[:-3])
         if leak and leak.add_frame_of(line):
             leak = None
-    separate = [
-        Event(
-            shortened(visible(each.best[1]), LONGEST_SHOWN),
-            library,
-            Kind.STALE if kind is Kind.LOST and _was_idle(*each.best[1:3]) else kind,
-            each.best[2],
-            pool_load(each.best[2], usage_ms) if kind in OF_POOL else PoolLoad(),
-            each.count,
-            dict(each.minutes),
-            each.first_seen,
-            each.best[3],
-            place,
-            max(each.frames, key=each.frames.__getitem__, default=""),
-            each.first_waiting,
-            each.began_s,
-        )
-        for place, ((library, kind), each) in enumerate(occurrences.items())
-    ]
-    events = _with_locks(_with_leaks(separate))
-    start = _start(events)
-    return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
+    return occurrences
 
 
 def _with_statements(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
     above = ""
     for line in chain(lines, [""]):
-        is_statement = _STATEMENT.match(line) and not _time_in(line[:_HEAD])
-        if "runningSqlCount " in above and is_statement and len(above) < _LONGEST_STATEMENTS:
+        may_go_on = "runningSqlCount " in above and len(above) < _LONGEST_STATEMENTS
+        if may_go_on and _STATEMENT.match(line) and not _time_in(line[:_HEAD]):
             above += f" {line.strip()}"
         else:
             yield above
@@ -399,7 +415,7 @@ def _was_idle(text: str, numbers: Numbers) -> bool:
     return "'wait_timeout'" in text or (idle_ms >= LONG_IDLE_MS and 2 * numbers.get("sent_ms", idle_ms) >= idle_ms)
 
 
-def seconds_of_day(time: str) -> float:
+def _seconds_of_day(time: str) -> float:
     """Return the seconds since midnight of a time; 0 without a time."""
     hours, minutes, seconds = map(int, time[-8:].split(":")) if time else (0, 0, 0)
     return 3600 * hours + 60 * minutes + seconds

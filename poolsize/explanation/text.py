@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import TypedDict
 
 from poolsize.explanation.causes import Cause, advice, first_action, is_at_ease
-from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use, seconds_of_day
+from poolsize.explanation.events import LONG_USAGE_MS, OF_POOL, STARTS, WAIT_TIMEOUT_MS, Event, Use
 from poolsize.explanation.texts import Kind, Numbers
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.units import count, number
@@ -143,7 +143,7 @@ def _why_first(errors: Sequence[Event]) -> str:
         return f"as it may cause the errors after it.{before}"
     if not first.fails_requests:
         return "as it came most often."
-    if not first.began_s < seconds_of_day(first.first_seen):
+    if not first.began_earlier:
         return f"as it makes requests fail.{before}"
     began = timedelta(seconds=int(first.began_s) % 86_400)
     return f"as it makes requests fail. Its first wait began at {str(began).zfill(8)}.{before}"

@@ -131,7 +131,7 @@ def _options(variable: Entry) -> list[Entry]:
 def _path(name: str, *, has_own_code: bool = False) -> tuple[str, ...]:
     """Return the keys that a name means: of a variable, by the known beginnings; else by its dots.
 
-    has_own_code: as in _as_keys. A variable such as SHOP_HIKARI_MAX_POOL_SIZE is then one of the project's own.
+    has_own_code: as in _as_keys. A variable such as SHOP_HIKARI_MAX_POOL_SIZE then belongs to the project's code.
     """
     if not NAME.fullmatch(name):
         return tuple(name.split("."))

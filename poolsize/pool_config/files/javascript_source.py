@@ -242,7 +242,7 @@ def _of_mapper(
 
 
 def _typeorm_servers(tree: JavascriptTree, pairs: Mapping[str, Pair]) -> Sequence[str]:
-    """Return what follows the place of the pool of each server of a replication; "" without one."""
+    """Return what follows the pool's place, for each server of a replication; "" without a replication."""
     if "replication" not in pairs:
         return [""]
     slaves = tree.pairs(pairs["replication"].value)[0].get("slaves")
