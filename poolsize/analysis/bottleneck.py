@@ -41,6 +41,13 @@ class BottleneckName(StrEnum):
 
 OF_APPLICATION = frozenset({BottleneckName.APPLICATION_CPU, BottleneckName.SHARED_CPU})
 """Bottlenecks of an application's run that lie in the application: other instances have cores of their own."""
+OF_DATABASE = frozenset(
+    {
+        BottleneckName.SERVER_CPU, BottleneckName.ROW_LOCKS, BottleneckName.DISK_READS, BottleneckName.REDO_LOG,
+        BottleneckName.THREAD_POOL,
+    }
+)  # fmt: skip
+"""Bottlenecks in the database: a run then shows how many connections it can use, also the run of an application."""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,11 @@ class Plateau:
         """The highest point of the fitted curve, per second; at a fixed rate, the rate."""
         return self.threshold / (1 - self.tolerance)
 
+    @property
+    def certainty(self) -> float:
+        """The probability for which pool_size was chosen: CERTAINTY, or 1/2 of a measured size in its place."""
+        return CERTAINTY if self.probability >= CERTAINTY else 0.5
+
 
 def plateau(
     curve: FittedCurve, tolerance: float = TOLERANCE, *, of_grid: bool, certainty: float = CERTAINTY

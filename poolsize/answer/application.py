@@ -17,7 +17,6 @@ from poolsize.analysis.application_size import (
     with_locks_held,
 )
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.plateau import CERTAINTY as PLATEAU_CERTAINTY
 from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Caution, Finding, Reason
 from poolsize.answer.price import DIGITS, CurrentSize
@@ -245,7 +244,7 @@ def application_findings(
     saturated = bottleneck is not None and bottleneck.name is BottleneckName.GENERATOR
     of_lone = (client_ms, network.database_ms + client_ms)
     range_ = (plateau.low, plateau.high)
-    reasons.append(LoadGeneratorSize(plateau.pool_size, range_, *of_lone, saturated, PLATEAU_CERTAINTY))
+    reasons.append(LoadGeneratorSize(plateau.pool_size, range_, *of_lone, saturated, plateau.certainty))
     warnings: list[Finding] = []
     if usage_time_ms < shortest_usage_time_ms(network):
         warnings.append(ShortUsageTime(usage_time_ms, network.database_ms))

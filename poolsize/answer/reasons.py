@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.bottleneck import BottleneckName
-from poolsize.analysis.plateau import CERTAINTY, Plateau
+from poolsize.analysis.plateau import Plateau
 from poolsize.analysis.size_summary import SizeSummary
 from poolsize.answer.application import database_finding
 from poolsize.answer.finding import Finding, Reason
@@ -190,7 +190,7 @@ def _plateau(analysis: Analysis, plateau: Plateau, highest: Highest) -> Finding:
         best_size=analysis.best_size,
         best_measured=analysis.best_size is not None and analysis.by_size.is_measured(analysis.best_size),
         tolerance=plateau.tolerance,
-        probability=None if analysis.setting.means_only else CERTAINTY if plateau.probability >= CERTAINTY else 0.5,
+        probability=None if analysis.setting.means_only else plateau.certainty,
         among_measured=measured and analysis.setting.plan.search is None,
         measured_below=below,
         measured_above=above,

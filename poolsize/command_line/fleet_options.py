@@ -187,7 +187,7 @@ def plan_of_run(
             "`run_path`: the pool is not the limit in this run, so it does not show how many connections the database "
             "can use: leave it out"
         )
-    limited, pools = _limited_in_application(analysis, answer), services[0].pools
+    limited, pools = limited_in_application(analysis, answer), services[0].pools
     if limited is None or len(services) > 1 or answer.measured_in is None or pools == answer.measured_in.pools:
         return plan_fleet(answer.connections, services, limit, losses_of(analysis, answer))
     connections = answer.pool_size * pools
@@ -196,7 +196,7 @@ def plan_of_run(
     return replace(plan, findings=(kept, *plan.findings))
 
 
-def _limited_in_application(analysis: "Analysis", answer: "Recommendation") -> str | None:
+def limited_in_application(analysis: "Analysis", answer: "Recommendation") -> str | None:
     """Return what limits throughput in the application, outside the database; None for anything else."""
     from poolsize.analysis.bottleneck import OF_APPLICATION
     from poolsize.answer.verdict import Verdict

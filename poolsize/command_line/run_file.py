@@ -143,11 +143,19 @@ def client_times_of(usage_ms: float | None, cpu_ms: float | None, cores: int | N
 
 
 def _require_database(analysis: "Analysis") -> None:
-    """Raise BadInput for the run of an application, whose own time and CPU are a part of what it shows."""
-    if analysis.setting.application is not None:
+    """Raise BadInput for the run of an application in which nothing of the database limits throughput."""
+    from poolsize.analysis.bottleneck import OF_DATABASE
+    from poolsize.answer.from_run import recommend
+    from poolsize.command_line.fleet_options import limited_in_application
+
+    if analysis.setting.application is None:
+        return
+    in_database = analysis.bottleneck is not None and analysis.bottleneck.name in OF_DATABASE
+    if not in_database or limited_in_application(analysis, recommend(analysis)):
         raise BadInput(
-            "`run_path`: the run of an application does not show how many connections the database can use: leave it "
-            "out; `poolsize recommend` and `poolsize fleet` take `cores`, of the database's host, in its place"
+            "`run_path`: the database does not limit throughput in this run of an application, so it does not show how "
+            "many connections the database can use: leave it out; `poolsize recommend` and `poolsize fleet` take "
+            "`cores`, of the database's host, in its place"
         )
 
 
@@ -159,28 +167,34 @@ def traffic_with(
         return demand.traffic(usage_ms, service)
     from poolsize.answer.application import usage_of_run
 
-    _require_database(analysis)
+    if analysis.setting.application is not None:
+        _require_database(analysis)
+        raise BadInput(
+            "`run_path`: the run of an application does not show the usage time at your rate: add --usage-time"
+        )
     return demand.traffic(None, service, usage_of_run(analysis))
 
 
 def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
     """Return what the database can use, by the run in a file.
 
-    Raises WorkFailed for a run without a pool size, and BadInput for the run of an application.
+    That of an application shows it for the application's own usage time. Raises WorkFailed for a run without a pool
+    size, and BadInput for the run of an application that the database does not limit.
     """
     from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
     _require_database(analysis)
-    measured = recommend(analysis, None, None, client_times)
+    of_application = analysis.setting.application is not None
+    measured = recommend(analysis, None, None, None if of_application else client_times)
     if measured.connections is None:
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
     rates = rates_in_use(analysis, measured.application) if measured.application else None
     short = tuple(finding for finding in measured.findings if isinstance(finding, ShortUsageTime))
     highest = max(size.throughput.mean for size in analysis.valid_sizes)
     of_generator = next((each.pool_size for each in measured.findings if isinstance(each, LoadGeneratorSize)), None)
-    usage_ms = client_times.usage_time_ms if client_times else None
+    usage_ms = client_times.usage_time_ms if client_times and not of_application else None
     doubts = (*measured.doubts, *short)
     return Supply(measured.connections, measured.range, "measured", rates, highest, doubts, usage_ms, of_generator)
 

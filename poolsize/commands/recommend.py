@@ -271,10 +271,15 @@ def _observed_traffic(
 ) -> "Traffic":
     """Return the traffic of an observed pool. Raises BadInput for usage times that are not known, or known twice."""
     from poolsize.traffic.usage_phases import UsageTimes
+    from poolsize.units import number
 
     load = answer.busiest
     if usage_ms is None and load.usage_ms is None:
-        raise BadInput("the observation has no usage times: add --usage-time, the mean time that a request needs")
+        raise BadInput(
+            "the observation has no usage times: add --usage-time, the mean time for which a request uses a "
+            f"connection. By Little's law, it is the connections in use on average, {number(load.mean)} in the busiest "
+            "process, over its requests per second"
+        )
     if usage_ms is not None and load.usage_ms is not None:
         raise _contained("--usage-time")
     if load.pool.usage_buckets and (demand.usage_p95_ms or demand.usage_p99_ms):

@@ -39,7 +39,7 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
-OBSERVE_MORE = "observe longer, at the peak, or with --metrics"
+OBSERVE_MORE = "observe longer, at the peak, or by --metrics in place of --url"
 """The way out where no connection was in use."""
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""

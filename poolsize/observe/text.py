@@ -47,7 +47,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         answer, its = answers[0], verdict(answers[0])
         labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer))]
         labelled.append(("Caution", next(doubts(answer), "")))
-        return short_answer(f"{shown(answer.name)}: {_size_text(answer)}.", labelled, [*_next(stored), SAME])
+        return short_answer(f"{shown(answer.name)}: {_size_text(answer)}.", labelled, [*_next(stored, answers), SAME])
     lines = [*map(paragraph, parts), *map(paragraph, more), *map(paragraph, unknown)]
     if len(answers) > 1 or why:
         lines = [*lines, "", pools_table(shown_answers).as_text()]
@@ -58,7 +58,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         evidence = [f"{shown(each.name)}: {text}" for each in used for text in (in_use_text(each), *doubts(each))]
         evidence += server
         lines = [*lines, "", bullets(evidence)]
-    return short_answer(parts[0], [], _next(stored), "\n".join([*lines[1:], ""]))
+    return short_answer(parts[0], [], _next(stored, answers), "\n".join([*lines[1:], ""]))
 
 
 def _size_text(answer: PoolAnswer) -> str:
@@ -67,10 +67,10 @@ def _size_text(answer: PoolAnswer) -> str:
     return f"{at_least}{count(answer.need, 'connection')}{each}{'' if size is None else f' (now {size:,})'}"
 
 
-def _next(stored: Path | None) -> list[str]:
+def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
     """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
-    file = stored or Path("FILE")
-    command = pasteable("poolsize", "recommend", "--observation", file, "--growth", "2x", "--cores", "CORES")
+    file, usage = stored or Path("FILE"), () if answers[0].busiest.usage_ms else ("--usage-time", "TIME")
+    command = pasteable("poolsize", "recommend", "--observation", file, *usage, "--growth", "2x", "--cores", "CORES")
     return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
 
 

@@ -398,5 +398,5 @@ def test_bad_traffic_is_one_line(poolsize_here: Command, words: tuple[str, ...],
 
 def test_who_has_no_threads_need_not_state_them_and_is_shown_no_other_library(poolsize_here: Command) -> None:
     text = " ".join(poolsize_here(*QUESTION, "--why").stdout.split())
-    assert "Go, Node.js and other runtimes that serve requests without a pool of threads need no --app-threads." in text
+    assert "If a pool of threads serves the requests of a process, add its size: --app-threads." in text
     assert "create_engine" not in text

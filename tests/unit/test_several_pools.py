@@ -1,6 +1,7 @@
 """An application with several pools: a pool size is that of each, and the database has them all."""
 
 import json
+import subprocess
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -169,11 +170,28 @@ def test_no_users_are_predicted_for_several_pools() -> None:
         predict(analyze(of_pools(a_run(CURVE, users=1024), 2, 2)), WhatIf())
 
 
+def with_rate(poolsize_here: Command, stored: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """The answer for a traffic, beside what the database can use by a run."""
+    return poolsize_here("recommend", "--run", stored, "--rate", "300/s", "--instances", "3", *more)
+
+
 @pytest.mark.parametrize("usage", [(), ("--usage-time", "2ms")])
-def test_the_run_of_an_application_does_not_show_what_the_database_can_use(
+def test_an_application_that_the_database_does_not_limit_does_not_show_what_it_can_use(
     poolsize_here: Command, stored: str, usage: tuple[str, ...]
 ) -> None:
     """One error asked for the usage time, and the other to leave it out."""
-    done = poolsize_here("recommend", "--run", stored, "--rate", "300/s", "--instances", "3", *usage)
+    done = with_rate(poolsize_here, stored, *usage)
     assert done.returncode == 2
-    assert "--run: the run of an application does not show how many connections the database can use" in done.stderr
+    assert "--run: the database does not limit throughput in this run of an application" in done.stderr
+
+
+@pytest.mark.costly
+def test_an_application_on_a_busy_database_shows_what_the_database_can_use(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    busy = of_pools(a_run(CURVE, users=1024), 2, 2, {"process_cpu": 3.9, "process_cores": 4.0})
+    stored = str(written(tmp_path / "busy.jsonl", busy))
+    answer = json.loads(with_rate(poolsize_here, stored, "--usage-time", "2ms", "--json").stdout)
+    assert answer["supply"]["connections"] == 32
+    assert "by the run, for the measured application" in poolsize_here("fleet", "--run", stored).stdout
+    assert "add --usage-time" in with_rate(poolsize_here, stored).stderr

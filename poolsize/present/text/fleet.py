@@ -76,12 +76,19 @@ def pools_in_short(
     labelled = [("Database", usable), *map(_labelled, reasons[:1]), *today, main_caution(findings)]
     several = table.as_text() if len(pools) > 1 else ""
     proxies = [
-        pasteable("poolsize", "config", "--for", "proxysql", "--size", each.connections)
+        pasteable("poolsize", "config", "--for", "proxysql", "--size", each.connections, *_clients(pools, limit, each))
         for each in findings
         if isinstance(each, Proxy)
     ]
     commands = [*_commands(pools, limit or ServerLimit(), options), *proxies, SAME]
     return short_answer(_headline(pools, basis), labelled, commands, several)
+
+
+def _clients(pools: Sequence[ServicePool], limit: ServerLimit | None, proxy: Proxy) -> list[object]:
+    """Return the options of the processes that a proxy serves; of several services, as many with a connection each."""
+    if len(pools) > 1:
+        return ["--instances", proxy.clients, "--surge", "0%"]
+    return _of_fleet(pools[0].service, limit or ServerLimit())
 
 
 def _labelled(reason: Finding) -> Labelled:

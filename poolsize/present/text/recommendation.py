@@ -94,6 +94,8 @@ def headline(answer: Recommendation) -> str:
     of_process = answer.basis == "formula" and answer.pool_size != answer.formula.connections  # the deadlock floor
     is_total = not of_process and any(isinstance(each, ToDivide) for each in answer.findings)
     scope = ", counted over all processes" if is_total else ""
+    if answer.measured_in is not None and answer.measured_in.pools == 1:
+        scope = " in the application's pool"
     if answer.basis == "formula":
         return f"Start with {count(answer.pool_size, 'connection')}{scope}."
     from poolsize.answer.warnings import WideRange

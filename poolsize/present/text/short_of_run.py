@@ -183,10 +183,10 @@ def _beyond(answer: Recommendation) -> str:
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = "; ".join(f"for {milliseconds(size.usage_time_ms)}, use {size.pool_size:,}" for size in sizes)
+    others = "; ".join(f"{size.pool_size:,} for {milliseconds(size.usage_time_ms)}" for size in sizes)
     own = (
-        f"transactions that hold a connection for about {milliseconds(finding.database_ms + finding.client_ms)} "
-        "without load."
+        "the load generator, which holds a connection for about "
+        f"{milliseconds(finding.database_ms + finding.client_ms)} without load."
     )
-    longer = f" If yours hold it {others}. Other times: --usage-time."
+    longer = f" For an application, with more certainty: {others}. Others: --usage-time."
     return f"{own}{longer if sizes else ''}"

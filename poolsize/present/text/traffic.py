@@ -140,14 +140,14 @@ def _basis(supply: Supply) -> str:
 
 def _bounds_table(answer: TrafficAnswer) -> Table:
     pools, supply, limit = answer.traffic.service.pools, answer.supply, answer.limit
-    basis = "" if supply is None else BASES[supply.basis]
+    can_use = "not known" if supply is None else f"{supply.connections:,}{_basis(supply).removeprefix(',')}"
     needed = (NONE, NONE) if answer.need is None else (f"{answer.need:,}", f"{answer.need * pools:,}")
     allowed = (NONE, "not known") if limit is None else (f"{limit:,}", f"{limit * pools:,}")
     return Table(
         ("", "each process", "together"),
         [
             ("the traffic needs", *needed),
-            ("the database can use", NONE, f"{supply.connections:,} by {basis}" if supply else "not known"),
+            ("the database can use", NONE, can_use),
             ("the limits allow", *allowed),
         ],
     )

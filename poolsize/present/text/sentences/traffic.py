@@ -247,9 +247,9 @@ register_templates(
         ),
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",
-        of.ThreadsUnknown: "How many threads a process has is not known: add --app-threads. With fewer than "
-        "{pool_size:,}, such as the 1 of gunicorn's sync worker, a process can't use its whole pool. Go, Node.js and "
-        "other runtimes that serve requests without a pool of threads need no --app-threads.",
+        of.ThreadsUnknown: "If a pool of threads serves the requests of a process, add its size: --app-threads. Go and "
+        "Node.js have no such pool. With fewer than {pool_size:,} threads, such as the 1 of gunicorn's sync worker, a "
+        "process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
             "Usage times are assumed to be exponentially distributed. If yours vary much more or less, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")

@@ -177,6 +177,9 @@ register_templates(
         "throughput of the others, also at the same pool size. The answer is for the higher level; the range also "
         "allows for noise. Find what slows down whole steps, such as a backup, another virtual machine or a limit of "
         "CPU time, and measure again without it.",
+        warnings.DataGrew: "The data grew during the sweep, which makes later steps slower: with "
+        "{pool_size:#connection}, a transaction read {pages:number} pages in the first step, and {later_pages:number} "
+        "in the last. Restore the data before each step, and measure again.",
         warnings.FewSteps: lambda finding: (
             "{steps:#step} at different pool sizes do not show how much a repeated step would differ. The 95 % range "
             "assumes the usual noise between steps. To measure the noise, "
