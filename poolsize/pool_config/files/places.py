@@ -147,14 +147,14 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     if is_database and _has(OWN_CODE, "maxActive", texts):
         return OWN_CODE
     library = next((library for setting, library in OWN.items() if _has(library, setting, texts)), None)
-    if library is OWN_GO and texts.keys() & ADDRESSES and not _is_go(texts):
+    if library is OWN_GO and texts.keys() & ADDRESSES and not is_go(texts):
         library = OWN_SIZE
     if library is OWN_SIZE and not texts.keys() & ADDRESSES:
         return None
     return library if _is_own_mysql(prefix, texts) else None
 
 
-def _is_go(names: Iterable[str]) -> bool:
+def is_go(names: Iterable[str]) -> bool:
     """Return whether a name besides maxConns, which other languages have as well, is of Go's database/sql."""
     return any(OWN_GO.setting(name, relaxed=True) for name in names if name not in {"maxconn", "maxconns"})
 
