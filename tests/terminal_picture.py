@@ -34,7 +34,7 @@ def drawn(name: str) -> str:
     """Return the picture as SVG."""
     run = load_run(RUN)
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=False, highlight=False, markup=False)
-    console.print("$ poolsize sweep --workload search.py", style="bold")
+    console.print("$ poolsize sweep --workload scan", style="bold")
     bar = ProgressBar(console)
     for event in events_of(run, PRINTED):
         bar.show(event)

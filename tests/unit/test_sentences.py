@@ -104,7 +104,9 @@ def test_a_measured_throughput_is_not_above_the_highest(measured: float) -> None
     (finding,) = [each for each in recommend(example("insert-mariadb")).findings if isinstance(each, OnPlateau)]
     text = sentence(replace(finding, throughput=measured, fitted=99, capacity=100))
     decides = measured not in {98.5, 99.5, 100.2}
-    assert ("by the fitted curve, which decides" in text) == (f"Measured: {measured:g}/s" in text) == decides
+    assert (
+        ("By the fitted curve, from which the size comes" in text) == (f"Measured: {measured:g}/s" in text) == decides
+    )
     assert f"{99 if decides else round(measured)} % of capacity (100" in text
 
 

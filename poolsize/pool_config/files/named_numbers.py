@@ -41,7 +41,7 @@ def named_pools(text: str) -> list[FilePool]:
     entries = list(_entries(text))
     for library in LIBRARIES:
         own = [each for each in entries if library.setting(each.path[-1], relaxed=True)]
-        if library is OWN_GO and not is_go(each.path[-1] for each in own):
+        if library is OWN_GO and not is_go(normalized(each.path[-1]) for each in own):
             continue
         pool = pool_of(library, own)
         if any(map(pool.has, library.sizes)) and (library is not OWN_SIZE or ADDRESS.search(text)):

@@ -155,7 +155,9 @@ def _of_plateau(finding: OnPlateau) -> str:
         measured += between and f" ({between})"
         return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
     share = finding.fitted / finding.capacity
-    fitted = f"{per_second(finding.fitted)} by the fitted curve, which decides: {100 * share:.0f} % of {highest}"
+    fitted = (
+        f"{per_second(finding.fitted)} by the fitted curve, from which the size comes: {100 * share:.0f} % of {highest}"
+    )
     return f"{fitted} ({between or 'measured'}: {measured})."
 
 
@@ -183,10 +185,7 @@ def _beyond(answer: Recommendation) -> str:
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = "; ".join(f"{size.pool_size:,} for {milliseconds(size.usage_time_ms)}" for size in sizes)
-    own = (
-        "the load generator, which holds a connection for about "
-        f"{milliseconds(finding.database_ms + finding.client_ms)} without load."
-    )
-    longer = f" For an application, with more certainty: {others}. Others: --usage-time."
+    others = ", ".join(f"{size.pool_size:,} for {milliseconds(size.usage_time_ms)}" for size in sizes)
+    own = f"the load generator ({milliseconds(finding.database_ms + finding.client_ms)} a transaction without load)."
+    longer = f" For an application, with more certainty: {others} (--usage-time)."
     return f"{own}{longer if sizes else ''}"

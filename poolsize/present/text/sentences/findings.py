@@ -37,8 +37,8 @@ OWN_WORDS = {
 SHORTER_PAUSES = "with shorter pauses of the users: they ask for a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
 MORE_WORKERS = (
-    "Sweep with {workers} workers (--processes {workers}) on a machine with more cores, or with workers on other machines "
-    "(--expect-workers)."
+    "Sweep with {workers} workers (--processes {workers}) on a machine with more cores, or with workers on other "
+    "machines (--expect-workers)."
 )
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "ms": milliseconds,

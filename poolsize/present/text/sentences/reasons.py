@@ -62,7 +62,8 @@ def _(finding: reasons.OnPlateau) -> str:
     size, capacity = finding.pool_size, finding.capacity
     by_curve = curve_decides(finding)
     rate, at_highest = _both_rates(finding.fitted if by_curve else finding.throughput, capacity)
-    reached = f"{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
+    of_curve = "By the fitted curve, from which the size comes, " if by_curve else ""
+    reached = f"{of_curve}{count(size, 'connection')} reach{'es' if size == 1 else ''} {rate}"
     highest = highest_text(finding.highest, finding.users)
     if size == finding.best_size:
         reached += f", {'the ' if highest == 'capacity' else ''}{highest}"
@@ -70,14 +71,11 @@ def _(finding: reasons.OnPlateau) -> str:
         share = (finding.fitted if by_curve else finding.throughput) / capacity
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
-        of_curve = "" if by_curve else " by the fitted curve"
-        reached += f", {100 * share:.0f} % of {highest} ({at_highest}{at_best}{of_curve})"
+        curve = "" if by_curve else " by the fitted curve"
+        reached += f", {100 * share:.0f} % of {highest} ({at_highest}{at_best}{curve})"
     if by_curve:
         source = "Measured" if finding.measured_below is None else "Between the measurements"
-        reached += (
-            f", by the fitted curve, which decides. {source}: {per_second(finding.throughput)}; the curve takes the "
-            "difference for noise"
-        )
+        reached += f". {source}: {per_second(finding.throughput)}; the curve takes the difference for noise"
     reached += "."
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (
@@ -165,8 +163,8 @@ register_templates(
                 ""
                 if finding.database_size is None
                 else " For an application whose own code took no time in a transaction, {pool_size:#connection} would "
-                f"be enough. The table of sizes for applications has {{database_size}}, because it requires "
-                f"{percent(CERTAINTY)} probability."
+                "be enough with the probability above. The table of sizes for applications has {database_size}, "
+                f"because it requires {percent(CERTAINTY)}."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
                 "would be enough." + (ANSWER_LARGER if finding.pool_size > finding.range[1] else "")
