@@ -43,8 +43,8 @@ class FleetNeeds(Reason, code="fleet_needs"):
     """How the traffic decides the pools.
 
     limits_ms: service -> limit of the p99 wait time, of those whose pool the limit decides. several: how many of them
-    have several instances, of which an instance is away. missed: services whose limit no pool size keeps. needed:
-    connections of all needs in a deploy. usable: that the server admits; None if unknown.
+    have several instances, of which an instance is away. missed: services whose pools the full database decides.
+    needed: connections of all pools in a deploy. usable: that the server admits; None if unknown.
     """
 
     limits_ms: Mapping[str, float]

@@ -31,7 +31,7 @@ from poolsize.answer.traffic_findings import (
     of_database,
     with_load,
 )
-from poolsize.answer.traffic_need import Decides, ProcessNeed, mean_total_ms, nearly_shortest, process_need
+from poolsize.answer.traffic_need import Decides, ProcessNeed, mean_total_ms, process_need
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.traffic.database_load import MOST_IN_USE, DatabaseLoad
@@ -146,12 +146,6 @@ def recommend_for(
         )
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
-    if decides == "need" and supply is not None and supply.rates is not None:
-        database = SharedDatabase((traffic,), (need,), supply)
-        load = database.load
-        if load and (is_beyond(traffic.busiest_rate, supply) or traffic.loaded(load).in_use >= supply.connections):
-            size = nearly_shortest(database, 0)
-            decides = "need" if size == need else "supply"
     useful = size
     if allowed is not None and allowed < size:
         size, decides = allowed, "limit"

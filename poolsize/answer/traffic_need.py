@@ -32,8 +32,9 @@ class ProcessNeed:
     """The pool of a process, whatever the server's limit is.
 
     need: the smallest pool that keeps the limit of the wait time, within what its threads can use; where no pool keeps
-    it, the smallest with nearly the shortest total time. pool_size: that, or the deadlock floor where it is above.
-    decides: the pool size; "supply" where no pool keeps the limit.
+    it, the smallest with nearly the shortest total time. pool_size: that; or the deadlock floor where it is above; or
+    less where more connections are in use than the database can use, so that requests wait there in place of the pool.
+    decides: the pool size; "supply" where no pool keeps the limit, and where requests wait in the database.
     """
 
     need: int
@@ -75,11 +76,22 @@ def process_needs(traffics: Sequence[Traffic], supply: Supply | None = None) -> 
         if needs == before or len(traffics) == 1:
             break
     database = SharedDatabase(tuple(traffics), tuple(need.pool_size for need in needs), supply)
-    for place in range(len(needs)):
+    is_full = _is_full(database)
+    for place, need in enumerate(needs):
         if not kept[place]:
             size = nearly_shortest(database, place)
-            needs[place] = replace(needs[place], need=size, pool_size=size, decides="supply")
+            needs[place] = replace(need, need=size, pool_size=size, decides="supply")
+        elif is_full and need.decides == "need" and (size := nearly_shortest(database, place)) < need.need:
+            needs[place] = replace(need, pool_size=size, decides="supply")
     return needs
+
+
+def _is_full(database: SharedDatabase) -> bool:
+    """Return whether more connections are in use than the database can use, on average or in bursts."""
+    supply, load = database.supply, database.load
+    assert supply is not None
+    busiest = sum(traffic.busiest_rate for traffic in database.traffics)
+    return load is not None and (is_beyond(busiest, supply) or load.mean >= supply.connections)
 
 
 def largest_pools(traffics: Sequence[Traffic], rates: Vector) -> list[int]:
@@ -119,12 +131,20 @@ def _wanted(
 
 
 def _wait_p99_ms(database: SharedDatabase, place: int) -> float:
-    """Return the p99 wait time of a service while an instance is away, if threads do not bound its pool."""
-    own = database.traffics[place]
-    unbounded = replace(own, service=replace(own.service, threads=None, connections_per_thread=None))
-    traffics = (*database.traffics[:place], unbounded, *database.traffics[place + 1 :])
-    busiest = replace(database, traffics=traffics).busiest(place)
-    return pool_use(replace(busiest, wait_limit_ms=inf), database.pool_sizes[place]).wait_p99_ms
+    """Return the p99 wait time of a service while an instance is away, if threads do not bound its pool.
+
+    It may be longer while all are there: a database that is slower the more connections are in use has more of them.
+    """
+    own, size = database.traffics[place], database.pool_sizes[place]
+    unbounded = replace(
+        own, wait_limit_ms=None, service=replace(own.service, threads=None, connections_per_thread=None)
+    )
+    database = replace(database, traffics=(*database.traffics[:place], unbounded, *database.traffics[place + 1 :]))
+    away_ms = pool_use(database.busiest(place), size).wait_p99_ms
+    if own.service.instances == 1 or away_ms > own.most_wait_ms:
+        return away_ms
+    load = database.load_of(place, one_away=False)
+    return inf if load is None else max(away_ms, pool_use(unbounded.loaded(load).of_process(), size).wait_p99_ms)
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:

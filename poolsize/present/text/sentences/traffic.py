@@ -87,8 +87,8 @@ def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
         )
     if finding.missed:
         parts.append(
-            "The database is too full for any pool size to keep the limit of the p99 wait time, at the latest while an "
-            "instance is away: {missed:names}."
+            "The database is too full for larger pools to help, at the latest while an instance is away: "
+            "{missed:names}. Each of these pools is the smallest whose mean total time is nearly the shortest."
         )
     if finding.usable is not None and finding.needed <= finding.usable:
         of_usable = "{needed:,} of the {usable:,} connections that the fleet may use"
