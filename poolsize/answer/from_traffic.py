@@ -6,7 +6,7 @@ its traffic. `Supply` is what the database can use. The server's limit bounds th
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isinf
 
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, service_pool
@@ -179,7 +179,7 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         yield UsageOfRun(traffic.usage.mean_ms)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":
         yield SpreadAssumed(several=False)
-    if answer.need is not None:
+    if answer.need is not None and not isinf(answer.at_size.usual.wait_p99_ms):
         yield HoldsWhile(traffic.rate, traffic.usage.mean_ms)
 
 

@@ -335,7 +335,7 @@ def _answer_traffic(
         values = traffic_values(answer, fleet.values_of_class())
         click.echo(json_text(_of_observation(values, observed) if observed else values))
     else:
-        text = {"short": traffic_in_short, "why": traffic_text}[form](answer)
+        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, is_observed=observed is not None)
         click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.need)
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,7 +26,7 @@ from poolsize.analysis.models.network_fit import (
     fit_network,
 )
 from poolsize.analysis.vector import Vector
-from tests.conftest import EXAMPLES, example, in_ci
+from tests.conftest import EXAMPLES, Command, example, in_ci
 
 SIZES = [1, 2, 4, 8, 16, 32, 64]
 KERNELS = {"Nehalem": "X86_V2", "Haswell": "X86_V3", "Zen": "X86_V3", "SkylakeX": "X86_V4"}
@@ -220,3 +221,10 @@ def test_sizes_that_would_take_many_seconds_are_not_fitted() -> None:
     rates, errors = (100.0, 900.0, 5000.0, 6000.0), (1.0,) * 4
     assert fit_network((1, 10, 100, 2_000), rates, errors) is not None
     assert fit_network((1, 10, 100, 20_000), rates, errors) is None
+
+
+def test_a_curve_along_a_line_without_noise_has_an_answer(poolsize_here: Command, tmp_path: Path) -> None:
+    """Where two parameters have the same effect, only the damping makes a step unique: it must not vanish."""
+    curve = tmp_path / "line.csv"
+    curve.write_text("threads,tps\n" + "".join(f"{size},{100 * size}\n" for size in (1, 2, 4, 8, 16)))
+    assert poolsize_here("recommend", "--curve", str(curve)).stdout.startswith("Use 16 connections")

@@ -15,6 +15,8 @@ from poolsize.analysis.vector import Matrix, Vector
 
 FIRST_DAMPING = 1e-2
 """Damping of the first step: a share of the squared derivatives."""
+LEAST_DAMPING = 1e-12
+"""With less, rounding leaves two parameters of the same effect without a step: no unique one."""
 MOST_DAMPING = 1e12
 """A start whose cost falls with no lower damping than this is at its minimum."""
 LOOSEN, TIGHTEN = 0.2, 5.0
@@ -66,7 +68,7 @@ def least_squares(model: Model, starts: Matrix, low: Matrix, high: Matrix, toler
         improved = active[lower]
         parameters[improved], costs[improved] = after[lower], new_costs[lower]
         residuals[improved], derivatives[improved] = new_residuals[lower], new_derivatives[lower]
-        damping[active] *= np.where(lower, LOOSEN, TIGHTEN)
+        damping[active] = np.maximum(LEAST_DAMPING, damping[active] * np.where(lower, LOOSEN, TIGHTEN))
         active = active[~(settled | unmoved | (damping[active] > MOST_DAMPING))]
     return Minima(parameters, costs, derivatives)
 

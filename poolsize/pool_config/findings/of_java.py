@@ -155,6 +155,15 @@ class RefusedBelowLeast(BelowLeast, code="pool_refused"):
     instead = "does not start"
 
 
+class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
+    """A pool without a connection. result: what the library then does, in words."""
+
+    gravity = 2
+    value: float
+    result: str
+    words = "{0.setting} {0.value:,.0f} is no pool size: {0.result}. Give 1 or more."
+
+
 class Shrinks(Worded, Reason, code="pool_shrinks"):
     """HikariCP's pool closes idle connections down to the least number."""
 

@@ -30,6 +30,7 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         and not (lifetime and keepalive >= lifetime)
         and in_time(pool, "keepaliveTime", 1000, wait_timeout)
     )
+    yield from _refused_size(pool, "maximumPoolSize")
     if not pool.number("connectionTimeout") < 0:  # which HikariCP refuses
         yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
     yield from below_least(pool, "connectionTimeout", of_java.RefusedBelowLeast)
@@ -57,7 +58,13 @@ def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
 
 
+def _refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
+    if (size := pool.number(setting)) < 1:
+        yield of_java.NoPoolSize(setting, size, f"{pool.library.title} does not start")
+
+
 def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from _refused_size(pool, "maxActive")
     yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     yield from _removes_abandoned(pool)
@@ -71,7 +78,9 @@ def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    if pool.number("maxTotal") < 0:  # with 0, Commons Pool opens none
+    if (most := pool.number("maxTotal")) == 0:
+        yield of_java.NoPoolSize("maxTotal", most, "no request gets a connection")
+    elif most < 0:
         yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
     if (wait := pool.number("maxWaitMillis")) == 0:
         yield of_pools.FailsAtOnce("maxWaitMillis", is_default=False, value="0")

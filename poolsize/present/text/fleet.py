@@ -88,7 +88,7 @@ def _clients(pools: Sequence[ServicePool], limit: ServerLimit | None, proxy: Pro
     """Return the options of the processes that a proxy serves; of several services, as many with a connection each."""
     if len(pools) > 1:
         return ["--instances", proxy.clients, "--surge", "0%"]
-    return _of_fleet(pools[0].service, limit or ServerLimit())
+    return fleet_words(pools[0].service, limit or ServerLimit())
 
 
 def _labelled(reason: Finding) -> Labelled:
@@ -102,13 +102,13 @@ def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOpt
         need = [pasteable("poolsize", "fleet", *options.of_database, "--service", WITH_RATE)] if options else []
         return [*need, CONFIGURE]
     (pool,) = pools
-    of_fleet = _of_fleet(pool.service, limit)
+    of_fleet = fleet_words(pool.service, limit)
     need = [options.need_command(*of_fleet)] if options else []
     size = (options and options.of_size) or ("--size", pool.connections)
     return [*need, pasteable("poolsize", "config", "--for", "STACK", *size, *of_fleet)]
 
 
-def _of_fleet(service: Service, limit: ServerLimit) -> list[object]:
+def fleet_words(service: Service, limit: ServerLimit) -> list[object]:
     """Return the options that describe the processes of a service, and the server's limit."""
     held = service.connections_per_thread
     options = {

@@ -24,6 +24,7 @@ from poolsize.present.text.fleet import (
     CONFIGURE,
     PoolsValues,
     each_and_together,
+    fleet_words,
     pools_in_short,
     pools_text,
     pools_values,
@@ -41,6 +42,7 @@ from poolsize.present.text.short import (
     main_caution,
     short_answer,
 )
+from poolsize.terminal import pasteable
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
@@ -59,7 +61,7 @@ NONE = "-"
 """The cell of a number that does not exist."""
 
 
-def traffic_text(answer: TrafficAnswer) -> str:
+def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings."""
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
@@ -72,12 +74,12 @@ def traffic_text(answer: TrafficAnswer) -> str:
         bullets(reason_sentences(answer.findings)),
         _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in doubts)),
-        f"The lines for your library: {CONFIGURE_SAME}",
+        f"The lines for your library: {_configure(answer, is_observed=is_observed)}",
     )
     return "\n\n".join(filter(None, parts))
 
 
-def traffic_in_short(answer: TrafficAnswer) -> str:
+def traffic_in_short(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     """Return the pool size, the three numbers that bound it, the most important warning, and the next commands."""
     if answer.need is None:
         return traffic_text(answer)
@@ -85,12 +87,21 @@ def traffic_in_short(answer: TrafficAnswer) -> str:
     others = [each for each in answer.findings if each not in doubts]
     (of_pool,) = answer.plan.pools
     headline = f"{_use(doubts)} {each_and_together(of_pool)}."
+    configure = _configure(answer, is_observed=is_observed)
     return "\n".join(
         [
             *_first(doubts),
-            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [CONFIGURE_SAME, SAME]),
+            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [configure, SAME]),
         ]
     )
+
+
+def _configure(answer: TrafficAnswer, *, is_observed: bool) -> str:
+    """Return the command for the configuration. An observation is no option of it, so that the command has the size."""
+    if not is_observed:
+        return CONFIGURE_SAME
+    of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
+    return pasteable("poolsize", "config", "--for", "STACK", "--size", answer.connections, *of_fleet)
 
 
 def _first(doubts: Sequence[Finding]) -> list[str]:
