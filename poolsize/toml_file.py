@@ -56,6 +56,8 @@ def record(where: str, kind: type[R], table: dict[str, Any], secret: Collection[
         if first["type"] == "missing":
             raise BadInput(f"{where}: {key} is missing") from None
         given = "" if is_secret else f" {shown(first['input'])}"
-        raise BadInput(f"{where}: {key}{given}: {first['msg']}") from None
+        is_number = isinstance(first["input"], str) and first["type"] in {"float_type", "int_type"}
+        bare = ", without quotes and unit" if is_number else ""
+        raise BadInput(f"{where}: {key}{given}: {first['msg']}{bare}") from None
     except BadInput as error:
         raise BadInput(f"{where}: {str(error).replace('`', '')}") from None

@@ -62,5 +62,6 @@ def _of_table(where: str, table: dict[str, Any]) -> "Service | Traffic":
         return demand.traffic(row.usage_ms, service)
     except BadInput as error:
         text = str(error).replace("`", "").removeprefix(": ")
-        named = re.sub(rf"\b({'|'.join(KEYS)})\b", lambda name: KEYS[name[1]], text)
+        of_file = " is unknown" in text  # the name is that of the file
+        named = text if of_file else re.sub(rf"\b({'|'.join(KEYS)})\b", lambda name: KEYS[name[1]], text)
         raise BadInput(f"{where}: {named}") from None

@@ -78,7 +78,7 @@ def naming_url(parameter: str) -> Iterator[None]:
     try:
         yield
     except BadInput as error:
-        raise BadInput(str(error).replace("`url` (or POOLSIZE_URL)", parameter).replace("`url`", parameter)) from error
+        raise BadInput(str(error).replace("`url`", parameter)) from error
 
 
 def schema_in(text: str) -> str | None:
@@ -97,7 +97,7 @@ def _parsed(text: str) -> URL:
         url = None
     if url is None:  # the text may hold the password anywhere, so the error shows nothing of it
         raise BadInput(
-            "`url` (or POOLSIZE_URL) is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
+            "`url` is not a URL: write mysql://USER:PASSWORD@HOST:3306/, "
             "with %40 for @, %3A for :, %2F for / and %3F for ? in the password"
         )
     if url.port is not None and not 1 <= url.port <= 65_535:
