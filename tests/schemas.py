@@ -57,7 +57,7 @@ COMMANDS: Mapping[str, Mapping[str, Any]] = {
         "with `--check`": PoolChecksValues,
         "with `--list`": list[ListedStack],
         "where the limit allows no pool": FleetValues,
-        "for a traffic, where the limit allows no pool": TrafficAnswerValues,
+        "for a traffic that the database does not keep up with": TrafficAnswerValues,
     },
     "fleet": {"": FleetValues, "with rates of services": TrafficFleetValues},
     "analyze": {"": AnalysisValues},
