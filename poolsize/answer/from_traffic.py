@@ -142,7 +142,8 @@ def recommend_for(
         pools = service.pools_in_deploy(limit.surge)
         raise BadInput(
             f"`max_connections`: {pools:,} pools need {pools * service.floor:,} connections in a deploy, and the "
-            f"server has {limit.usable:,} for them; run fewer processes, raise its limit, or let a proxy share connections"
+            f"server has {limit.usable:,} for them; run fewer processes, raise its limit, or let a proxy share "
+            "connections"
         )
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
