@@ -127,24 +127,31 @@ def _wanted(
         return wait_p99_ms(place, database.with_pool(place, size).pool_sizes)
 
     size = _smallest(with_size, own.most_wait_ms, int(own.of_process(one_away=True).load), most, before)
-    return size, size < most or with_size(size) <= own.most_wait_ms
+    keeps = size < most or with_size(size) <= own.most_wait_ms
+    return size, keeps and _usual_wait_p99_ms(database.with_pool(place, size), place) <= own.most_wait_ms
 
 
 def _wait_p99_ms(database: SharedDatabase, place: int) -> float:
-    """Return the p99 wait time of a service while an instance is away, if threads do not bound its pool.
+    """Return the p99 wait time of a service while an instance is away, if threads do not bound its pool."""
+    database, _ = _with_threads(database, place)
+    return pool_use(database.busiest(place), database.pool_sizes[place]).wait_p99_ms
 
-    It may be longer while all are there: a database that is slower the more connections are in use has more of them.
+
+def _usual_wait_p99_ms(database: SharedDatabase, place: int) -> float:
+    """Return the p99 wait time of a service while all instances are there, if threads do not bound its pool.
+
+    It may be longer than while one is away: a database that is slower the more connections are in use has more of them.
     """
-    own, size = database.traffics[place], database.pool_sizes[place]
-    unbounded = replace(
-        own, wait_limit_ms=None, service=replace(own.service, threads=None, connections_per_thread=None)
-    )
-    database = replace(database, traffics=(*database.traffics[:place], unbounded, *database.traffics[place + 1 :]))
-    away_ms = pool_use(database.busiest(place), size).wait_p99_ms
-    if own.service.instances == 1 or away_ms > own.most_wait_ms:
-        return away_ms
+    database, own = _with_threads(database, place)
     load = database.load_of(place, one_away=False)
-    return inf if load is None else max(away_ms, pool_use(unbounded.loaded(load).of_process(), size).wait_p99_ms)
+    return inf if load is None else pool_use(own.loaded(load).of_process(), database.pool_sizes[place]).wait_p99_ms
+
+
+def _with_threads(database: SharedDatabase, place: int) -> tuple[SharedDatabase, Traffic]:
+    """Return the services, and the one at this place, with enough threads for its pool and without a wait limit."""
+    own = database.traffics[place]
+    own = replace(own, wait_limit_ms=None, service=replace(own.service, threads=None, connections_per_thread=None))
+    return replace(database, traffics=(*database.traffics[:place], own, *database.traffics[place + 1 :])), own
 
 
 def smallest_pool(traffic: ProcessTraffic, most_wait_ms: float) -> int:
