@@ -161,6 +161,19 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.SetMaxIdleConns(o.Idle)\n\tdb.SetConnMaxLifetime(time.Second * o.Life)\n}\n"),
         [{"SetMaxIdleConns": 100, "SetConnMaxLifetime": None}],
     ),
+    (  # 18721889353/sunshine: internal/database/mysql.go
+        "mysql.go",
+        ('package a\nimport "example.org/sgorm/mysql"\nfunc f() *sgorm.DB {\n\topts := []mysql.Option{\n'
+         "\t\tmysql.WithMaxIdleConns(c.Idle),\n\t\tmysql.WithMaxOpenConns(100),\n\t}\n}\n"),
+        [{"maxIdleConns": None, "maxOpenConns": 100}],
+    ),
+    (  # ZYallers/easyswoole3: App/Config/Mysql.php
+        "Mysql.php",
+        ("<?php return ['a' => ['host' => getenv('mysql_host'), 'port' => 3306, 'user' => 'u', 'password' => 'secret', "
+         "'pool' => ['maxnum' => 8, 'minnum' => 2, 'idletime' => 30, 'checktime' => 60000]], "
+         "'b' => ['host' => 'h', 'port' => '6379', 'user' => 'u', 'pool' => ['maxnum' => 5]]];"),
+        [{"connectionLimit": 8, "minConnections": 2, "idleTimeout": 30}],
+    ),
     # Sotatek-HuongBui2/sleepfi: ormconfig.js
     ("ormconfig.js", "module.exports = {type: 'mysql', replication: {master: {}, slaves: [{}, {}]}, entities: []}",
      [{}, {}, {}]),
@@ -243,6 +256,22 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
     (tmp_path / name).write_text(text)
     with pytest.raises(BadInput, match="no settings of a pool"):
         read_pools(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        # kggg/officeoa: models/base.go
+        ("a.go", 'package a\nimport _ "mysql"\nfunc f() { orm.SetMaxOpenConns("default", 30) }', "30"),
+        # MziBin/CSharpStudyWorkspace: CourseManageModels/MYSQLConfig.cs
+        ("A.cs", 'class MYSQL { string F() => $"Server={S};User={U};Max Pool Size={MaxPoolSize}"; }', "{MaxPoolSize}"),
+        ("A.cs", 'class MYSQL { string F() => $"Server={S};User={U};Max Pool Size={(n ?? 5)}"; }', "{}"),
+    ],
+)  # fmt: skip
+def test_a_size_is_shown_as_the_file_writes_it(tmp_path: Path, name: str, text: str, shown: str) -> None:
+    (tmp_path / name).write_text(text)
+    (pool,) = read_pools(tmp_path / name).pools
+    assert [pool.settings[size].text for size in pool.library.sizes] == [shown]
 
 
 def test_the_driver_of_one_pool_of_swoole_says_nothing_of_a_pool_of_mysqli(tmp_path: Path) -> None:
