@@ -183,6 +183,12 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "database: 'd' } } }, redis: { client: { host: 'h' } } })"),
         [{}],
     ),
+    (  # CatsMiaow/nestjs-project-performance: src/config/envs/development.ts
+        "development.ts",
+        ("import type { MySqlDriver } from '@mikro-orm/mysql';\nexport const config = { env: 'development', mikro: { "
+         "debug: true, host: process.env['H'] ?? 'h', pool: { min: 0, max: 5, idleTimeoutMillis: 10000 } } };"),
+        [{"min": 0, "max": 5, "idleTimeoutMillis": 10_000}],
+    ),
     # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
     ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
      [{"maxIdle": 3}]),
@@ -239,6 +245,10 @@ def test_settings_in_files_of_further_kinds(
         ("a.php", "<?php use Swoole\\Database\\PDOPool; new PDOPool((new PDOConfig)->withDriver('pgsql'), 3);"),
         ("a.php", "<?php class PDOPool {} $mysql = new PDOPool($config, 3);"),
         ("a.ts", "new PrismaClient({ datasourceUrl: 'postgresql://h/d?connection_limit=5' })"),
+        (
+            "a.ts",
+            "import { defineConfig } from '@mikro-orm/postgresql'; defineConfig({ dbName: 'd', pool: { max: 5 } })",
+        ),
         ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),

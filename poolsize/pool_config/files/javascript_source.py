@@ -173,7 +173,7 @@ def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str
 
 
 def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]:
-    """Yield the pools of objects with the options of Sequelize, Knex or TypeORM."""
+    """Yield the pools of objects with the options of Sequelize, Knex, TypeORM or MikroORM, which hands them to Knex."""
     of_sequelize = {}
     for node in tree.nodes("new_expression"):
         arguments = tree.arguments(node)
@@ -183,7 +183,12 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     others = _names_others(tree)
     if b"typeorm" in tree.source.lower() or "@nestjs/config" in modules:
         modules = {*modules, "typeorm"}
-    known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
+    of_mikro = {each: each for each in (names_mysql(name) for name in modules if name.startswith("@mikro-orm/"))}
+    known = [
+        (node, *pool)
+        for node in tree.nodes("object")
+        for pool in _of_mapper(tree, node, modules, of_sequelize, of_mikro)
+    ]
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
         is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
@@ -209,7 +214,11 @@ def _names_others(tree: JavascriptTree) -> bool:
 
 
 def _of_mapper(
-    tree: JavascriptTree, node: Node, modules: set[str], of_sequelize: Mapping[int, Node]
+    tree: JavascriptTree,
+    node: Node,
+    modules: set[str],
+    of_sequelize: Mapping[int, Node],
+    of_mikro: Mapping[bool | None, bool | None],
 ) -> Iterator[tuple[FilePool, bool | None]]:
     """Yield the pools of an object, each with whether its database is MySQL or MariaDB; None if that is not known."""
     pairs, complete = tree.pairs(node)
@@ -226,12 +235,14 @@ def _of_mapper(
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
-    elif {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules)):
-        client = pairs["client"].value if "client" in pairs else None
+    elif ({"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules))) or (
+        of_mikro and {"pool", "dbName"} & keys
+    ):
+        client = next((pairs[name].value for name in ("client", "type") if name in pairs), None)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
-        yield pool, _is_mysql(tree, client)
+        yield pool, of_mikro.get(True, of_mikro.get(False, _is_mysql(tree, client)))
     elif (SHOWS_TYPEORM & keys and ("type" in keys or not complete)) or (
         keys >= OPTIONS_OF_TYPEORM and "typeorm" in modules
     ):
