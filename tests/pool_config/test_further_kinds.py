@@ -104,6 +104,14 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         [{"MinimumPoolSize": 10, "MaximumPoolSize": None, "ConnectionTimeout": 30}],
     ),
     (
+        "Web.config",
+        ('<configuration><connectionStrings>\n<add name="A" connectionString="server=h;user id=u;password=secret;'
+         'Max Pool Size=50" providerName="MySql.Data.MySqlClient" />\n<add name="B" connectionString="server=h;uid=u;'
+         'pwd=secret;Max Pool Size=9" providerName="System.Data.SqlClient" />\n</connectionStrings><appSettings>'
+         '<add key="C" value="server=h;uid=u;pwd=secret;pooling=false" /></appSettings></configuration>'),
+        [{"MaximumPoolSize": 50}, {"Pooling": False}],
+    ),
+    (
         "a.cs",
         'class A { MySqlConnection F() { var s = $"server={h};port={p};" +\n"MaxPoolSize=30;" + "Pooling=" + x; } }',
         [{"MaximumPoolSize": 30, "Pooling": None}],
