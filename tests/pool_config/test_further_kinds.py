@@ -202,6 +202,12 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
      [{"maxIdle": 3}]),
     # edenreich/rust-easyadmin: database/connection.rs
     ("a.rs", "use r2d2_diesel::*; fn f() { Pool::new(ConnectionManager::<MysqlConnection>::new(url)).expect() }", [{}]),
+    ("a.rs", "use mysql::*; fn f() { PoolOpts::default().with_constraints(PoolConstraints::new_const::<5, 15>()) }",
+     [{"min": 5, "max": 15}]),
+    ("a.ts", "fastify.register(fastifyMysql, { connectionString: process.env.URL, connectionLimit: 20 });",
+     [{"connectionLimit": 20}]),
+    ("a.rs", 'fn f() { rb.init(MysqlDriver, "mysql://u:secret@h/d"); rb.get_pool().unwrap().set_max_open_conns(20); }',
+     [{"maxOpenConns": 20}]),
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
     ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
     ("a.rs", 'use mysql::*; fn f() { Pool::new("mysql://u@h/d?pool_min=1&pool_max=5") }', [{"min": 1, "max": 5}]),
