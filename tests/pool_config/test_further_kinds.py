@@ -202,6 +202,14 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
      [{"maxIdle": 3}]),
     # edenreich/rust-easyadmin: database/connection.rs
     ("a.rs", "use r2d2_diesel::*; fn f() { Pool::new(ConnectionManager::<MysqlConnection>::new(url)).expect() }", [{}]),
+    ("a.toml", '[[db]]\ndriver = "mysql"\nmax_open_conns = 20\n[[db]]\ndriver = "mysql"\nmax_open_conns = 30\n',
+     [{"maxOpenConns": 20}, {"maxOpenConns": 30}]),
+    (
+        "a.go",
+        ('package a\nfunc f(c Config) {\n\tcache := &redis.Pool{MaxIdle: 3}\n\tdb, _ := sql.Open("mysql", dsn)\n'
+         "\tdb.SetMaxIdleConns(c.MaxIdle)\n}\n"),
+        [{"SetMaxIdleConns": None}],
+    ),
     ("a.rs", "use mysql::*; fn f() { PoolOpts::default().with_constraints(PoolConstraints::new_const::<5, 15>()) }",
      [{"min": 5, "max": 15}]),
     ("a.ts", "fastify.register(fastifyMysql, { connectionString: process.env.URL, connectionLimit: 20 });",

@@ -10,6 +10,7 @@ import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
+from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
@@ -51,6 +52,8 @@ OPENING = {
 }  # fmt: skip
 PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
+OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
+"""The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -69,7 +72,9 @@ class GoTree(SourceTree):
         """Name of a field, key of viper in quotes, or function with "()" -> its values."""
         for element in self.nodes("keyed_element"):
             key, value = element.child_by_field_name("key"), element.child_by_field_name("value")
-            if value is not None:
+            literal = element.parent.parent if element.parent else None
+            of_other = literal is not None and OF_OTHERS.match(self.text_at(literal, "type"))
+            if value is not None and not of_other:
                 self.fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
             tag = field.child_by_field_name("tag")
