@@ -136,17 +136,12 @@ def _second_argument(words: list[str]) -> list[str]:
 
 
 def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
+    own = library is OWN_SIZE
     return {
         setting: setting_of(name, "".join(tokens), line, partial(_value, tokens))
         for name, (tokens, line) in array.values.items()
-        if (setting := _setting(library, name))
+        if (setting := library.setting(own_name(name) if own else name, relaxed=own) or library.aliases.get(name))
     }
-
-
-def _setting(library: Library, name: str) -> str | None:
-    if library is OWN_SIZE:
-        return library.setting(own_name(name), relaxed=True)
-    return library.setting(name) or library.aliases.get(name)
 
 
 def _value(tokens: list[str]) -> Value:

@@ -8,13 +8,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.libraries.other_languages import (
-    DEADPOOL,
-    MYSQL_ASYNC,
-    R2D2,
-    SEAORM,
-    SQLX,
-)
+from poolsize.pool_config.libraries.other_languages import DEADPOOL, MYSQL_ASYNC, R2D2, SEAORM, SQLX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 GRAMMAR = Grammar(
