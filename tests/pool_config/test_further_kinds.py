@@ -104,6 +104,14 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         [{"MinimumPoolSize": 10, "MaximumPoolSize": None, "ConnectionTimeout": 30}],
     ),
     (
+        "Web.config",
+        ('<configuration><connectionStrings>\n<add name="A" connectionString="server=h;user id=u;password=secret;'
+         'Max Pool Size=50" providerName="MySql.Data.MySqlClient" />\n<add name="B" connectionString="server=h;uid=u;'
+         'pwd=secret;Max Pool Size=9" providerName="System.Data.SqlClient" />\n</connectionStrings><appSettings>'
+         '<add key="C" value="server=h;uid=u;pwd=secret;pooling=false" /></appSettings></configuration>'),
+        [{"MaximumPoolSize": 50}, {"Pooling": False}],
+    ),
+    (
         "a.cs",
         'class A { MySqlConnection F() { var s = $"server={h};port={p};" +\n"MaxPoolSize=30;" + "Pooling=" + x; } }',
         [{"MaximumPoolSize": 30, "Pooling": None}],
@@ -161,6 +169,19 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.SetMaxIdleConns(o.Idle)\n\tdb.SetConnMaxLifetime(time.Second * o.Life)\n}\n"),
         [{"SetMaxIdleConns": 100, "SetConnMaxLifetime": None}],
     ),
+    (  # 18721889353/sunshine: internal/database/mysql.go
+        "mysql.go",
+        ('package a\nimport "example.org/sgorm/mysql"\nfunc f() *sgorm.DB {\n\topts := []mysql.Option{\n'
+         "\t\tmysql.WithMaxIdleConns(c.Idle),\n\t\tmysql.WithMaxOpenConns(100),\n\t}\n}\n"),
+        [{"maxIdleConns": None, "maxOpenConns": 100}],
+    ),
+    (  # ZYallers/easyswoole3: App/Config/Mysql.php
+        "Mysql.php",
+        ("<?php return ['a' => ['host' => getenv('mysql_host'), 'port' => 3306, 'user' => 'u', 'password' => 'secret', "
+         "'pool' => ['maxnum' => 8, 'minnum' => 2, 'idletime' => 30, 'checktime' => 60000]], "
+         "'b' => ['host' => 'h', 'port' => '6379', 'user' => 'u', 'pool' => ['maxnum' => 5]]];"),
+        [{"connectionLimit": 8, "minConnections": 2, "idleTimeout": 30}],
+    ),
     # Sotatek-HuongBui2/sleepfi: ormconfig.js
     ("ormconfig.js", "module.exports = {type: 'mysql', replication: {master: {}, slaves: [{}, {}]}, entities: []}",
      [{}, {}, {}]),
@@ -170,11 +191,31 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "database: 'd' } } }, redis: { client: { host: 'h' } } })"),
         [{}],
     ),
+    (  # CatsMiaow/nestjs-project-performance: src/config/envs/development.ts
+        "development.ts",
+        ("import type { MySqlDriver } from '@mikro-orm/mysql';\nexport const config = { env: 'development', mikro: { "
+         "debug: true, host: process.env['H'] ?? 'h', pool: { min: 0, max: 5, idleTimeoutMillis: 10000 } } };"),
+        [{"min": 0, "max": 5, "idleTimeoutMillis": 10_000}],
+    ),
     # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
     ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
      [{"maxIdle": 3}]),
     # edenreich/rust-easyadmin: database/connection.rs
     ("a.rs", "use r2d2_diesel::*; fn f() { Pool::new(ConnectionManager::<MysqlConnection>::new(url)).expect() }", [{}]),
+    ("a.toml", '[[db]]\ndriver = "mysql"\nmax_open_conns = 20\n[[db]]\ndriver = "mysql"\nmax_open_conns = 30\n',
+     [{"maxOpenConns": 20}, {"maxOpenConns": 30}]),
+    (
+        "a.go",
+        ('package a\nfunc f(c Config) {\n\tcache := &redis.Pool{MaxIdle: 3}\n\tdb, _ := sql.Open("mysql", dsn)\n'
+         "\tdb.SetMaxIdleConns(c.MaxIdle)\n}\n"),
+        [{"SetMaxIdleConns": None}],
+    ),
+    ("a.rs", "use mysql::*; fn f() { PoolOpts::default().with_constraints(PoolConstraints::new_const::<5, 15>()) }",
+     [{"min": 5, "max": 15}]),
+    ("a.ts", "fastify.register(fastifyMysql, { connectionString: process.env.URL, connectionLimit: 20 });",
+     [{"connectionLimit": 20}]),
+    ("a.rs", 'fn f() { rb.init(MysqlDriver, "mysql://u:secret@h/d"); rb.get_pool().unwrap().set_max_open_conns(20); }',
+     [{"maxOpenConns": 20}]),
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
     ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
     ("a.rs", 'use mysql::*; fn f() { Pool::new("mysql://u@h/d?pool_min=1&pool_max=5") }', [{"min": 1, "max": 5}]),
@@ -226,6 +267,10 @@ def test_settings_in_files_of_further_kinds(
         ("a.php", "<?php use Swoole\\Database\\PDOPool; new PDOPool((new PDOConfig)->withDriver('pgsql'), 3);"),
         ("a.php", "<?php class PDOPool {} $mysql = new PDOPool($config, 3);"),
         ("a.ts", "new PrismaClient({ datasourceUrl: 'postgresql://h/d?connection_limit=5' })"),
+        (
+            "a.ts",
+            "import { defineConfig } from '@mikro-orm/postgresql'; defineConfig({ dbName: 'd', pool: { max: 5 } })",
+        ),
         ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),
@@ -243,6 +288,22 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
     (tmp_path / name).write_text(text)
     with pytest.raises(BadInput, match="no settings of a pool"):
         read_pools(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "shown"),
+    [
+        # kggg/officeoa: models/base.go
+        ("a.go", 'package a\nimport _ "mysql"\nfunc f() { orm.SetMaxOpenConns("default", 30) }', "30"),
+        # MziBin/CSharpStudyWorkspace: CourseManageModels/MYSQLConfig.cs
+        ("A.cs", 'class MYSQL { string F() => $"Server={S};User={U};Max Pool Size={MaxPoolSize}"; }', "{MaxPoolSize}"),
+        ("A.cs", 'class MYSQL { string F() => $"Server={S};User={U};Max Pool Size={(n ?? 5)}"; }', "{}"),
+    ],
+)  # fmt: skip
+def test_a_size_is_shown_as_the_file_writes_it(tmp_path: Path, name: str, text: str, shown: str) -> None:
+    (tmp_path / name).write_text(text)
+    (pool,) = read_pools(tmp_path / name).pools
+    assert [pool.settings[size].text for size in pool.library.sizes] == [shown]
 
 
 def test_the_driver_of_one_pool_of_swoole_says_nothing_of_a_pool_of_mysqli(tmp_path: Path) -> None:

@@ -156,10 +156,10 @@ def csharp_pools(text: str) -> list[FilePool]:
 
 
 def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
-    """Return the pieces of each string, and of strings that are added, each with its line. Values in them are {}."""
+    """Return the pieces of each string, and of added strings, each with its line. Values in them are {} or {name}."""
     texts: dict[int, list[tuple[str, int]]] = {}
     for node in sorted((each for kind in STRINGS for each in tree.nodes(kind)), key=lambda each: each.start_byte):
-        text = re.sub(r"\{[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
+        text = re.sub(r"\{(?![\w.]{1,80}\})[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
         top, depth = node, 0
         while top.parent and top.parent.type == "binary_expression" and depth < DEEPEST:
             top, depth = top.parent, depth + 1

@@ -10,6 +10,7 @@ import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
+from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
@@ -40,8 +41,8 @@ ASKS = re.compile("env|default", re.IGNORECASE)
 """In the names of functions whose last argument is a default."""
 FLAG = re.compile(r"p?flag\.(?:Int|Uint|Duration)(?:32|64)?(?P<sets>Var)?P?")
 """Of the packages flag and pflag: the value is the last argument but one."""
-PREFIX = re.compile("(?:mysql|mariadb|database|db|default)+")
-"""Of the normalized names of constants, such as MYSQL_MAX_OPEN_CONNS."""
+PREFIX = re.compile("(?:mysql|mariadb|database|db|default|with)+")
+"""Of the normalized names of constants and options, such as MYSQL_MAX_OPEN_CONNS and WithMaxOpenConns."""
 DEFAULT_TAG = re.compile(r'\b(?:envDefault|env-default|default):"([^"]{1,30})"')
 NAME_TAG = re.compile(r'\b(?:env|envconfig):"(\w{1,120})')
 """Tags of a field, which libraries for the environment read."""
@@ -51,6 +52,8 @@ OPENING = {
 }  # fmt: skip
 PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
+OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
+"""The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -69,7 +72,9 @@ class GoTree(SourceTree):
         """Name of a field, key of viper in quotes, or function with "()" -> its values."""
         for element in self.nodes("keyed_element"):
             key, value = element.child_by_field_name("key"), element.child_by_field_name("value")
-            if value is not None:
+            literal = element.parent.parent if element.parent else None
+            of_other = literal is not None and OF_OTHERS.match(self.text_at(literal, "type"))
+            if value is not None and not of_other:
                 self.fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
             tag = field.child_by_field_name("tag")
@@ -281,16 +286,25 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
 
 
 def _of_fields(tree: GoTree) -> list[FilePool]:
-    """Return the pool whose limits are constants or defaults of fields, for another file; none without a size."""
+    """Return the pool whose limits are constants, defaults of fields or options of another package's function.
+
+    None without a size.
+    """
     settings = {
         setting: replace(tree.setting(name, values[0]), value=tree.agreed(values, 0))
-        for name, values in {**_constants(tree), **tree.fields}.items()
+        for name, values in {**_options(tree), **_constants(tree), **tree.fields}.items()
         if (setting := OWN_GO.setting(PREFIX.sub("", normalized(name), count=1), relaxed=True))
     }
     size = settings.get("maxOpenConns")
     if size is None or "open" not in size.name.lower():  # MaxConns may be those of another client
         return []
     return [FilePool(OWN_GO, f"line {min(each.line for each in settings.values())}", settings)]
+
+
+def _options(tree: GoTree) -> dict[str, list[Node]]:
+    """Return the functions that are called with one argument, as mysql.WithMaxOpenConns(100), each with it."""
+    calls = ((tree.method(call)[1], tree.arguments(call)) for call in tree.nodes("call_expression"))
+    return {name: arguments for name, arguments in calls if len(arguments) == 1}
 
 
 def _constants(tree: GoTree) -> dict[str, list[Node]]:
@@ -300,16 +314,15 @@ def _constants(tree: GoTree) -> dict[str, list[Node]]:
 
 
 def _setting(tree: GoTree, call: Node, name: str) -> FileSetting:
-    arguments = tree.arguments(call)
-    value, variables = ENVIRONMENT.noted(partial(tree.value, next(reversed(arguments), None)))
+    argument = next(reversed(tree.arguments(call)), None)
+    value, variables = ENVIRONMENT.noted(partial(tree.value, argument))
     if isinstance(value, str) or name not in DURATIONS:
         value = value if isinstance(value, int) else None
     elif isinstance(value, int):
         value *= UNITS["time.Nanosecond"]
     field = call.child_by_field_name("function")
-    text = ", ".join(tree.text(argument) for argument in arguments)
     at = line(field.child_by_field_name("field") or call) if field else line(call)
-    return FileSetting(name, text, value, at, variables)
+    return FileSetting(name, tree.text(argument), value, at, variables)
 
 
 def _name(tree: GoTree, node: Node | None) -> str:

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 from tree_sitter import Node
 
@@ -37,14 +39,9 @@ OTHER_DATABASES = {
 OWN_OBJECT = {
     SEQUELIZE.title: {"validate", "afterRelease", "name"},
     KNEX.title: {
-        "afterCreate",
-        "validate",
-        "propagateCreateError",
-        "log",
-        "maxConnectionLifetimeJitterMillis",
-        "Promise",
+        "afterCreate", "validate", "propagateCreateError", "log", "maxConnectionLifetimeJitterMillis", "Promise",
     },
-}
+}  # fmt: skip
 """Library whose pool has an object of its own -> what may be in the object besides the settings."""
 ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
 """Keys of an object whose values are the same settings for different environments."""
@@ -173,7 +170,7 @@ def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str
 
 
 def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]:
-    """Yield the pools of objects with the options of Sequelize, Knex or TypeORM."""
+    """Yield the pools of objects with the options of Sequelize, Knex, TypeORM or MikroORM, which hands them to Knex."""
     of_sequelize = {}
     for node in tree.nodes("new_expression"):
         arguments = tree.arguments(node)
@@ -183,7 +180,9 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     others = _names_others(tree)
     if b"typeorm" in tree.source.lower() or "@nestjs/config" in modules:
         modules = {*modules, "typeorm"}
-    known = [(node, *pool) for node in tree.nodes("object") for pool in _of_mapper(tree, node, modules, of_sequelize)]
+    mikro = {each: each for each in (names_mysql(name) for name in modules if name.startswith("@mikro-orm/"))}
+    of_mapper = partial(_of_mapper, tree, modules, of_sequelize, mikro)
+    known = [(node, *pool) for node in tree.nodes("object") for pool in of_mapper(node)]
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
         is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
@@ -209,7 +208,7 @@ def _names_others(tree: JavascriptTree) -> bool:
 
 
 def _of_mapper(
-    tree: JavascriptTree, node: Node, modules: set[str], of_sequelize: Mapping[int, Node]
+    tree: JavascriptTree, modules: set[str], of_sequelize: Mapping[int, Node], mikro: dict[bool | None, Any], node: Node
 ) -> Iterator[tuple[FilePool, bool | None]]:
     """Yield the pools of an object, each with whether its database is MySQL or MariaDB; None if that is not known."""
     pairs, complete = tree.pairs(node)
@@ -226,12 +225,14 @@ def _of_mapper(
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
-    elif {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules)):
-        client = pairs["client"].value if "client" in pairs else None
+    elif (mikro and {"pool", "dbName"} & keys) or (
+        {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules))
+    ):
+        client = next((pairs[name].value for name in ("client", "type") if name in pairs), None)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
-        yield pool, _is_mysql(tree, client)
+        yield pool, mikro.get(True, mikro.get(False, _is_mysql(tree, client)))
     elif (SHOWS_TYPEORM & keys and ("type" in keys or not complete)) or (
         keys >= OPTIONS_OF_TYPEORM and "typeorm" in modules
     ):

@@ -74,14 +74,15 @@ def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) 
     """Take the settings of a group `pool` to the address of a database above it, of a project's own code."""
     for place in [each for each in groups if each[-1:] == ("pool",) and libraries[each] in (None, *OWN.values())]:
         outer = place[:-1]
-        near = [replace(each, path=(*outer, _own_name(each.path[-1]))) for each in groups[place]]
+        near = [replace(each, path=(*outer, own_name(each.path[-1]))) for each in groups[place]]
         joined = [*groups.get(outer, ()), *near]
         own = library_of(outer, {outer: joined}, "")
         if own in OWN.values():
             groups[outer], libraries[outer], libraries[place] = joined, own, None
 
 
-def _own_name(name: str) -> str:
+def own_name(name: str) -> str:
+    """Return the name of a project's own setting, which may be in a group `pool`: maxSize there is pool-maxSize."""
     is_whole = any(library.setting(name, relaxed=True) for library in OWN.values())
     return name if is_whole else f"pool-{name}"
 

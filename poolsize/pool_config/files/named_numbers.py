@@ -12,7 +12,7 @@ from poolsize.pool_config.pool import FilePool, normalized
 LIBRARIES = (OWN_CODE, *OWN.values())
 """Libraries of pools that a project's own code makes; the first whose size a text has is the text's."""
 NUMBER = re.compile(
-    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{3,80})[\"']?[\])]{0,2}\s{0,20}(?::=|=>|\|\||\?\?|[:=(,]|\bor\b)\s{0,20}[\"']?"
+    r"(?<![\w-])(?<!\w\.)(?P<name>[A-Za-z_][\w.-]{3,80})[\"']?[\])]{0,2}\s{0,20}(?::=|=>|\|\||\?\?|[:=(,]|\bor\b)\s{0,20}[\"']?"
     r"(?P<number>\d{1,6})(?![\w.]|\s{0,20}[*/])"
 )
 """A name with a whole number that is its value, its argument or its default."""
@@ -27,7 +27,7 @@ NAMES = {
 """Ends of names, without dots, hyphens, underscores and capitals -> the name of a setting."""
 OF_SERVER = re.compile("(?:.*(?:mysql|mariadb))?maxconnections")
 """Names that are mostly the server's own variable."""
-ADDRESS = re.compile("host|dsn|url|uri|addr|server|source", re.IGNORECASE)
+ADDRESS = re.compile("host|dsn|url|uri|addr|server|source|connectionstring|mysql://", re.IGNORECASE)
 """What a text has beside a number of connections of which no other name shows the library."""
 COMMENTS = ("#", "//", "*", "/*", "--", ";", "<!--")
 IN_PASSING = {"http", "httpclient", "thread", "threadpool", "executor"}

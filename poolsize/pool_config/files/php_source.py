@@ -9,12 +9,13 @@ from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
 from poolsize.pool_config.files.entries import names_mysql
+from poolsize.pool_config.files.keys import own_name
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
-from poolsize.pool_config.libraries.other_languages import HYPERF, PHP, SWOOLE
+from poolsize.pool_config.libraries.other_languages import HYPERF, OWN_SIZE, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(
-    r"ATTR_PERSISTENT|mysql_pconnect|PDOPool|MysqliPool|['\"](?:p[Cc]onnect|persistent|max_connections)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
+    r"ATTR_PERSISTENT|mysql_pconnect|PDOPool|MysqliPool|['\"](?:p[Cc]onnect|persistent|pool)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
 )
 """Only a file with such a text may have pools; the lexer is slow."""
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type", "dsn")
@@ -56,8 +57,10 @@ def php_pools(text: str) -> list[FilePool]:
         is_mysql = names_mysql(array.driver)
         if array.driver and not is_mysql:
             continue
-        if array.key == "pool" and is_mysql and array.values:
-            pools.append(FilePool(HYPERF, _place(array), _settings(HYPERF, array)))
+        if array.key == "pool" and array.values and (is_mysql or _is_of_server(array.around, text)):
+            library = HYPERF if _settings(HYPERF, array) else OWN_SIZE
+            settings = _settings(library, array)
+            pools.append(FilePool(library, _place(array), settings, complete=bool(settings)))
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
@@ -69,6 +72,14 @@ def php_pools(text: str) -> list[FilePool]:
 def _connects(array: Array) -> bool:
     """Return whether an array has the settings of a connection to MySQL."""
     return bool(names_mysql(array.driver)) and array.values.keys() >= {"driver", "host"}
+
+
+def _is_of_server(array: Array | None, text: str) -> bool:
+    """Return whether an array without a driver has the address of a server and its user, in a file of MySQL."""
+    if array is None or not array.values.keys() & {"user", "username"} or "host" not in array.values:
+        return False
+    port = array.text("port").strip("'\"")
+    return bool(names_mysql(text)) and names_mysql(f"{array.key}:{port}") is not False
 
 
 def _place(array: Array) -> str:
@@ -125,10 +136,11 @@ def _second_argument(words: list[str]) -> list[str]:
 
 
 def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
+    own = library is OWN_SIZE
     return {
         setting: setting_of(name, "".join(tokens), line, partial(_value, tokens))
         for name, (tokens, line) in array.values.items()
-        if (setting := library.setting(name) or library.aliases.get(name))
+        if (setting := library.setting(own_name(name) if own else name, relaxed=own) or library.aliases.get(name))
     }
 
 

@@ -83,6 +83,7 @@ NAMES: Sequence[tuple[str, Reader]] = (
     (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_counts),
     (r"puma.*\.rb", puma_counts),
     (r"ecosystem\.config\.[cm]?js", pm2_counts),
+    (r"(?:web|app)(?:\..{1,30})?\.config", xml_pools),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
 YAML = (".yml", ".yaml")

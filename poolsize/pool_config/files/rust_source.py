@@ -8,13 +8,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.libraries.other_languages import (
-    DEADPOOL,
-    MYSQL_ASYNC,
-    R2D2,
-    SEAORM,
-    SQLX,
-)
+from poolsize.pool_config.libraries.other_languages import DEADPOOL, MYSQL_ASYNC, R2D2, SEAORM, SQLX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 GRAMMAR = Grammar(
@@ -129,7 +123,7 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
             library = None if not is_mysql and re.search(r"postgres|sqlite", text, re.IGNORECASE) else SEAORM
         case "Database", "connect":
             library = SEAORM if is_mysql and "sea_orm" in text and "ConnectOptions" not in text else None
-        case "PoolConstraints", "new":
+        case "PoolConstraints", "new" | "new_const":
             library = MYSQL_ASYNC if is_mysql else None
         case "PoolConfig", "new":
             library = DEADPOOL if is_mysql and "deadpool" in text else None
@@ -145,7 +139,9 @@ def _library(tree: RustTree, node: Node, text: str) -> Library | None:
 def _made_with(tree: RustTree, node: Node, library: Library) -> Iterator[tuple[str, FileSetting]]:
     """Yield the settings among the arguments of a call, or among the fields of a struct."""
     names = {MYSQL_ASYNC.title: ("min", "max"), DEADPOOL.title: ("max_size",)}.get(library.title, ())
-    arguments = tree.arguments(node)
+    function = node.child_by_field_name("function")
+    types = function.child_by_field_name("type_arguments") if function else None
+    arguments = tree.arguments(node) or (children(types) if types else [])  # as in new_const::<5, 10>()
     if tree.method(node).startswith("new") and len(arguments) >= len(names):
         for name, argument in zip(names, arguments, strict=False):
             yield name, tree.setting(name, argument)

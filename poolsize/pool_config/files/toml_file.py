@@ -30,6 +30,12 @@ def _entries(table: Mapping[str, Any], path: tuple[str, ...], lines: Sequence[st
         start = next((number for number in range(start, len(lines)) if named.search(lines[number])), start)
         if isinstance(value, dict):
             yield from _entries(value, (*path, name), lines, start)
+        elif isinstance(value, list):
+            header, at = f"[[{'.'.join(part for part in (*path, name) if not part.isdigit())}]]", start
+            for place, each in enumerate(each for each in value if isinstance(each, dict)):
+                at = next((number for number in range(at, len(lines)) if lines[number].startswith(header)), at)
+                yield from _entries(each, (*path, name, str(place)), lines, at)
+                at += 1
         elif isinstance(value, str | int | float):
             yield Entry((*path, name), str(value), start + 1)
 

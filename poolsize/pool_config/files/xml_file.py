@@ -1,4 +1,4 @@
-"""XML -> pools: resources of Tomcat, beans of Spring, Hibernate, JPA, MyBatis, c3p0, and data sources of WildFly."""
+"""XML -> pools: Tomcat's resources, Spring's beans, Hibernate, JPA, MyBatis, c3p0, WildFly, and .NET's Web.config."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,8 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import ParseError, XMLParser
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry, has_only_others, parts_of
+from poolsize.pool_config.files.connection_strings import string_pool
+from poolsize.pool_config.files.entries import Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
 from poolsize.pool_config.libraries.java import C3P0, DBCP2
@@ -20,7 +21,7 @@ DEEPEST = 200
 OF_JPA = ("javax.persistence.jdbc.", "jakarta.persistence.jdbc.")
 MOST_PARENTS = 10
 """Beans that are parents of each other; those that name themselves end here."""
-PLACES = ("name", "id", "pool-name", "jndi-name")
+PLACES = ("name", "id", "pool-name", "jndi-name", "key")
 """Attributes that name an element, the first that it has."""
 HIKARI_CONFIG = "com.zaxxer.hikari.HikariConfig"
 WILDFLYS = {"datasource", "xa-datasource", "local-tx-datasource", "no-tx-datasource"}
@@ -107,6 +108,13 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
     complete = not _has_argument(element)
     entries = _attributes(element)
     library: Library | None = None
+    place = next((element.attributes[key] for key in PLACES if key in element.attributes), "")
+    if element.name == "add":  # in connectionStrings or appSettings of .NET
+        text = element.attributes.get("connectionString") or element.attributes.get("value", "")
+        provider = element.attributes.get("providerName")
+        is_mysql = bool(names_mysql(provider)) if provider else None
+        pool = string_pool([(text, element.line)], f"add {place}", is_mysql=is_mysql)
+        return pool if pool and pool.database_known else None
     if element.name == "Resource" and "DataSource" in element.attributes.get("type", ""):
         of_factory = [each for each in entries if each.path[-1] == "factory"]
         library = named_library(of_factory) or (None if of_factory else _of_tomcat(element))
@@ -127,7 +135,6 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
         library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
     if library is None or has_only_others(entries):
         return None
-    place = next((element.attributes[key] for key in PLACES if key in element.attributes), "")
     pool = pool_of(library, entries)
     return replace(pool, place=f"{element.name} {place}".strip(), complete=complete)
 

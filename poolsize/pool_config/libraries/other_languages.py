@@ -240,9 +240,10 @@ OWN_GO = Library(
     _own_go,
     dict.fromkeys(("maxOpenConns", "maxIdleConns", "connMaxLifetime", "connMaxIdleTime")),
     aliases={
-        **dict.fromkeys(("maxOpen", "maxOpenConn", "maxOpenConnection", "maxOpenConnections", "maxConn", "maxConns"),
-            "maxOpenConns"),
-        **dict.fromkeys(("maxIdle", "maxIdleConn", "maxIdleConnection", "maxIdleConnections"), "maxIdleConns"),
+        **dict.fromkeys(("maxOpen", "maxOpenConn", "maxOpenConnection", "maxOpenConnections", "maxOpenConnCount",
+            "maxConn", "maxConns"), "maxOpenConns"),
+        **dict.fromkeys(("maxIdle", "maxIdleConn", "maxIdleConnection", "maxIdleConnections", "maxIdleConnCount"),
+            "maxIdleConns"),
         **dict.fromkeys(("maxLifetime", "maxConnLifetime", "maxConnectionLifetime", "connectionMaxLifetime",
             "connMaxLife"), "connMaxLifetime"),
         **dict.fromkeys(("maxIdleTime", "maxConnIdleTime", "maxConnectionIdleTime", "connectionMaxIdleTime"),
@@ -267,16 +268,18 @@ OWN_SIZE = Library(
     dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout", "pool_recycle", "pool_pre_ping")),
     aliases={
         **dict.fromkeys(
-            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections"),
+            ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections",
+             "poolMaxNum", "maxObjectNum"),
             "connectionLimit",
         ),
-        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize"), "minConnections"),
+        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize", "poolMinNum", "minObjectNum"),
+            "minConnections"),
         **dict.fromkeys(("poolTimeout", "poolAcquire"), "timeout"),
-        **dict.fromkeys(("poolIdle", "poolIdleTimeout"), "idleTimeout"),
+        **dict.fromkeys(("poolIdle", "poolIdleTimeout", "poolIdleTime"), "idleTimeout"),
     },
     sizes=("connectionLimit",),
     notes=(of_pools.OwnNames("this number limits the pool of each process"),),
-)
+)  # fmt: skip
 """A number of connections beside the address of a server, which tells no library."""
 OWN = {"maxOpenConns": OWN_GO, "max_overflow": OWN_PYTHON, "connectionLimit": OWN_SIZE, "pool_recycle": OWN_PYTHON}
 """A setting that shows a pool of a project's own code -> its library; the first counts."""
