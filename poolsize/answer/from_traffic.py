@@ -190,9 +190,10 @@ def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]
         return
     service = answer.traffic.service
     (of_current,) = (each for each in answer.sizes if each.pool_size == current)
-    wait_p99_ms = (of_current.one_away or of_current.usual).wait_p99_ms
-    connections = (current * service.pools, answer.connections)
-    yield CurrentPool(current, answer.pool_size, wait_p99_ms, *connections, service.one_away_of)
+    is_endless = isinf(of_current.usual.wait_p99_ms)
+    wait_p99_ms = inf if is_endless else (of_current.one_away or of_current.usual).wait_p99_ms
+    connections, away_of = (current * service.pools, answer.connections), None if is_endless else service.one_away_of
+    yield CurrentPool(current, answer.pool_size, wait_p99_ms, *connections, away_of, answer.limit)
 
 
 def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
@@ -223,4 +224,5 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
         pools = service.pools_in_deploy(answer.server_limit.surge)
         variables = answer.server_limit.raised_to(useful * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
-        yield LimitBound(useful, size, waits[size], usable, pools, variables, service.one_away_of)
+        away_of = None if isinf(answer.at_size.usual.wait_p99_ms) else service.one_away_of
+        yield LimitBound(useful, size, waits[size], usable, pools, variables, away_of)

@@ -47,13 +47,13 @@ class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
 
 
 class Observed(Reason, code="traffic_observed"):
-    """The traffic is that of an observation. range: 95 % range of the need. growth: factor on the observed rate.
+    """The traffic is that of an observation. range: 95 % range of the need, or None. growth: factor on the rate.
 
     in_use_max: the most in use in any reading of a process. size: of its pool. None where they are not known.
     """
 
     seconds: float
-    range: tuple[int, int]
+    range: tuple[int, int] | None
     growth: float
     in_use_max: int | None = None
     size: int | None = None
@@ -274,7 +274,7 @@ class CurrentPool(Reason, code="traffic_current"):
     """The user's pool size today, beside the answer, pool_size.
 
     current_p99_ms: the wait with it, infinite for a queue that grows without end. current_connections, connections: of
-    all pools. one_away_of: as in KeepsWait.
+    all pools. one_away_of: as in KeepsWait. limit: the largest pool that the server's limit allows; None if unknown.
     """
 
     current: int
@@ -283,6 +283,7 @@ class CurrentPool(Reason, code="traffic_current"):
     current_connections: int
     connections: int
     one_away_of: int | None
+    limit: int | None
 
 
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:

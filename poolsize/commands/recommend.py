@@ -305,7 +305,7 @@ def _answer_observation(
     from poolsize.observe.text import observation_values, pools_to_choose, pools_values, replay_table
 
     assert observed.path
-    answers, limit_ms = pool_named(load_observation(observed.path), observed.pool), demand.max_wait_p99_ms
+    answers = pool_named(load_observation(observed.path), observed.pool)
     if len(answers) > 1:
         as_json = form == "json"
         click.echo(json_text(pools_values(answers)) if as_json else pools_to_choose(answers, observed.path))
@@ -313,11 +313,13 @@ def _answer_observation(
     (of_pool,), growth = answers, observed.growth or 1.0
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
     answer = for_traffic(current or of_pool.busiest.size, traffic)
-    findings = (*of_pool.findings(growth, limit_ms), *answer.findings)
+    by_run = answer.supply is not None and answer.supply.rates is not None
+    findings = (*of_pool.findings(traffic, growth, by_run=by_run), *answer.findings)
+    need_range = None if by_run else of_pool.need_range(traffic)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
-    values = observation_values(of_pool, growth, limit_ms, replays)
-    table = replay_table(replays, of_pool, traffic.most_wait_ms) if form == "why" else ""
+    values = observation_values(of_pool, growth, need_range, replays)
+    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if form == "why" else ""
     _answer_traffic(replace(answer, findings=findings), form, fleet, table, values)
 
 

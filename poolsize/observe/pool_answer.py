@@ -155,9 +155,12 @@ class PoolAnswer:
         """The need at twice the rate."""
         return process_need(self.traffic().twice()).pool_size
 
-    def need_range(self, growth: float = 1.0, max_wait_p99_ms: float | None = None) -> tuple[int, int]:
-        """Return the 95 % range of the need: by other days or parts of the observation, and by what is not known."""
-        load, traffic = self.busiest, self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)
+    def need_range(self, traffic: Traffic | None = None) -> tuple[int, int]:
+        """Return the 95 % range of the need: by other days or parts of the observation, and by what is not known.
+
+        traffic: of the pool, with growth or other processes; None for the observed one. Usage times do not grow.
+        """
+        load, traffic = self.busiest, traffic or self.traffic()
         need = process_need(traffic).pool_size
         highest = max(float(load.load.max()), LEAST_LOAD)
         at_low, at_high = (replace(traffic, rate=traffic.rate * each / highest) for each in _resampled(load))
@@ -173,14 +176,24 @@ class PoolAnswer:
         below, above = np.linalg.norm(np.minimum(changes[:, 0], 0)), np.linalg.norm(np.maximum(changes[:, 1], 0))
         return max(1, round(need - below)), round(need + above)
 
-    def findings(self, growth: float, max_wait_p99_ms: float | None) -> Iterator[Finding]:
-        """Yield what the observation says of the answer for the traffic."""
+    def findings(self, traffic: Traffic, growth: float, *, by_run: bool) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic. by_run: whether a run makes usage times grow.
+
+        The range of the need is not known then.
+        """
         signs, load = self.censored, self.busiest
         if signs:
             is_saturated = signs.saturated is not None
-            need = process_need(self.traffic(growth, max_wait_p99_ms=max_wait_p99_ms)).pool_size
-            yield CutOff(need, signs.at_maximum, signs.waiting, signs.periods, signs.timeouts, is_saturated)
-        yield Observed(self.seconds, self.need_range(growth, max_wait_p99_ms), growth, load.highest, load.size)
+            yield CutOff(
+                process_need(traffic).pool_size,
+                signs.at_maximum,
+                signs.waiting,
+                signs.periods,
+                signs.timeouts,
+                is_saturated,
+            )
+        range_ = None if by_run else self.need_range(traffic)
+        yield Observed(self.seconds, range_, growth, load.highest, load.size)
         if self.growing:
             yield self.growing
         if load.is_lower_bound:

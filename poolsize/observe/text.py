@@ -261,10 +261,10 @@ class ObservedValues(PoolsValues):
 class ObservationValues(TypedDict):
     """What `recommend --observation` adds to the answer for a traffic.
 
-    range: lowest and highest need. replay: the waits at other pool sizes over the whole observed time.
+    range: lowest and highest need; null with a run. replay: the waits at other pool sizes over the whole observed time.
     """
 
-    range: tuple[int, int]
+    range: tuple[int, int] | None
     growth: float
     censored: bool
     replay: Sequence[Replayed]
@@ -274,9 +274,9 @@ class ObservationValues(TypedDict):
 class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
     """The pool size that an observed traffic needs, beside what the database can use and the limits allow.
 
-    The keys of an answer for a traffic, and: range: lowest and highest need. growth: the factor of the rate. censored:
-    whether the need is a lower bound. replay: the waits at other pool sizes over the whole observed time. observation:
-    the answer for the pool.
+    The keys of an answer for a traffic, and: range: lowest and highest need; null with a run. growth: the factor of the
+    rate. censored: whether the need is a lower bound. replay: the waits at other pool sizes over the whole observed
+    time, with the observed usage times, which a run does not lengthen. observation: the answer for the pool.
     """
 
 
@@ -296,8 +296,11 @@ def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
     return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
 
 
-def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: float) -> str:
-    """Return the waits at other pool sizes over the whole observed time. limit_ms: of the p99 wait time."""
+def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: float, *, by_run: bool) -> str:
+    """Return the waits at other pool sizes over the whole observed time.
+
+    limit_ms: of the p99 wait time. by_run: whether the answer has usage times that grow, by a run; these do not.
+    """
     periods = sum(len(load.at) for load in answer.loads)
     columns = ["pool size", "waiting", "wait p99", "wait p99.9", f"{_period(answer)}s above {milliseconds(limit_ms)}"]
     rows = []
@@ -308,16 +311,17 @@ def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: floa
         rows.append([f"{each.pool_size:,}", share, *waits, f"{each.periods_above_limit:,}", *away])
     of_all = f" ({count(periods, _period(answer))} of {count(answer.processes, 'process', 'processes')})"
     columns += ["one away p99"] if len(rows[0]) > len(columns) else []
-    return Table(columns, rows).below(f"Over the {lasting(answer.seconds)} that were observed{of_all}")
+    of_usage = ", with the observed usage times: they do not grow as by the run" if by_run else ""
+    return Table(columns, rows).below(f"Over the {lasting(answer.seconds)} that were observed{of_all}{of_usage}")
 
 
 def observation_values(
-    answer: PoolAnswer, growth: float, max_wait_p99_ms: float | None, replays: Sequence[Replayed]
+    answer: PoolAnswer, growth: float, need_range: tuple[int, int] | None, replays: Sequence[Replayed]
 ) -> ObservationValues:
     """Return what `recommend --json` adds for an observation: the need's range, the growth, the replay and the pool."""
     values = pool_values(answer)
     return {
-        "range": answer.need_range(growth, max_wait_p99_ms),
+        "range": need_range,
         "growth": growth,
         "censored": values["censored"],
         "replay": replays,

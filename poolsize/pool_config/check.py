@@ -174,13 +174,14 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
 def _below_need(pool: FilePool, most: int | None, settings: PoolSettings | None) -> Iterator[Worded]:
     """Yield what a process's pool of at most this many connections lacks for the traffic; nothing without traffic."""
     answer, stack = settings.traffic if settings else None, STACKS.get(pool.library.stack)
-    if answer is None or most is None or most >= answer.pool_size or (stack and stack.shared_by_all):
+    if answer is None or most is None or (stack and stack.shared_by_all):
         return
+    needed = (answer.need or 0) if answer.decides == "limit" else answer.pool_size
     in_use = answer.traffic.loaded(answer.load).of_process().load
-    if most <= in_use:
-        yield BelowTraffic(most, in_use, answer.pool_size)
-    else:
-        yield BelowNeed(most, answer.pool_size)
+    if most < needed and most <= in_use:
+        yield BelowTraffic(most, in_use, needed)
+    elif most < needed:
+        yield BelowNeed(most, needed)
 
 
 def _not_covered(pool: FilePool) -> Iterator[Worded]:

@@ -259,4 +259,11 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
     }
     assert [size["pool_size"] for size in values["sizes"]][-1] == values["observation"]["size"] == 20
     assert spread["traffic"]["usage_p99_ms"] == pytest.approx(300)
+    (low, high), need = (
+        json.loads(poolsize_here(*words, "--instances", "8", "--processes", "2").stdout)[each]
+        for each in ("range", "need")
+    )
+    assert low <= need <= high
+    run = str(ROOT / "data/examples/oltp_read_write-mysql.jsonl")
+    assert json.loads(poolsize_here(*words, "--run", run).stdout)["range"] is None
     assert "traffic_spread_assumed" not in {finding["code"] for finding in spread["findings"]}

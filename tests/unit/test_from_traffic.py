@@ -346,13 +346,19 @@ def test_a_recording_has_no_usage_time_for_a_fleet(poolsize_here: Command, tmp_p
         (10, "Your pool size of 10 is larger: in an overload, 120 connections in place of 72 reach the database."),
         (6, "Your pool size of 6 is the recommended size."),
         (5, "With your pool size of 5, the p99 wait time is 31.4 ms with one of 12 instances away."),
-        (2, "With your pool size of 2, the queue grows without end with one of 12 instances away."),
+        (2, "With your pool size of 2, the queue grows without end."),
     ],
 )
 def test_the_answer_says_what_todays_pool_means(current: int, sentence: str) -> None:
     service = Service("application", 12, 1, threads=200)
     answer = recommend_for(Traffic(1200, UsageTimes(25), service), current=current)
     assert sentence in reason_sentences(answer.findings)
+
+
+def test_a_pool_of_today_that_the_server_does_not_admit_is_no_larger_pool() -> None:
+    answer = recommend_for(Traffic(100, UsageTimes(25), Service("application", 4)), None, ServerLimit(60), current=20)
+    text = "Your pool size of 20 does not fit: the server's limit allows 10 in each process."
+    assert text in reason_sentences(answer.findings)
 
 
 @pytest.mark.costly

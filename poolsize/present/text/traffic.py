@@ -14,8 +14,10 @@ from poolsize.answer.traffic_findings import (
     BeyondSupply,
     CurrentPool,
     CutOff,
+    FloorBound,
     KeepsWait,
     LimitBound,
+    ThreadsBound,
     TooFewThreads,
     WaitsElsewhere,
 )
@@ -57,6 +59,8 @@ NEEDS = "The traffic needs "
 """Begins the sentence that the label "Need" repeats."""
 LENGTHS = {WaitsElsewhere: FOUR_LINES, KeepsWait: TWO_LINES + len(NEEDS)}
 """Reason -> the characters of its text that a short answer shows, where they are not TWO_LINES."""
+DECIDING = (WaitsElsewhere, KeepsWait, ThreadsBound, FloorBound)
+"""Reasons that say what decides the pool size."""
 NONE = "-"
 """The cell of a number that does not exist."""
 
@@ -126,7 +130,8 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     yield "Today", reasons.get(CurrentPool, "")
     if doubts:
         return
-    yield "Need", (reasons.get(KeepsWait) or next(iter(reasons.values()), "")).removeprefix(NEEDS)
+    deciding = (reasons[kind] for kind in DECIDING if kind in reasons)
+    yield "Need", next(deciding, next(iter(reasons.values()), "")).removeprefix(NEEDS)
     in_use = ""
     if load:
         often = load.quantile(OFTEN)

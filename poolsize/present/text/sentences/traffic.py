@@ -30,7 +30,9 @@ def _current_pool(finding: of.CurrentPool) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     if finding.current == finding.pool_size:
         return "Your pool size of {current:,} is the recommended size."
-    if finding.current > finding.pool_size:
+    if finding.limit is not None and finding.current > finding.limit:
+        return "Your pool size of {current:,} does not fit: the server's limit allows {limit:,} in each process."
+    if finding.current > finding.pool_size and not isinf(finding.current_p99_ms):
         return (
             "Your pool size of {current:,} is larger: in an overload, {current_connections:#connection} in place of "
             "{connections:,} reach the database."
@@ -135,10 +137,8 @@ def _observed(finding: of.Observed) -> str:
         of_size = " of {size:,}" if finding.size is not None else ""
         most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use"
     grown = " times {growth:number}" if finding.growth != 1 else ""
-    return (
-        f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}. The 95 % range of the "
-        "need is {range:range}."
-    )
+    need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
+    return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
 
 
 register_templates(
