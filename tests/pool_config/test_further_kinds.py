@@ -388,6 +388,22 @@ production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
     assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
 
 
+def test_the_variables_and_the_file_of_a_configmap_are_of_the_same_pool(tmp_path: Path) -> None:
+    text = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: sims}
+data:
+  SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE: "20"
+  application-k8s.yml: |
+    spring.datasource:
+      url: jdbc:mysql://h/d
+      hikari.maximum-pool-size: ${SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE:20}
+"""  # GodF007/nsrs-git: nsrs-deploy/v1.0.0/k8s/base/configmap.yaml
+    (tmp_path / "configmap.yaml").write_text(text)
+    counted = pools_of_process([checked_file(read_pools(tmp_path / "configmap.yaml"), ServerFacts(), None)])
+    assert [checked.most_connections for _, checked in counted] == [20]
+
+
 def test_the_servers_of_a_proxy_have_a_limit_each(poolsize_here: Command, tmp_path: Path) -> None:
     servers = ", ".join(f'{{address="{name}", max_connections=100}}' for name in "abc")
     (tmp_path / "proxysql.cnf").write_text(f"mysql_servers = ({servers})")
