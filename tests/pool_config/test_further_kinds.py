@@ -219,6 +219,13 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
     ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
     ("a.rs", 'use mysql::*; fn f() { Pool::new("mysql://u@h/d?pool_min=1&pool_max=5") }', [{"min": 1, "max": 5}]),
+    (  # cnicodeme/flask-bootstrap: database.py
+        "database.py",
+        ("from flask_sqlalchemy import SQLAlchemy as SA\nclass SQLAlchemy(SA):\n"
+         "    def apply_pool_defaults(self, app, options):\n        SA.apply_pool_defaults(self, app, options)\n"
+         '        options["pool_pre_ping"] = True\ndb = SQLAlchemy()\n'),
+        [{"pool_pre_ping": True}],
+    ),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'

@@ -85,7 +85,10 @@ class FlaskSettings:
         self._of_class: dict[str, list[tuple[str, ast.expr]]] = {}
 
     def note(self, node: ast.AST) -> None:
-        """Note the settings of a node: an assignment, a call as app.config.update(...), a dictionary."""
+        """Note the settings of a node: an assignment, a call as app.config.update(...), a dictionary.
+
+        Version 2 has a function for a class that is based on SQLAlchemy; its options become settings.
+        """
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             scope = self._values.names.scope(node)
             name = scope.name if isinstance(scope, ast.ClassDef) else ""
@@ -98,6 +101,10 @@ class FlaskSettings:
             if last_name(node.func) == "setdefault" and len(node.args) == 2 and isinstance(node.args[0], ast.Constant):
                 words = [(str(node.args[0].value), node.args[1])]
             self._add("", words)
+        elif isinstance(node, ast.FunctionDef) and node.name == "apply_pool_defaults":
+            inner = [each for each in ast.walk(node) if isinstance(each, ast.Assign)]
+            changes = [(to.slice, each.value) for each in inner for to in each.targets if isinstance(to, ast.Subscript)]
+            self._add("", [(OPTIONS, ast.Dict([key], [value])) for key, value in changes])
         elif isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             self._add("", [(str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant)])
