@@ -195,7 +195,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            key = (pool.workload or _without_profile(file.path), pool.within, (pool.library.title, pool.place))
+            key = (pool.workload or _without_profile(file.path), _within(pool), (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
     deployed = {place for _, within, place in largest if within}
@@ -222,6 +222,13 @@ def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
     pools = [each.pool for file in files for each in file.pools if each.most_connections and not _is_own(each.pool)]
     sizes = [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
     return [text for size in sizes for text in (size.text, *size.variables)]
+
+
+def _within(pool: FilePool) -> str:
+    """Return what a pool is within, the same for the variables of a workload and its embedded application.yml."""
+    *files, name = pool.within.split(", ")
+    is_of_spring = all(_without_profile(Path(each)).name == "application" for each in files)
+    return (name and pool.workload) or name if is_of_spring else pool.within
 
 
 def _without_profile(path: Path) -> Path:

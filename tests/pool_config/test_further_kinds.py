@@ -219,6 +219,23 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
     ("a.rs", "use mysql_async::Pool; fn f() { Pool::from_url(url) }", [{}]),
     ("a.rs", 'use mysql::*; fn f() { Pool::new("mysql://u@h/d?pool_min=1&pool_max=5") }', [{"min": 1, "max": 5}]),
+    # epfl-dlab/secvm-server: config/hikari.properties
+    ("hikari.properties", "jdbcUrl=jdbc:mysql://h/d\nusername=u\npassword=secret\ndataSource.cachePrepStmts=true\n",
+     [{}]),
+    (  # conductor-oss/conductor: docker/server/config/config-mysql.properties
+        "config-mysql.properties",
+        ("db=mysql\njdbc.url=jdbc:mysql://h/d\nflow.mysql.connection.pool.size.max=10\n"
+         "flow.mysql.connection.pool.idle.min=2\n"),
+        [{"connectionLimit": 10, "minConnections": 2}],
+    ),
+    ("config.yaml", "app: {dbHost: mysql, dbPort: 3306, dbPoolSize: 20, maxConnections: 900}",
+     [{"connectionLimit": 20}]),
+    # kubeflow/pipelines: manifests/kustomize/base/installs/generic/pipeline-install-config.yaml
+    ("config.yaml", "data: {dbHost: mysql, ConMaxLifeTimeSec: '120', maxConnections: 900}",
+     [{"connMaxLifetime": 120_000}]),
+    (".env", "MYSQL_HOST=h\nMYSQL_CONN_MAX_LIFETIME=5m\n", [{"connMaxLifetime": 300_000}]),
+    (".env", "KC_DB=mariadb\nKC_DB_URL_HOST=h\nKC_DB_POOL_MAX_SIZE=40\n", [{"connectionLimit": 40}]),
+    (".env", "MM_SQLSETTINGS_DRIVERNAME=mysql\nMM_SQLSETTINGS_MAXOPENCONNS=300\n", [{"maxOpenConns": 300}]),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'
@@ -272,6 +289,8 @@ def test_settings_in_files_of_further_kinds(
             "import { defineConfig } from '@mikro-orm/postgresql'; defineConfig({ dbName: 'd', pool: { max: 5 } })",
         ),
         ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
+        ("a.yaml", "mysql: {max_connections: 400, innodb_buffer_pool_size: 1G}"),
+        ("a.yaml", "app: {dbHost: mysql, maxConnections: 900}"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
         ("a.rs", "use sea_orm::*; fn f() { ConnectOptions::new(postgres_url).max_connections(5) }"),
         ("a.rs", "fn f() { r2d2::Pool::builder().max_size(5).build(ConnectionManager::<PgConnection>::new(u)) }"),
@@ -312,7 +331,7 @@ def test_the_driver_of_one_pool_of_swoole_says_nothing_of_a_pool_of_mysqli(tmp_p
     assert settings_in(tmp_path, "a.php", php) == [{"size": 9}]
 
 
-@pytest.mark.parametrize("other", ["PASSPORT=3306", "MAIL_HOST=mysql-alerts.example.org"])
+@pytest.mark.parametrize("other", ["PASSPORT=3306", "MAIL_HOST=mysql-alerts.example.org", "KC_DB=postgres"])
 def test_a_variable_of_another_service_does_not_name_the_database(tmp_path: Path, other: str) -> None:
     (tmp_path / ".env").write_text(f"DB_HOST=pg1\n{other}\nDB_POOL_SIZE=5\n")
     assert not read_pools(tmp_path / ".env").pools
@@ -386,6 +405,36 @@ production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
     (tmp_path / "database.yml").write_text(text)
     counted = pools_of_process([checked_file(read_pools(tmp_path / "database.yml"), ServerFacts(), None)])
     assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
+
+
+def test_a_function_of_flask_sqlalchemy_2_shows_its_version(tmp_path: Path) -> None:
+    python = """from flask_sqlalchemy import SQLAlchemy as SA
+class SQLAlchemy(SA):
+    def apply_pool_defaults(self, app, options):
+        SA.apply_pool_defaults(self, app, options)
+        options["pool_pre_ping"] = True
+db = SQLAlchemy()
+"""  # cnicodeme/flask-bootstrap: database.py
+    (tmp_path / "database.py").write_text(python)
+    (checked,) = check_pools(read_pools(tmp_path / "database.py").pools)
+    assert (checked.pool.value("pool_pre_ping"), checked.most_connections) == (True, 20)
+    assert "flask_old_names" in {finding.code for finding in checked.findings}
+
+
+def test_the_variables_and_the_file_of_a_configmap_are_of_the_same_pool(tmp_path: Path) -> None:
+    text = """apiVersion: v1
+kind: ConfigMap
+metadata: {name: sims}
+data:
+  SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE: "20"
+  application-k8s.yml: |
+    spring.datasource:
+      url: jdbc:mysql://h/d
+      hikari.maximum-pool-size: ${SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE:20}
+"""  # GodF007/nsrs-git: nsrs-deploy/v1.0.0/k8s/base/configmap.yaml
+    (tmp_path / "configmap.yaml").write_text(text)
+    counted = pools_of_process([checked_file(read_pools(tmp_path / "configmap.yaml"), ServerFacts(), None)])
+    assert [checked.most_connections for _, checked in counted] == [20]
 
 
 def test_the_servers_of_a_proxy_have_a_limit_each(poolsize_here: Command, tmp_path: Path) -> None:

@@ -26,7 +26,8 @@ OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTA
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
     r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
-    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?(?P<name>[A-Z0-9_]{2,60})"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY|SQLSETTINGS)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?"
+    r"(?P<name>[A-Z0-9_]{2,60})"
 )
 """Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
 
@@ -36,7 +37,7 @@ NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
 """Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
 KIND = re.compile(
-    r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER|ENGINE|TYPE|ADAPTER|KIND"
+    r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER(?:NAME)?|ENGINE|TYPE|ADAPTER|KIND|(?:^|_)DB"
     r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
 )
 """The ends of names of variables that say which database it is."""

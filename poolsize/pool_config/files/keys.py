@@ -1,11 +1,12 @@
 """The keys and values of a file -> the pools that they configure."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-from poolsize.pool_config.files.entries import Entry, has_only_others, is_other_database
-from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
+from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, is_other_database
+from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
@@ -18,6 +19,8 @@ RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
 SPRINGS = ("spring", "datasource")
 DEEPEST = 20
 """Keys in each other; configurations have fewer."""
+OF_DATABASE = re.compile(r"(?:db|database|mysql|mariadb)[_-]?(?=[A-Za-z])")
+"""The beginning of names of a project's own code, as in dbPoolSize and db_host."""
 SMALL = 10
 """Connections of a pool that requests soon use up if each keeps its connection."""
 
@@ -54,6 +57,8 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
         if library and _sets(library, prefix, groups[prefix], relaxed=relaxed)
     ]
     found += [(prefix, library, ()) for prefix, library in default_places(groups, {each[0] for each in found})]
+    if libraries.get(()) is HIKARICP and all(each[0] for each in found) and any(map(is_mysql, groups[()])):
+        found.append(((), HIKARICP, ()))  # a file of the library itself, such as hikari.properties
     inner: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for prefix in groups:
         inner.setdefault(prefix[:-1], []).append(prefix)
@@ -71,10 +76,18 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
 
 
 def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) -> None:
-    """Take the settings of a group `pool` to the address of a database above it, of a project's own code."""
-    for place in [each for each in groups if each[-1:] == ("pool",) and libraries[each] in (None, *OWN.values())]:
-        outer = place[:-1]
-        near = [replace(each, path=(*outer, own_name(each.path[-1]))) for each in groups[place]]
+    """Take the settings of a group `pool`, and names such as dbPoolSize, to the address of a project's own database."""
+    for place, group in groups.items():
+        bare = [(OF_DATABASE.sub("", name := each.path[-1]), name, each) for each in group]
+        near = [replace(each, path=(*place, own)) for own, name, each in bare if own != name or is_go([name])]
+        has_prefix = any(own != name for own, name, _ in bare)
+        own = library_of(place, {place: near}, "") if has_prefix and libraries[place] is None else None
+        if own in OWN.values():
+            groups[place], libraries[place] = near, own
+    for place in [each for each in groups if "pool" in each[-2:] and libraries[each] in (None, *OWN.values())]:
+        outer = place[: place.index("pool")]
+        below = place[len(outer) + 1 :]
+        near = [replace(each, path=(*outer, own_name("-".join((*below, each.path[-1]))))) for each in groups[place]]
         joined = [*groups.get(outer, ()), *near]
         own = library_of(outer, {outer: joined}, "")
         if own in OWN.values():

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
 from poolsize.pool_config.files.entries import GO_DSN, Entry, is_mysql, names_mysql
+from poolsize.pool_config.files.values import without_unit
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_GO, OWN_SIZE, PHP
@@ -41,7 +42,7 @@ CLASSES = {
 """The beginning of a class's name -> the library that has it."""
 CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
 ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
-"""Settings that a client has, and a server has not."""
+"""Settings that a client has, and a server has not; as those whose names have `pool`."""
 KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
     "connection",
 }  # fmt: skip
@@ -140,7 +141,7 @@ def _is_vertx(prefix: Sequence[str], group: Sequence[Entry]) -> bool:
 
 def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | None:
     """Return the library of settings with a size, and with a sign of a database in a key, a URL or a driver."""
-    texts = {normalized(entry.path[-1]): entry.text for entry in group}
+    texts = {normalized(without_unit(entry.path[-1])[0]): entry.text for entry in group}
     ends = tuple(OF_DATABASES)
     of_database = not prefix or any(part.startswith(ends) or part.endswith(ends) for part in _parts(prefix))
     is_database = of_database or any(is_mysql(entry) is not None for entry in group)
@@ -149,14 +150,18 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     library = next((library for setting, library in OWN.items() if _has(library, setting, texts)), None)
     if library is OWN_GO and texts.keys() & ADDRESSES and not is_go(texts):
         library = OWN_SIZE
-    if library is OWN_SIZE and not texts.keys() & ADDRESSES:
+    is_client = texts.keys() & ADDRESSES or any(
+        "pool" in name and OWN_SIZE.setting(name, relaxed=True) for name in texts
+    )
+    if library is OWN_SIZE and not is_client:
         return None
     return library if _is_own_mysql(prefix, texts) else None
 
 
 def is_go(names: Iterable[str]) -> bool:
     """Return whether a name besides maxConns, which other languages have as well, is of Go's database/sql."""
-    return any(OWN_GO.setting(name, relaxed=True) for name in names if name not in {"maxconn", "maxconns"})
+    bare = [normalized(without_unit(name)[0]) for name in names]
+    return any(OWN_GO.setting(name, relaxed=True) for name in bare if name not in {"maxconn", "maxconns"})
 
 
 def _has(library: Library, setting: str, names: Iterable[str]) -> bool:

@@ -7,7 +7,14 @@ from dataclasses import replace
 from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.python_names import last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
-from poolsize.pool_config.libraries.python import DJANGO, DJANGO_POOL, FLASK_SQLALCHEMY, FLASK_SQLALCHEMY_2, OTHER_POOLS
+from poolsize.pool_config.libraries.python import (
+    DJANGO,
+    DJANGO_POOL,
+    FLASK_SQLALCHEMY,
+    FLASK_SQLALCHEMY_2,
+    OLD_FUNCTION,
+    OTHER_POOLS,
+)
 from poolsize.pool_config.pool import FilePool
 
 SETTINGS = {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"}
@@ -74,7 +81,7 @@ OLD = {f"SQLALCHEMY_{name.upper()}": name for name in ("pool_size", "pool_timeou
 }
 """Names of Flask-SQLAlchemy 2 -> SQLAlchemy's."""
 SHOWS_FLASK = "SQLALCHEMY_TRACK_MODIFICATIONS"
-NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, *OLD}
+NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, OLD_FUNCTION, *OLD}
 
 
 class FlaskSettings:
@@ -85,7 +92,7 @@ class FlaskSettings:
         self._of_class: dict[str, list[tuple[str, ast.expr]]] = {}
 
     def note(self, node: ast.AST) -> None:
-        """Note the settings of a node: an assignment, a call as app.config.update(...), a dictionary."""
+        """Note the settings of a node: an assignment, a call as app.config.update(...), a dictionary, OLD_FUNCTION."""
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             scope = self._values.names.scope(node)
             name = scope.name if isinstance(scope, ast.ClassDef) else ""
@@ -98,6 +105,10 @@ class FlaskSettings:
             if last_name(node.func) == "setdefault" and len(node.args) == 2 and isinstance(node.args[0], ast.Constant):
                 words = [(str(node.args[0].value), node.args[1])]
             self._add("", words)
+        elif isinstance(node, ast.FunctionDef) and node.name == OLD_FUNCTION:
+            inner = [each for each in ast.walk(node) if isinstance(each, ast.Assign)]
+            changes = [(to.slice, each.value) for each in inner for to in each.targets if isinstance(to, ast.Subscript)]
+            self._add("", [(OLD_FUNCTION, ast.Dict([key], [value])) for key, value in changes])
         elif isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             self._add("", [(str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant)])
@@ -129,12 +140,13 @@ class FlaskSettings:
         if databases and all(each is False for each in databases):
             return
         old: Pairs = [(setting, value) for setting, value in settings if setting in OLD]
-        options = [pair for setting, value in settings if setting == OPTIONS for pair in self._values.pairs(value)]
+        nodes = [value for setting, value in settings if setting in {OPTIONS, OLD_FUNCTION}]
+        options = [pair for value in nodes for pair in self._values.pairs(value)]
         if last_name(dict(options).get("poolclass")) in OTHER_POOLS:
             return
         shows_flask = any(databases) or SHOWS_FLASK in dict(settings)
         yield from self._values.pools(
-            FLASK_SQLALCHEMY_2 if old else FLASK_SQLALCHEMY,
+            FLASK_SQLALCHEMY_2 if old or OLD_FUNCTION in dict(settings) else FLASK_SQLALCHEMY,
             "SQLALCHEMY settings",
             [*old, *options],
             always=bool(databases) and shows_flask and not beside_engine,

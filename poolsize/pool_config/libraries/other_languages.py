@@ -245,7 +245,7 @@ OWN_GO = Library(
         **dict.fromkeys(("maxIdle", "maxIdleConn", "maxIdleConnection", "maxIdleConnections", "maxIdleConnCount"),
             "maxIdleConns"),
         **dict.fromkeys(("maxLifetime", "maxConnLifetime", "maxConnectionLifetime", "connectionMaxLifetime",
-            "connMaxLife"), "connMaxLifetime"),
+            "connMaxLife", "conMaxLifetime"), "connMaxLifetime"),
         **dict.fromkeys(("maxIdleTime", "maxConnIdleTime", "maxConnectionIdleTime", "connectionMaxIdleTime"),
             "connMaxIdleTime"),
     },
@@ -269,11 +269,11 @@ OWN_SIZE = Library(
     aliases={
         **dict.fromkeys(
             ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections",
-             "poolMaxNum", "maxObjectNum"),
+             "poolMaxNum", "maxObjectNum", "poolSizeMax"),
             "connectionLimit",
         ),
-        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize", "poolMinNum", "minObjectNum"),
-            "minConnections"),
+        **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize", "poolMinNum", "minObjectNum",
+            "poolIdleMin"), "minConnections"),
         **dict.fromkeys(("poolTimeout", "poolAcquire"), "timeout"),
         **dict.fromkeys(("poolIdle", "poolIdleTimeout", "poolIdleTime"), "idleTimeout"),
     },
@@ -281,5 +281,8 @@ OWN_SIZE = Library(
     notes=(of_pools.OwnNames("this number limits the pool of each process"),),
 )  # fmt: skip
 """A number of connections beside the address of a server, which tells no library."""
-OWN = {"maxOpenConns": OWN_GO, "max_overflow": OWN_PYTHON, "connectionLimit": OWN_SIZE, "pool_recycle": OWN_PYTHON}
+OWN = {
+    "maxOpenConns": OWN_GO, "max_overflow": OWN_PYTHON, "connectionLimit": OWN_SIZE, "pool_recycle": OWN_PYTHON,
+    "connMaxLifetime": OWN_GO,
+}  # fmt: skip
 """A setting that shows a pool of a project's own code -> its library; the first counts."""

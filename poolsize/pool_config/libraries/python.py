@@ -25,9 +25,13 @@ def _sqlalchemy(
     yield from outlives_server(pool, recycle, 1, wait_timeout, is_checked=is_checked)
 
 
+OLD_FUNCTION = "apply_pool_defaults"
+"""What a class on Flask-SQLAlchemy 2 overrides to change the options of the pool."""
+
+
 def _flask_sqlalchemy_2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     """Find the settings that only Flask-SQLAlchemy 2 reads; of the others, what is wrong with SQLAlchemy's."""
-    old = [each.name for each in pool.settings.values() if each.name.startswith("SQLALCHEMY_")]
+    old = [each.name for each in pool.settings.values() if each.name.startswith("SQLALCHEMY_")] or [OLD_FUNCTION]
     yield of_other_languages.FlaskOldNames(old[0], tuple(old), MOST_OF_FLASK_SQLALCHEMY)
     yield from _sqlalchemy(pool, wait_timeout)
 
