@@ -31,6 +31,16 @@ class WholeRequests(Worded, Caution, code="pool_whole_requests"):
     )
 
 
+class FewWorkers(Worded, Caution, code="pool_few_workers"):
+    """The pool size, which only limits the connections, is the number of threads or workers."""
+
+    worker: str
+    words = (
+        "This number of {0.worker}s only limits the connections, and may be too few for your requests: each is busy "
+        "for a whole request. --rate, with the whole request's time as --usage-time, counts those that you need."
+    )
+
+
 class TimesOut(Worded, Caution, code="pool_times_out"):
     """A share of the requests, NaN if not known, reaches the wait limit. one_away: while an instance is away.
 
@@ -92,6 +102,8 @@ class ProxyLimit(Worded, Caution, code="proxy_limit"):
     raised = property(lambda self: " and ".join(f"{name} to {value:,}" for name, value in self.variables.items()))
 
 
+OF_SIZE = (WholeRequests, FewWorkers, RandomOrder)
+"""Findings that stand beside the pool size."""
 DECIDING = re.compile("traffic_(need|threads|too_few_threads|floor|limit|waits_elsewhere)|proxy_(floor|limit)")
 """Codes of the findings that say why a pool has its size."""
 
@@ -99,8 +111,8 @@ DECIDING = re.compile("traffic_(need|threads|too_few_threads|floor|limit|waits_e
 def traffic_findings(settings: PoolSettings, stack: "Stack | None") -> Iterator[Finding]:
     """Yield what this stack makes of the traffic: its workers, and how many requests reach the wait limit."""
     answer, share = settings.traffic, settings.share_timed_out
-    if answer and stack and stack.worker:
-        yield WholeRequests(stack.worker)
+    if stack and stack.worker:
+        yield (WholeRequests if answer else FewWorkers)(stack.worker)
     if answer and stack and stack.random_order:
         yield RandomOrder()
     if answer and share is not None and (stack is None or stack.has_wait_limit):
@@ -122,7 +134,7 @@ def sources(settings: PoolSettings, stack: "Stack") -> dict[str, str]:
     if settings.server.wait_timeout_seconds is not None:
         server_ends_idle = f"The server ends a connection that is idle for {wait_timeout} (its wait_timeout)."
     of_traffic = {type(finding): sentence(finding) for finding in traffic_findings(settings, stack)}
-    of_size = (_size(settings, stack), of_traffic.pop(WholeRequests, ""), of_traffic.pop(RandomOrder, ""))
+    of_size = (_size(settings, stack), *(of_traffic.pop(kind, "") for kind in OF_SIZE))
     replaced = f"A connection is replaced after {lifetime}. {server_ends_idle}"
     return {
         "size": " ".join(filter(None, of_size)),

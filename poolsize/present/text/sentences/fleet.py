@@ -41,7 +41,10 @@ def _above_size(finding: fleet_plan.AboveSize) -> str:
     elif finding.measured_up_to is not None:
         loss = "The run does not show whether that loses throughput: it measured up to {measured_up_to:,}."
     within = " With {pool_sizes:pools}, they stay within {size:,}." if finding.pool_sizes else ""
-    return f"{when} pools together have {{connections:,}} connections; {{size:,}} are recommended. {loss}{within}"
+    verb = "is" if finding.size == 1 else "are"
+    return (
+        f"{when} pools together have {{connections:,}} connections, and {{size:,}} {verb} recommended. {loss}{within}"
+    )
 
 
 register_templates(
