@@ -81,7 +81,7 @@ def test_noise_between_the_sizes_is_no_answer() -> None:
         "The smallest that was never full has 5 connections: with 38 users, 1 were in use on average, and at most 4 at "
         "once."
     ) in text
-    assert "Use 5 connections [not-the-limit]" in text
+    assert "Use 5 connections in the application's pool [not-the-limit]" in text
     assert "Your current pool size, 10, is not the limit either." in text
     assert "Bottleneck: application CPU" in text
     assert text.endswith("In the application, set POOL_SIZE=5.")

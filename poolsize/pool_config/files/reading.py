@@ -27,7 +27,6 @@ from poolsize.pool_config.files.launch import (
     procfile_counts,
     puma_counts,
 )
-from poolsize.pool_config.files.named_numbers import named_pools
 from poolsize.pool_config.files.option_file import (
     fpm_pools,
     ini_pools,
@@ -115,10 +114,6 @@ BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
-CODE = {
-    ".py", ".java", ".kt", ".go", ".js", ".mjs", ".cjs", ".jsx", ".tsx", ".ts", ".mts", ".cts", ".php", ".rs", ".cs",
-}  # fmt: skip
-"""Endings of code, whose idioms no reader knows all."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
 """Endings of too many other files: of a folder, they are left out."""
 JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db", re.IGNORECASE)
@@ -293,10 +288,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
 
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
         ENVIRONMENT.texts |= texts or {}
-        text = _text(raw)
-        contents = pools_and_counts(text, path.name)
-        is_silent = path.suffix.lower() in CODE and not any(isinstance(each, FilePool) for each in contents)
-        return _first([*contents, *named_pools(text)] if is_silent else contents)
+        return _first(pools_and_counts(_text(raw), path.name))
 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
