@@ -32,6 +32,24 @@ NOT_SHOWN = 0.5
 """The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
 
 
+GROWN = 1.1
+"""A transaction that reads this multiple of pages later in a run, or more, has larger tables to read."""
+
+
+@dataclass(frozen=True)
+class DataGrowth:
+    """The pages of data that a transaction reads in the first step at a pool size, and in the last."""
+
+    pool_size: int
+    pages: float
+    later_pages: float
+
+    @property
+    def factor(self) -> float:
+        """The later pages over the first."""
+        return self.later_pages / self.pages
+
+
 @dataclass(frozen=True)
 class Analysis:
     """The analysis of a run.
@@ -115,6 +133,20 @@ class Analysis:
         """Shares by which the throughput of valid steps is corrected to the usual speed, those of 3 % and more."""
         changes = [speed_correction(step)[0] - 1 for step in self.steps if step.valid]
         return tuple(change for change in changes if abs(change) >= SPEED_TOLERANCE)
+
+    @cached_property
+    def data_growth(self) -> DataGrowth | None:
+        """The growth of the data during the run: each size that was measured again has more pages; None for none."""
+        pages: dict[int, list[float]] = {}
+        for step in self.steps:
+            reads = step.counter("Innodb_buffer_pool_read_requests")
+            if reads and step.mean_throughput:
+                pages.setdefault(step.pool_size, []).append(reads / step.mean_throughput)
+        growths = [DataGrowth(size, each[0], each[-1]) for size, each in pages.items() if len(each) > 1]
+        if len(growths) < 2 or min(each.factor for each in growths) <= 1:
+            return None
+        largest = max(growths, key=lambda each: each.factor)
+        return largest if largest.factor >= GROWN else None
 
     @property
     def contradiction(self) -> SizeSummary | None:

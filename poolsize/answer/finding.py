@@ -165,6 +165,10 @@ class OtherMachine(WayOut, code="other_machine"):
     """Run the load generator on another machine: more steps on a machine without a free core show no more."""
 
 
+class RestoreData(WayOut, code="restore_data"):
+    """Restore the data before each step: more load makes them larger."""
+
+
 class MoreUsers(WayOut, code="more_users"):
     """Fill the pools with more users, with shorter pauses, or by measuring smaller pools; None for no such way."""
 
@@ -197,14 +201,16 @@ class MoreWorkersByDemands(MoreWorkers):
 def measure_longer(analysis: "Analysis") -> WayOut:
     """Return the way to a narrower range.
 
-    It is another machine where no core was free. A search that its budget ended goes on. Else the widest gap between
-    the measured sizes there is filled; or the search goes on until its range is narrower, or each size is measured
-    longer.
+    It is another machine where no core was free, and the restored data where they grew. A search that its budget ended
+    goes on. Else the widest gap between the measured sizes there is filled; or the search goes on until its range is
+    narrower, or each size is measured longer.
     """
     plan, plateau = analysis.setting.plan, analysis.plateau
     assert plateau is not None
     if analysis.is_crowded:
         return OtherMachine()
+    if analysis.data_growth:
+        return RestoreData()
     gaps = [
         (above / below, below, above)
         for below, above in pairwise(size.pool_size for size in analysis.valid_sizes)

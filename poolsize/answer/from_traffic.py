@@ -83,15 +83,16 @@ def size_use(database: SharedDatabase, place: int) -> SizeUse:
 class TrafficAnswer:
     """The answer for a traffic.
 
-    pool_size: of each process. need: the pool size that the traffic needs; None where the database can't keep up with
-    any. decides: what decides the pool size. limit: the largest pool size that the server's limit allows; None where it
-    is not known. supply: None where nothing is known of the database. sizes: ascending in pool size. findings: in the
-    order to read them.
+    pool_size: of each process. useful: that without the server's limit. need: the pool size that the traffic needs;
+    None where the database can't keep up with any. decides: what decides the pool size. limit: the largest pool size
+    that the server's limit allows; None where it is not known. supply: None where nothing is known of the database.
+    sizes: ascending in pool size. findings: in the order to read them.
     """
 
     traffic: Traffic
     server_limit: ServerLimit
     pool_size: int
+    useful: int
     need: int | None
     decides: Decides
     limit: int | None
@@ -154,18 +155,15 @@ def recommend_for(
     around = {*range(max(1, size - NEIGHBOURS), min(size + NEIGHBOURS, most) + 1), size, need, current or size}
     sizes = tuple(size_use(SharedDatabase((traffic,), (each,), supply), 0) for each in sorted(around))
     of_all = None if is_beyond(traffic.rate, supply) else need
-    answer = TrafficAnswer(traffic, limit, size, of_all, decides, allowed, supply, sizes)
-    findings = (*_findings(answer, of_process, useful), *_of_current(answer, current))
+    answer = TrafficAnswer(traffic, limit, size, useful, of_all, decides, allowed, supply, sizes)
+    findings = (*_findings(answer, of_process), *_of_current(answer, current))
     return replace(answer, findings=findings)
 
 
-def _findings(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
-    """Yield what decides the size, then how the pools and the database go together, then what is not known.
-
-    useful: the pool size without the server's limit.
-    """
+def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
+    """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service = answer.traffic, answer.traffic.service
-    yield from _deciding(answer, of_process, useful)
+    yield from _deciding(answer, of_process)
     for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
         if answer.decides != "supply" or not isinstance(finding, NearKnee | BurstBeyondSupply):  # the first says it
             yield finding
@@ -196,8 +194,8 @@ def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]
     yield CurrentPool(current, answer.pool_size, wait_p99_ms, *connections, away_of, answer.limit)
 
 
-def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> Iterator[Finding]:
-    """Yield what decides the size; nothing where no pool size helps. useful: as in _findings."""
+def _deciding(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
+    """Yield what decides the size; nothing where no pool size helps."""
     traffic, service, need = answer.traffic, answer.traffic.service, answer.need
     if need is None:
         return
@@ -222,7 +220,7 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed, useful: int) -> It
     if answer.decides == "limit":
         assert answer.server_limit.usable is not None
         pools = service.pools_in_deploy(answer.server_limit.surge)
-        variables = answer.server_limit.raised_to(useful * pools)
+        variables = answer.server_limit.raised_to(answer.useful * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
         away_of = None if isinf(answer.at_size.usual.wait_p99_ms) else service.one_away_of
-        yield LimitBound(useful, size, waits[size], usable, pools, variables, away_of)
+        yield LimitBound(answer.useful, size, waits[size], usable, pools, variables, away_of)

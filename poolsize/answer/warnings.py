@@ -21,8 +21,6 @@ LONG_SECONDS = 10
 """A total time as long as the step of a search: too few transactions end in a step."""
 FILLING = 2
 """Pools that users should fill beyond the range of the answer, as a multiple of its upper end."""
-GROWN = 1.1
-"""A transaction that reads this multiple of pages later in a run, or more, has larger tables to read."""
 HIGH_UTILISATION = 0.9
 """Above this utilisation, wait times rise steeply: M/M/1 has 1 outstanding transaction at 0.5, 9 at 0.9, 19 at 0.95."""
 
@@ -244,11 +242,11 @@ def no_free_core(analysis: Analysis) -> Finding | None:
 def warnings(analysis: Analysis, *, has_size: bool) -> tuple[Finding, ...]:
     """Return the warnings of a run's answer, the most serious first. has_size: whether the answer has a pool size.
 
-    First is what another run must mend, or an extended run may: that is the reason of the command that extends the run.
+    First is what an extended run may mend: it is the reason of the command that extends the run.
     """
     of_answer = _of_the_answer(analysis, has_size=has_size)
     of_all = (*_of_the_steps(analysis), *of_answer, *_excluded(analysis), *_of_the_setting(analysis))
-    of_all = tuple(sorted(of_all, key=lambda finding: not (finding.extends or isinstance(finding, DataGrew))))
+    of_all = tuple(sorted(of_all, key=lambda finding: not finding.extends))
     if not has_size:
         return of_all
     application = analysis.setting.application
@@ -266,8 +264,8 @@ def _of_the_steps(analysis: Analysis) -> Iterator[Finding]:
     Of a size whose figures are not used, only the checks count that disqualify them. A check has its figures at the
     largest of the sizes at which it failed.
     """
-    if grew := _data_grew(analysis):
-        yield grew
+    if grew := analysis.data_growth:
+        yield DataGrew(grew.pool_size, grew.pages, grew.later_pages)
     if changes := analysis.speed_corrections:
         yield SpeedCorrected(len(changes), min(changes), max(changes))
     used = {size.pool_size for size in analysis.valid_sizes}
@@ -293,12 +291,12 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         measured = (best.pool_size, best.throughput.mean, best.repeats)
         yield Contradicted(plateau.pool_size, plateau.capacity, *measured, measure_longer(analysis))
     if plan.search is not None and analysis.run.ended == SearchEnd.BUDGET and plateau is not None:
-        way_out = None if plateau.greatest_loss <= plateau.tolerance else _longer(analysis)
+        way_out = None if plateau.greatest_loss <= plateau.tolerance else measure_longer(analysis)
         yield BudgetSpent(plan.search.budget_seconds, plateau.greatest_loss, way_out)
     has_range = has_size and not analysis.setting.means_only
     if has_range and plateau is not None and plateau.high >= WIDE * plateau.low:
         certain = analysis.run.ended == SearchEnd.CERTAIN
-        way_out = None if certain else _longer(analysis)
+        way_out = None if certain else measure_longer(analysis)
         yield WideRange(plateau.pool_size, plateau.low, plateau.high, plateau.greatest_loss, way_out)
     if analysis.curve and (level := analysis.curve.lower_level):
         yield TwoLevels(level.low_steps, level.steps, level.share)
@@ -320,25 +318,6 @@ def _of_the_answer(analysis: Analysis, *, has_size: bool) -> Iterator[Finding]:
         )
     if has_size and plan.verify and not analysis.verified:
         yield NothingVerified()
-
-
-def _longer(analysis: Analysis) -> WayOut | None:
-    """Return the way to a longer measurement; None where the data grew, which more load makes larger."""
-    return None if _data_grew(analysis) else measure_longer(analysis)
-
-
-def _data_grew(analysis: Analysis) -> Finding | None:
-    """Return the warning of data that grew, or None: every size that was measured again shows the growth."""
-    pages: dict[int, list[float]] = {}
-    for step in analysis.run.steps:
-        reads = step.counter("Innodb_buffer_pool_read_requests")
-        if reads and step.mean_throughput and step.rate == analysis.setting.plan.rate:
-            pages.setdefault(step.pool_size, []).append(reads / step.mean_throughput)
-    growth = {size: each[-1] / each[0] for size, each in pages.items() if len(each) > 1}
-    if len(growth) < 2 or min(growth.values()) <= 1 or max(growth.values()) < GROWN:
-        return None
-    size = max(growth, key=growth.__getitem__)
-    return DataGrew(size, pages[size][0], pages[size][-1])
 
 
 def _excluded(analysis: Analysis) -> Iterator[Finding]:

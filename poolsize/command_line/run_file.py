@@ -142,16 +142,13 @@ def client_times_of(usage_ms: float | None, cpu_ms: float | None, cores: int | N
     return ClientTimes(usage_ms, cpu_ms, cores)
 
 
-def _require_database(analysis: "Analysis") -> None:
+def _require_database(analysis: "Analysis", answer: "Recommendation") -> None:
     """Raise BadInput for the run of an application in which nothing of the database limits throughput."""
     from poolsize.analysis.bottleneck import OF_DATABASE
-    from poolsize.answer.from_run import recommend
     from poolsize.command_line.fleet_options import limited_in_application
 
-    if analysis.setting.application is None:
-        return
     in_database = analysis.bottleneck is not None and analysis.bottleneck.name in OF_DATABASE
-    if not in_database or limited_in_application(analysis, recommend(analysis)):
+    if not in_database or limited_in_application(analysis, answer):
         raise BadInput(
             "`run_path`: the database does not limit throughput in this run of an application, so it does not show how "
             "many connections the database can use: leave it out; `poolsize recommend` and `poolsize fleet` take "
@@ -166,9 +163,10 @@ def traffic_with(
     if usage_ms is not None or analysis is None:
         return demand.traffic(usage_ms, service)
     from poolsize.answer.application import usage_of_run
+    from poolsize.answer.from_run import recommend
 
     if analysis.setting.application is not None:
-        _require_database(analysis)
+        _require_database(analysis, recommend(analysis))
         raise BadInput(
             "`run_path`: the run of an application does not show the usage time at your rate: add --usage-time"
         )
@@ -185,9 +183,10 @@ def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
-    _require_database(analysis)
     of_application = analysis.setting.application is not None
     measured = recommend(analysis, None, None, None if of_application else client_times)
+    if of_application:
+        _require_database(analysis, measured)
     if measured.connections is None:
         raise WorkFailed(f"{path} has no pool size, which `poolsize recommend --run` explains: leave --run out")
     rates = rates_in_use(analysis, measured.application) if measured.application else None

@@ -314,8 +314,8 @@ def _answer_observation(
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
     answer = for_traffic(current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
-    findings = (*of_pool.findings(traffic, growth, by_run=by_run), *answer.findings)
     need_range = None if by_run else of_pool.need_range(traffic)
+    findings = (*of_pool.findings(traffic, growth, need_range), *answer.findings)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)

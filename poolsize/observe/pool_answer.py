@@ -176,11 +176,8 @@ class PoolAnswer:
         below, above = np.linalg.norm(np.minimum(changes[:, 0], 0)), np.linalg.norm(np.maximum(changes[:, 1], 0))
         return max(1, round(need - below)), round(need + above)
 
-    def findings(self, traffic: Traffic, growth: float, *, by_run: bool) -> Iterator[Finding]:
-        """Yield what the observation says of the answer for the traffic. by_run: whether a run makes usage times grow.
-
-        The range of the need is not known then.
-        """
+    def findings(self, traffic: Traffic, growth: float, need_range: tuple[int, int] | None) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic. need_range: None where it is not known."""
         signs, load = self.censored, self.busiest
         if signs:
             is_saturated = signs.saturated is not None
@@ -192,8 +189,7 @@ class PoolAnswer:
                 signs.timeouts,
                 is_saturated,
             )
-        range_ = None if by_run else self.need_range(traffic)
-        yield Observed(self.seconds, range_, growth, load.highest, load.size)
+        yield Observed(self.seconds, need_range, growth, load.highest, load.size)
         if self.growing:
             yield self.growing
         if load.is_lower_bound:

@@ -176,12 +176,11 @@ def _below_need(pool: FilePool, most: int | None, settings: PoolSettings | None)
     answer, stack = settings.traffic if settings else None, STACKS.get(pool.library.stack)
     if answer is None or most is None or (stack and stack.shared_by_all):
         return
-    needed = (answer.need or 0) if answer.decides == "limit" else answer.pool_size
     in_use = answer.traffic.loaded(answer.load).of_process().load
-    if most < needed and most <= in_use:
-        yield BelowTraffic(most, in_use, needed)
-    elif most < needed:
-        yield BelowNeed(most, needed)
+    if most < answer.useful and most <= in_use:
+        yield BelowTraffic(most, in_use, answer.useful)
+    elif most < answer.useful:
+        yield BelowNeed(most, answer.useful)
 
 
 def _not_covered(pool: FilePool) -> Iterator[Worded]:

@@ -184,7 +184,7 @@ class Defaults(Worded, Reason, code="pool_defaults"):
 class BelowTraffic(Worded, Caution, code="pool_below_traffic"):
     """The traffic keeps as many connections of a process in use as its pool has, or more.
 
-    connections: of the pool. in_use: on average, in a process. needed: the recommended pool size.
+    connections: of the pool. in_use: on average, in a process. needed: the pool size for it.
     """
 
     gravity = 1
@@ -193,16 +193,16 @@ class BelowTraffic(Worded, Caution, code="pool_below_traffic"):
     needed: int
     words = (
         "The traffic keeps {0.in_use:.1f} connections of a process in use on average, and this pool has "
-        "{0.connections:,}: more and more requests wait. Use {0.needed:,}."
+        "{0.connections:,}: more and more requests wait. The traffic needs {0.needed:,}."
     )
 
 
 class BelowNeed(Worded, Reason, code="pool_below_need"):
-    """A pool is smaller than the traffic needs. connections: of the pool. needed: the recommended pool size."""
+    """A pool is smaller than the traffic needs. connections: of the pool. needed: by the traffic."""
 
     connections: int
     needed: int
-    words = "This pool has {0.connections:,}. For this traffic, {0.needed:,} in each process are recommended."
+    words = "This pool has {0.connections:,}. This traffic needs {0.needed:,} in each process."
 
 
 class NotANumber(OfSetting, Caution, code="pool_no_number"):

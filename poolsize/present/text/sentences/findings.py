@@ -19,6 +19,7 @@ from poolsize.answer.finding import (
     MoreWorkersByDemands,
     MoreWorkersElsewhere,
     OtherMachine,
+    RestoreData,
     SearchLonger,
     SearchNarrower,
     Severity,
@@ -216,6 +217,7 @@ register_templates(
             )
         ),
         OtherMachine: "run Locust on another machine",
+        RestoreData: "restore the data before each step, and measure again",
         MoreWorkersElsewhere: "Run Locust on another machine.",
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
     }
