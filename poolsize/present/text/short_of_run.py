@@ -185,7 +185,8 @@ def _beyond(answer: Recommendation) -> str:
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = ", ".join(f"{size.pool_size:,} for {milliseconds(size.usage_time_ms)}" for size in sizes)
+    others = ", ".join(f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in sizes)
+    others = others.replace(" at ", " at a usage time of ", 1)
     own = f"the load generator ({milliseconds(finding.database_ms + finding.client_ms)} a transaction without load)."
-    longer = f" For an application, with more certainty: {others} (--usage-time)."
+    longer = f" Applications, with more certainty: {others} (--usage-time)."
     return f"{own}{longer if sizes else ''}"
