@@ -227,8 +227,11 @@ def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
 def _within(pool: FilePool) -> str:
     """Return what a pool is within, the same for the variables of a workload and its embedded application.yml."""
     *files, name = pool.within.split(", ")
-    is_of_spring = all(_without_profile(Path(each)).name == "application" for each in files)
-    return (name and pool.workload) or name if is_of_spring else pool.within
+    if files and not all(_without_profile(Path(each)).name == "application" for each in files):
+        return pool.within
+    if name and pool.workload:
+        return pool.workload
+    return name
 
 
 def _without_profile(path: Path) -> Path:

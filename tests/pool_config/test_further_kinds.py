@@ -108,7 +108,7 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         ('<configuration><connectionStrings>\n<add name="A" connectionString="server=h;user id=u;password=secret;'
          'Max Pool Size=50" providerName="MySql.Data.MySqlClient" />\n<add name="B" connectionString="server=h;uid=u;'
          'pwd=secret;Max Pool Size=9" providerName="System.Data.SqlClient" />\n</connectionStrings><appSettings>'
-         '<add key="C" value="server=h;uid=u;pwd=secret;pooling=false" /></appSettings></configuration>'),
+         '<add key="C" value="server=h;uid=u;pwd=secret;charset=utf8;pooling=false" /></appSettings></configuration>'),
         [{"MaximumPoolSize": 50}, {"Pooling": False}],
     ),
     (
@@ -210,6 +210,39 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.SetMaxIdleConns(c.MaxIdle)\n}\n"),
         [{"SetMaxIdleConns": None}],
     ),
+    (
+        "a.go",
+        ('package a\nfunc f(c Config) {\n\tcaches := []*redis.Pool{{MaxIdle: 3}}\n\tdb, _ := sql.Open("mysql", dsn)\n'
+         "\tdb.SetMaxIdleConns(c.MaxIdle)\n}\n"),
+        [{"SetMaxIdleConns": None}],
+    ),
+    (
+        "a.go",
+        ('package a\nimport "example.org/mysql"\nfunc f() {\n\tmysql.New(mysql.WithMaxOpenConns(100))\n'
+         "\tredis.New(redis.WithMaxIdleConns(3))\n}\n"),
+        [{"maxOpenConns": 100}],
+    ),
+    ("a.php", ("<?php return ['mysql' => ['host' => 'h', 'user' => 'u', 'pool' => ['maxnum' => 8]], 'amqp' => ["
+     "'default' => ['host' => 'h', 'user' => 'u', 'pool' => ['max_connections' => 9]]], 'b' => ["
+     "'host' => 'h', 'port' => env('P', 3306), 'user' => 'u', 'pool' => ['maxnum' => 7]]];"),
+     [{"connectionLimit": 8}, {"connectionLimit": 7}]),
+    (
+        "Web.config",
+        ('<configuration><connectionStrings><add name="A" providerName="System.Data.EntityClient" connectionString="'
+         "metadata=res://*/M.csdl;provider=MySql.Data.MySqlClient;provider connection string=&quot;server=h;user id=u;"
+         'password=secret;Max Pool Size=50&quot;" />\n<add name="B" providerName="System.Data.EntityClient" '
+         'connectionString="metadata=res://*/MySql.csdl;provider=System.Data.SqlClient;'
+         "provider connection string='server=h;uid=u;Max Pool Size=9'\" /></connectionStrings></configuration>"),
+        [{"MaximumPoolSize": 50}],
+    ),
+    ("config.yaml", "app: {dbHost: mysql, dbPoolSize: 20, max_overflow: 5, poolTimeout: 3, maxConnections: 900}",
+     [{"pool_size": 20, "max_overflow": 5, "pool_timeout": 3}]),
+    ("config.yaml", "pool: {mysql: {host: mysql, pool: {size: 9}}}", [{"connectionLimit": 9}]),
+    ("a.ts", ("import { MikroORM } from '@mikro-orm/mysql';\nconst log = { dbName: 'logs' };\n"
+     "const orm = { dbName: 'd', host: 'h' };"), [{}]),
+    ("a.ts", ("import { MySqlDriver } from '@mikro-orm/mysql';\nimport '@mikro-orm/postgresql'"
+     ";\nconst a = { driver: PostgreSqlDriver, pool: { max: 50 } };\n"
+     "const b = { driver: MySqlDriver, pool: { max: 5 } };\nconst c = { pool: { max: 7 } };"), [{"max": 5}]),
     ("a.rs", "use mysql::*; fn f() { PoolOpts::default().with_constraints(PoolConstraints::new_const::<5, 15>()) }",
      [{"min": 5, "max": 15}]),
     ("a.rs", "use mysql as my; fn f() { my::Pool::new_manual(1, 4, url) }", [{"min": 1, "max": 4}]),
@@ -279,6 +312,29 @@ def test_settings_in_files_of_further_kinds(
         ("a.php", "<?php // mysql\n$a = ['dsn' => 'pgsql:host=h', 'options' => [PDO::ATTR_PERSISTENT => true]];"),
         ("a.php", "<?php use Swoole\\Database\\PDOPool; new PDOPool((new PDOConfig)->withDriver('pgsql'), 3);"),
         ("a.php", "<?php class PDOPool {} $mysql = new PDOPool($config, 3);"),
+        (
+            "a.php",
+            (
+                "<?php return ['mysql' => ['host' => 'h'], 'amqp' => ['default' => ['host' => 'h', 'port' => 5672, "
+                "'user' => 'u', 'pool' => ['max_connections' => 1000]]]];"
+            ),
+        ),
+        (
+            "a.php",
+            (
+                "<?php return ['mysql' => ['host' => 'h'], 'smtp' => ['host' => 'h', 'port' => 25, 'username' => 'u', "
+                "'pool' => ['size' => 3]], 'a' => ['mq' => ['host' => 'h', 'user' => 'u', 'pool' => ['size' => 3]]]];"
+            ),
+        ),
+        ("a.php", "<?php return ['mysql' => ['host' => 'h', 'user' => 'u', 'pool' => ['connections' => 1]]];"),
+        ("a.ts", "import { MikroORM } from '@mikro-orm/core';\nconst a = { pool: { max: 5 } };"),
+        (
+            "Web.config",
+            (
+                '<configuration><connectionStrings><add name="A" connectionString="Server=sql01;Database=d;UID=u;'
+                'PWD=secret;Max Pool Size=100" /></connectionStrings></configuration>'
+            ),
+        ),
         ("a.ts", "new PrismaClient({ datasourceUrl: 'postgresql://h/d?connection_limit=5' })"),
         (
             "a.ts",
@@ -401,6 +457,40 @@ production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
     (tmp_path / "database.yml").write_text(text)
     counted = pools_of_process([checked_file(read_pools(tmp_path / "database.yml"), ServerFacts(), None)])
     assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
+
+
+@pytest.mark.parametrize(
+    ("change", "size", "is_whole"),
+    [
+        ("options.update(pool_size=50)", 50, True), ("options.update({'pool_size': 50}, **more)", 50, False),
+        ("options.setdefault('pool_size', 50)", 50, True), ("return {**options, 'pool_size': 50}", None, False),
+    ],
+)  # fmt: skip
+def test_options_that_a_function_of_flask_sqlalchemy_changes(
+    tmp_path: Path, change: str, size: int | None, is_whole: bool
+) -> None:
+    (tmp_path / "a.py").write_text(
+        "from flask_sqlalchemy import SQLAlchemy\nSQLALCHEMY_DATABASE_URI = 'mysql://h/d'\n"
+        f"class Own(SQLAlchemy):\n    def apply_pool_defaults(self, app, options):\n        {change}\n"
+    )
+    (pool,) = read_pools(tmp_path / "a.py").pools
+    assert (pool.value("pool_size") if pool.has("pool_size") else None, pool.complete) == (size, is_whole)
+
+
+def test_inline_tables_of_toml_have_their_own_lines(tmp_path: Path) -> None:
+    rows = [f'{{engine="mysql", max_open_conns={size}}},' for size in (3, 4)]
+    (tmp_path / "a.toml").write_text(
+        "[w]\na=[\n" + "\n".join(rows) + "]\n[[b]]\n[[b]]\n" + rows[0][1:-2].replace(", ", "\n")
+    )
+    pools = read_pools(tmp_path / "a.toml").pools
+    assert [pool.settings["maxOpenConns"].line for pool in pools] == [3, 4, 8]
+
+
+@pytest.mark.costly
+def test_thousands_of_inline_tables_are_read(tmp_path: Path) -> None:
+    tables = ",\n".join(["{b=1}"] * 8_000)
+    text = f'[db]\nhost="mysql"\nmax_open_conns=3\n[w]\na=[\n{tables}]\n'
+    assert settings_in(tmp_path, "a.toml", text) == [{"maxOpenConns": 3}]
 
 
 def test_a_function_of_flask_sqlalchemy_2_shows_its_version(tmp_path: Path) -> None:

@@ -72,9 +72,7 @@ class GoTree(SourceTree):
         """Name of a field, key of viper in quotes, or function with "()" -> its values."""
         for element in self.nodes("keyed_element"):
             key, value = element.child_by_field_name("key"), element.child_by_field_name("value")
-            literal = element.parent.parent if element.parent else None
-            of_other = literal is not None and OF_OTHERS.match(self.text_at(literal, "type"))
-            if value is not None and not of_other:
+            if value is not None and not OF_OTHERS.match(self._type_of_literal(element)):
                 self.fields.setdefault(self.text(key), []).append(value)
         for field in self.nodes("field_declaration"):
             tag = field.child_by_field_name("tag")
@@ -91,6 +89,13 @@ class GoTree(SourceTree):
             name = names.get(self.function_start(node))
             if name and children(node):
                 self.fields[f"{name}()"] = [children(node)[0]]  # the last one: those before have conditions
+
+    def _type_of_literal(self, node: Node) -> str:
+        """Return the type of the literal that a node is in; of the elements of a slice, an array or a map."""
+        literal = node.parent
+        while literal is not None and literal.type != "composite_literal":  # as []T{{a: 1}}, which names T once
+            literal = literal.parent
+        return self.text_at(literal, "type").rpartition("]")[2].lstrip("*") if literal else ""
 
     def _note_default(self, call: Node) -> None:
         """Note the default that viper.SetDefault or flag.IntVar gives."""
@@ -302,9 +307,15 @@ def _of_fields(tree: GoTree) -> list[FilePool]:
 
 
 def _options(tree: GoTree) -> dict[str, list[Node]]:
-    """Return the functions that are called with one argument, as mysql.WithMaxOpenConns(100), each with it."""
-    calls = ((tree.method(call)[1], tree.arguments(call)) for call in tree.nodes("call_expression"))
-    return {name: arguments for name, arguments in calls if len(arguments) == 1}
+    """Return the functions that are called with one argument, as mysql.WithMaxOpenConns(100), each with the argument.
+
+    Without the functions of other services, as redis.WithMaxIdleConns(3).
+    """
+    return {
+        tree.method(call)[1]: arguments
+        for call in tree.nodes("call_expression")
+        if len(arguments := tree.arguments(call)) == 1 and not OF_OTHERS.match(tree.text_at(call, "function"))
+    }
 
 
 def _constants(tree: GoTree) -> dict[str, list[Node]]:

@@ -1,10 +1,9 @@
 """JavaScript, TypeScript and JSON -> pools of mysql2, mysqljs, the MariaDB connector, Sequelize, Knex and TypeORM."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from tree_sitter import Node
 
@@ -180,7 +179,9 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     others = _names_others(tree)
     if b"typeorm" in tree.source.lower() or "@nestjs/config" in modules:
         modules = {*modules, "typeorm"}
-    mikro = {each: each for each in (names_mysql(name) for name in modules if name.startswith("@mikro-orm/"))}
+    mikro = {
+        is_mysql for name in modules if name.startswith("@mikro-orm/") and (is_mysql := names_mysql(name)) is not None
+    }
     of_mapper = partial(_of_mapper, tree, modules, of_sequelize, mikro)
     known = [(node, *pool) for node in tree.nodes("object") for pool in of_mapper(node)]
     for node, pool, is_mysql in known:
@@ -208,7 +209,7 @@ def _names_others(tree: JavascriptTree) -> bool:
 
 
 def _of_mapper(
-    tree: JavascriptTree, modules: set[str], of_sequelize: Mapping[int, Node], mikro: dict[bool | None, Any], node: Node
+    tree: JavascriptTree, modules: set[str], of_sequelize: Mapping[int, Node], mikro: Set[bool], node: Node
 ) -> Iterator[tuple[FilePool, bool | None]]:
     """Yield the pools of an object, each with whether its database is MySQL or MariaDB; None if that is not known."""
     pairs, complete = tree.pairs(node)
@@ -225,14 +226,17 @@ def _of_mapper(
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
-    elif (mikro and {"pool", "dbName"} & keys) or (
+    elif (mikro and ("pool" in keys or ("dbName" in keys and {"host", "user"} & keys))) or (
         {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules))
     ):
-        client = next((pairs[name].value for name in ("client", "type") if name in pairs), None)
+        client = next((pairs[name].value for name in ("client", "type", "driver") if name in pairs), None)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
-        yield pool, mikro.get(True, mikro.get(False, _is_mysql(tree, client)))
+        is_mysql = _is_mysql(tree, client)
+        if mikro and is_mysql is None:
+            is_mysql = names_mysql(tree.text(client))
+        yield pool, mikro == {True} if mikro and is_mysql is None else is_mysql
     elif (SHOWS_TYPEORM & keys and ("type" in keys or not complete)) or (
         keys >= OPTIONS_OF_TYPEORM and "typeorm" in modules
     ):

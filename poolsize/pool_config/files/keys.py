@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, is_other_database
-from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
+from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
@@ -79,19 +79,26 @@ def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) 
     """Take the settings of a group `pool`, and names such as dbPoolSize, to the address of a project's own database."""
     for place, group in groups.items():
         bare = [(OF_DATABASE.sub("", name := each.path[-1]), name, each) for each in group]
-        near = [replace(each, path=(*place, own)) for own, name, each in bare if own != name or is_go([name])]
+        near = [replace(each, path=(*place, own)) for own, name, each in bare if own != name or _is_own(name)]
         has_prefix = any(own != name for own, name, _ in bare)
         own = library_of(place, {place: near}, "") if has_prefix and libraries[place] is None else None
         if own in OWN.values():
             groups[place], libraries[place] = near, own
     for place in [each for each in groups if "pool" in each[-2:] and libraries[each] in (None, *OWN.values())]:
-        outer = place[: place.index("pool")]
+        outer = place[:-1] if place[-1] == "pool" else place[:-2]
         below = place[len(outer) + 1 :]
         near = [replace(each, path=(*outer, own_name("-".join((*below, each.path[-1]))))) for each in groups[place]]
         joined = [*groups.get(outer, ()), *near]
         own = library_of(outer, {outer: joined}, "")
         if own in OWN.values():
             groups[outer], libraries[outer], libraries[place] = joined, own, None
+
+
+def _is_own(name: str) -> bool:
+    """Return whether a name is one of a pool of a project's own, and not a limit that servers have as well."""
+    bare = without_unit(name)[0]
+    is_of_servers = normalized(bare) in {"maxconnections", "maxconns", "maxconn"}
+    return not is_of_servers and any(library.setting(bare, relaxed=True) for library in OWN.values())
 
 
 def own_name(name: str) -> str:

@@ -10,6 +10,7 @@ from pygments.token import Comment, String, Text
 
 from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.keys import own_name
+from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import HYPERF, OWN_SIZE, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
@@ -22,6 +23,8 @@ DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type", "dsn")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
 LONGEST_CALL = 300
 SWOOLE_POOLS = ("PDOPool", "MysqliPool")
+NO_MYSQL = NO_DATABASE | {"amqp", "mail", "mq", "smtp"}
+"""In the keys around an array that configures another service."""
 OPENING, CLOSING = {"[", "(", "array("}, {"]", ")"}
 
 
@@ -60,7 +63,8 @@ def php_pools(text: str) -> list[FilePool]:
         if array.key == "pool" and array.values and (is_mysql or _is_of_server(array.around, text)):
             library = HYPERF if _settings(HYPERF, array) else OWN_SIZE
             settings = _settings(library, array)
-            pools.append(FilePool(library, _place(array), settings, complete=bool(settings)))
+            if (is_mysql and library is HYPERF) or any(size in settings for size in library.sizes):
+                pools.append(FilePool(library, _place(array), settings))
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
@@ -78,8 +82,19 @@ def _is_of_server(array: Array | None, text: str) -> bool:
     """Return whether an array without a driver has the address of a server and its user, in a file of MySQL."""
     if array is None or not array.values.keys() & {"user", "username"} or "host" not in array.values:
         return False
-    port = array.text("port").strip("'\"")
-    return bool(names_mysql(text)) and names_mysql(f"{array.key}:{port}") is not False
+    if "port" in array.values:
+        tokens, _ = array.values["port"]
+        return names_mysql(f":{_value(tokens)} {array.text('port')}") is True
+    keys = " ".join(_keys(array)).lower()
+    is_mysql = names_mysql(array.key)
+    return bool(names_mysql(text) if is_mysql is None and not any(word in keys for word in NO_MYSQL) else is_mysql)
+
+
+def _keys(array: Array | None) -> Iterator[str]:
+    """Yield the keys of an array and of those around it."""
+    while array:
+        yield array.key
+        array = array.around
 
 
 def _place(array: Array) -> str:

@@ -84,6 +84,19 @@ SHOWS_FLASK = "SQLALCHEMY_TRACK_MODIFICATIONS"
 NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, OLD_FUNCTION, *OLD}
 
 
+def _changes(node: ast.AST) -> Iterator[ast.expr]:
+    """Yield the dictionaries that a statement or a call adds to another, as in d["a"] = 5, update and setdefault."""
+    match node:
+        case ast.Assign():
+            for target in node.targets:
+                if isinstance(target, ast.Subscript):
+                    yield ast.Dict([target.slice], [node.value])
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="update")):
+            yield ast.Call(ast.Name("dict"), node.args, node.keywords)
+        case ast.Call(func=ast.Attribute(value=ast.Name(), attr="setdefault"), args=[key, value]):
+            yield ast.Dict([key], [value])
+
+
 class FlaskSettings:
     """The settings of Flask-SQLAlchemy in a source. Each configuration class has its own; all others are together."""
 
@@ -106,9 +119,8 @@ class FlaskSettings:
                 words = [(str(node.args[0].value), node.args[1])]
             self._add("", words)
         elif isinstance(node, ast.FunctionDef) and node.name == OLD_FUNCTION:
-            inner = [each for each in ast.walk(node) if isinstance(each, ast.Assign)]
-            changes = [(to.slice, each.value) for each in inner for to in each.targets if isinstance(to, ast.Subscript)]
-            self._add("", [(OLD_FUNCTION, ast.Dict([key], [value])) for key, value in changes])
+            changes = [change for each in ast.walk(node) for change in _changes(each)]
+            self._add("", [(OLD_FUNCTION, change) for change in changes or [ast.Constant(None)]])
         elif isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             self._add("", [(str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant)])

@@ -1,5 +1,6 @@
 """XML -> pools: Tomcat's resources, Spring's beans, Hibernate, JPA, MyBatis, c3p0, WildFly, and .NET's Web.config."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,11 @@ MOST_PARENTS = 10
 """Beans that are parents of each other; those that name themselves end here."""
 PLACES = ("name", "id", "pool-name", "jndi-name", "key")
 """Attributes that name an element, the first that it has."""
+OF_ENTITIES = re.compile(
+    r"\bprovider\s{0,9}=\s{0,9}([\w.]{1,100});\s{0,9}provider connection string\s{0,9}=\s{0,9}([\"'])(.{0,4000})\2",
+    re.IGNORECASE,
+)
+"""Entity Framework's connection string has the provider's own in quotes."""
 HIKARI_CONFIG = "com.zaxxer.hikari.HikariConfig"
 WILDFLYS = {"datasource", "xa-datasource", "local-tx-datasource", "no-tx-datasource"}
 
@@ -111,8 +117,10 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
     place = next((element.attributes[key] for key in PLACES if key in element.attributes), "")
     if element.name == "add":  # in connectionStrings or appSettings of .NET
         text = element.attributes.get("connectionString") or element.attributes.get("value", "")
-        provider = element.attributes.get("providerName")
-        is_mysql = bool(names_mysql(provider)) if provider else None
+        provider = element.attributes.get("providerName", "")
+        if inner := OF_ENTITIES.search(text):
+            provider, text = inner[1], inner[3]
+        is_mysql = bool(names_mysql(provider))  # without a provider it may be SQL Server's
         pool = string_pool([(text, element.line)], f"add {place}", is_mysql=is_mysql)
         return pool if pool and pool.database_known else None
     if element.name == "Resource" and "DataSource" in element.attributes.get("type", ""):
