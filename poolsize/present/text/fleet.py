@@ -100,7 +100,9 @@ def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOpt
     """Return the commands for what the traffic needs, unless the pools serve it, and for the configuration."""
     if len(pools) > 1:
         need = [pasteable("poolsize", "fleet", *options.of_database, "--service", WITH_RATE)] if options else []
-        return [*need, CONFIGURE]
+        opened = in_deploy_of(pools)  # as many instances of one service make the same connections
+        server = ("--size", opened, "--instances", opened, "--surge", "0%")
+        return [*need, CONFIGURE, pasteable("poolsize", "config", "--for", "my.cnf", *server)]
     (pool,) = pools
     of_fleet = fleet_words(pool.service, limit)
     need = [options.need_command(*of_fleet)] if options else []
