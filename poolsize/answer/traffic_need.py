@@ -140,7 +140,7 @@ def _wait_p99_ms(database: SharedDatabase, place: int) -> float:
 def _usual_wait_p99_ms(database: SharedDatabase, place: int) -> float:
     """Return the p99 wait time of a service while all instances are there, if threads do not bound its pool.
 
-    It may be longer than while one is away: a database that is slower the more connections are in use has more of them.
+    It may be longer than with an instance away: more connections are then in use, and a database may slow down by them.
     """
     database, own = _with_threads(database, place)
     load = database.load_of(place, one_away=False)
@@ -148,7 +148,7 @@ def _usual_wait_p99_ms(database: SharedDatabase, place: int) -> float:
 
 
 def _with_threads(database: SharedDatabase, place: int) -> tuple[SharedDatabase, Traffic]:
-    """Return the services, and the one at this place, with enough threads for its pool and without a wait limit."""
+    """Return the services and the service at this place, which gets threads for its whole pool, and no wait limit."""
     own = database.traffics[place]
     own = replace(own, wait_limit_ms=None, service=replace(own.service, threads=None, connections_per_thread=None))
     return replace(database, traffics=(*database.traffics[:place], own, *database.traffics[place + 1 :])), own

@@ -252,7 +252,7 @@ class _Occurrences:
         return bool(frame)
 
     def read(self, text: str, numbers: Numbers, at: str) -> None:
-        """Read a text: keep the one with the most waiting requests, and of these the first with the most numbers."""
+        """Read a text, and keep the text with the most waiting requests; of several, the first with most numbers."""
         if not self.text:
             pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
             self.first_seen = at

@@ -158,7 +158,7 @@ class PoolAnswer:
     def need_range(self, traffic: Traffic | None = None) -> tuple[int, int]:
         """Return the 95 % range of the need: by other days or parts of the observation, and by what is not known.
 
-        traffic: of the pool, with growth or other processes; None for the observed one. Usage times do not grow.
+        traffic: of the pool, with growth or other processes; None for the observed traffic. Usage times do not grow.
         """
         load, traffic = self.busiest, traffic or self.traffic()
         need = process_need(traffic).pool_size

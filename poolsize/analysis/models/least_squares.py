@@ -16,7 +16,7 @@ from poolsize.analysis.vector import Matrix, Vector
 FIRST_DAMPING = 1e-2
 """Damping of the first step: a share of the squared derivatives."""
 LEAST_DAMPING = 1e-12
-"""With less, rounding leaves two parameters of the same effect without a step: no unique one."""
+"""Below this, the equations of two parameters with the same effect are singular in floating point."""
 MOST_DAMPING = 1e12
 """A start whose cost falls with no lower damping than this is at its minimum."""
 LOOSEN, TIGHTEN = 0.2, 5.0

@@ -307,7 +307,7 @@ def _of_fields(tree: GoTree) -> list[FilePool]:
 
 
 def _options(tree: GoTree) -> dict[str, list[Node]]:
-    """Return the functions that are called with one argument, as mysql.WithMaxOpenConns(100), each with the argument.
+    """Return the functions that are called with a single argument, as mysql.WithMaxOpenConns(100): name -> argument.
 
     Without the functions of other services, as redis.WithMaxIdleConns(3).
     """

@@ -86,8 +86,9 @@ def _is_of_server(array: Array | None, text: str) -> bool:
         tokens, _ = array.values["port"]
         return names_mysql(f":{_value(tokens)} {array.text('port')}") is True
     keys = " ".join(_keys(array)).lower()
-    is_mysql = names_mysql(array.key)
-    return bool(names_mysql(text) if is_mysql is None and not any(word in keys for word in NO_MYSQL) else is_mysql)
+    if (is_mysql := names_mysql(array.key)) is not None:
+        return is_mysql
+    return bool(names_mysql(text)) and not any(word in keys for word in NO_MYSQL)
 
 
 def _keys(array: Array | None) -> Iterator[str]:

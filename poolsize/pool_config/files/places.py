@@ -42,7 +42,7 @@ CLASSES = {
 """The beginning of a class's name -> the library that has it."""
 CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
 ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
-"""Settings that a client has, and a server has not; as those whose names have `pool`."""
+"""Settings that only a client has, as it has settings whose names contain `pool`."""
 KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
     "connection",
 }  # fmt: skip
