@@ -274,7 +274,7 @@ FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.LOST, ""): "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else compare the connection's "
     "idle time with wait_timeout, and look for KILL and proxies.",
     (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
-    "(sys.innodb_lock_waits). If not, look at the network.",
+    "(sys.innodb_lock_waits). If not, see the slow query log, then the network.",
 }
 CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
     (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS, _REJECTED),
