@@ -123,6 +123,18 @@ def test_without_metrics_nothing_shows_it() -> None:
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize("connections", [None, 2])
+def test_sizes_that_no_metric_and_no_account_shows_are_doubted(connections: int | None) -> None:
+    run = free({1: 100, 2: 190, 4: 200, 8: 201}, (1, 2, 2, 1, 2, 1, 3, 1, 2, 1))
+    hidden = tuple(
+        replace(step, server=dict(step.server) | {"pool_max": ()}, server_connections=connections) for step in run.steps
+    )
+    text = " ".join(recommendation_text(recommend(replace(run, steps=hidden))).split())
+    doubt = "Nothing shows that the application's pool had the measured sizes."
+    assert (doubt in text) == (connections is None)
+
+
+@pytest.mark.costly
 def test_more_were_in_use_at_once_than_on_average() -> None:
     """A service of 2 threads answers a reading with one of them: no reading has more than 1 of 1.66 in use."""
     run = free({2: 400, 5: 410, 10: 405, 19: 390}, (1,) * 10)
