@@ -105,6 +105,10 @@ class Traffic:
         return ProcessTraffic(rate, self.usage, self.burst, limit_ms, most, slowing, self.busy_share, self.busy_seconds)
 
 
+FAR_BEYOND = 1.2
+"""A rate above this many times the highest measured throughput is extrapolated."""
+
+
 @dataclass(frozen=True)
 class Supply:
     """The connections that the database can use at once, for all clients together.
@@ -128,6 +132,18 @@ class Supply:
     def by_formula(start: StartingPoint) -> "Supply":
         """Return what the formula says of a database's host."""
         return Supply(start.pool_size, from_formula(start).range, "formula")
+
+    @property
+    def extrapolated_from(self) -> float | None:
+        """The run's highest throughput, where `rates` go far beyond it; else None."""
+        highest = self.highest_measured
+        return highest if highest and self.rates is not None and self.rates.max() > FAR_BEYOND * highest else None
+
+    @property
+    def taken_for_noise(self) -> float | None:
+        """The run's highest throughput, where `rates` stay below it; else None."""
+        highest = self.highest_measured
+        return highest if highest and self.rates is not None and self.rates.max() < highest else None
 
 
 def is_beyond(rate: float, supply: Supply | None) -> bool:

@@ -183,7 +183,7 @@ class Slows(Reason, code="traffic_slows"):
 
     usage_ms, loaded_usage_ms: mean usage times when nothing queues, and at the rate. knee_rate: beyond it, queues grow
     without end, whatever the pools are. connections: of all pools. full_rate: that the database completes when all are
-    in use. highest_measured: throughput of the run; None if unknown.
+    in use. extrapolated_from: the run's highest throughput, where knee_rate is far beyond it; else None.
     """
 
     usage_ms: float
@@ -191,7 +191,7 @@ class Slows(Reason, code="traffic_slows"):
     knee_rate: float
     connections: int
     full_rate: float
-    highest_measured: float | None
+    extrapolated_from: float | None
 
 
 class NearKnee(Caution, code="traffic_near_knee"):
@@ -221,11 +221,15 @@ class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
 
 
 class BeyondKnee(Refusal, code="traffic_beyond_knee"):
-    """Requests come faster than the database completes them with any number of connections, by the run."""
+    """Requests come faster than the database completes them with any number of connections, by the run.
+
+    taken_for_noise: the run's highest throughput, where it is above knee_rate; else None.
+    """
 
     rate: float
     knee_rate: float
     times: float
+    taken_for_noise: float | None
 
 
 class Collapses(Caution, code="traffic_collapses", is_doubt=True):
@@ -319,8 +323,8 @@ def of_database(
     """
     usage_ms, knee = traffic.usage.mean_ms, knee_rate(supply)
     in_use = traffic.loaded(load).in_use
-    if knee is not None and is_beyond(traffic.rate, supply):
-        yield BeyondKnee(traffic.rate, knee, traffic.rate / knee)
+    if supply is not None and knee is not None and is_beyond(traffic.rate, supply):
+        yield BeyondKnee(traffic.rate, knee, traffic.rate / knee, supply.taken_for_noise)
     elif supply is not None and knee is None and in_use >= supply.connections:
         times, is_formula, enough = in_use / supply.connections / LOAD, supply.basis == "formula", ceil(in_use / LOAD)
         at_load = (traffic.rate / times, usage_ms / times, enough)
@@ -342,7 +346,7 @@ def of_database(
         if knee is not None:
             assert supply.rates is not None
             full_rate = float(supply.rates[min(connections, len(supply.rates)) - 1])
-            yield Slows(usage_ms, load.usage_ms, knee, connections, full_rate, supply.highest_measured)
+            yield Slows(usage_ms, load.usage_ms, knee, connections, full_rate, supply.extrapolated_from)
             if in_use >= supply.connections:
                 yield NearKnee(in_use, supply.connections, traffic.rate / knee)
     yield from supply.doubts if supply else ()

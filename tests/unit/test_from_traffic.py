@@ -311,6 +311,32 @@ def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize(
+    ("run", "rate", "line"),
+    [
+        ("oltp_read_write-mariadb", "400/s", ", extrapolated: the highest measured throughput is 956/s."),
+        (
+            "insert-mariadb",
+            "12000/s",
+            ", by the run, which takes its highest measured throughput, 15,199/s, for noise.",
+        ),
+        (
+            "insert-mariadb",
+            "13000/s",
+            " (the highest measured throughput, 15,199/s, is taken for noise",
+        ),
+    ],
+)
+def test_a_limit_of_the_rate_apart_from_what_was_measured_says_so(
+    poolsize_here: Command, run: str, rate: str, line: str
+) -> None:
+    """The first run's load generator was saturated; the other's best step is above its fitted curve."""
+    usage_time = "1ms" if run == "insert-mariadb" else "5ms"
+    done = poolsize_here("recommend", "--run", str(EXAMPLES[run]), "--rate", rate, "--usage-time", usage_time)
+    assert line in " ".join(done.stdout.split())
+
+
+@pytest.mark.costly
 def test_the_usage_times_of_a_fleet_are_those_of_the_run_where_none_are_given() -> None:
     """The transactions of the run hardly vary: a pool of each process has shorter waits than exponential ones have."""
     analysis = complete_run(str(EXAMPLES["scan-mariadb"]))

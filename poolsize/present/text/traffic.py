@@ -143,8 +143,13 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         yield "In use", in_use
     if answer.limit is not None:
         yield "Server", f"allows {answer.limit:,} in each process, also in a rolling deploy."
-    if knee := knee_rate(supply):
-        yield "Up to", f"{per_second(knee)}, by the run: the database completes no more."
+    if supply and (knee := knee_rate(supply)):
+        basis = "by the run: the database completes no more"
+        if measured := supply.extrapolated_from:
+            basis = f"extrapolated: the highest measured throughput is {per_second(measured)}"
+        elif measured := supply.taken_for_noise:
+            basis = f"by the run, which takes its highest measured throughput, {per_second(measured)}, for noise"
+        yield "Up to", f"{per_second(knee)}, {basis}."
 
 
 def _basis(supply: Supply) -> str:

@@ -191,7 +191,10 @@ register_templates(
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
         price.ModelledTimes: lambda finding: (
-            (
+            "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}: with these, the "
+            "queue only grows."
+            if finding.load >= 1
+            else (
                 "The total times are computed, not measured, because the run has no valid open-loop step at this rate. "
                 "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}. Usage times grow "
                 "with the connections in use."
@@ -204,7 +207,7 @@ register_templates(
             + (
                 " The rate is close to this throughput, so a small error of the throughput changes the times much: "
                 "`poolsize sweep --rate {rate:g}` measures them."
-                if NEAR <= finding.load < 1
+                if finding.load >= NEAR
                 else ""
             )
         ),

@@ -8,8 +8,6 @@ from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
 from poolsize.units import count, milliseconds, minutes, percent
 
-FAR_BEYOND = 1.2
-"""A rate above this many times the highest measured throughput is extrapolated."""
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 
@@ -217,8 +215,8 @@ register_templates(
             "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}, in "
             "place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}"
             + (
-                ", which is extrapolated: the highest measured throughput is {highest_measured:/s}. "
-                if finding.highest_measured and finding.knee_rate > FAR_BEYOND * finding.highest_measured
+                ", which is extrapolated: the highest measured throughput is {extrapolated_from:/s}. "
+                if finding.extrapolated_from
                 else ". "
             )
             + "In an overload, with all {connections:#connection} in use, it completes {full_rate:/s}, and a request "
@@ -236,8 +234,15 @@ register_templates(
         of.NearKnee: "The rate is {share:.0f %} of what the database completes. On average {in_use:number} "
         "connections are in use, and it can use {supply:,}: larger pools only move waiting into the database. "
         "The p99 waits are usually within 25 % of a simulation's. A lower rate or a shorter usage time helps.",
-        of.BeyondKnee: "No pool size helps. The rate is {rate:/s}, and by the run the database completes at "
-        "most {knee_rate:/s}. Lower the rate, or make the database more than {times:.2f} times as fast.",
+        of.BeyondKnee: lambda finding: (
+            "No pool size helps. The rate is {rate:/s}, and by the run the database completes at most {knee_rate:/s}"
+            + (
+                " (the highest measured throughput, {taken_for_noise:/s}, is taken for noise)"
+                if finding.taken_for_noise
+                else ""
+            )
+            + ". Lower the rate, or make the database more than {times:.2f} times as fast."
+        ),
         of.SupplyUnknown: lambda finding: (
             "How many connections the database can use is not known: add --cores of its host, or a measured --run. In "
             "use at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for "
