@@ -191,6 +191,27 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "database: 'd' } } }, redis: { client: { host: 'h' } } })"),
         [{}],
     ),
+    (  # hpb-project/srng-service: db/init.go
+        "a.go",
+        ('package a\nimport "github.com/astaxie/beego/orm"\nfunc f() {\nmost := beego.AppConfig.DefaultInt("m", 512)\n'
+         'orm.RegisterDataBase("default", "mysql", dsn, 50, most)\norm.RegisterDataBase("log", "mysql", dsn)\n'
+         'orm.RegisterDataBase("b", "sqlite3", "b.db", 5, 6)\n}'),
+        [{"SetMaxIdleConns": 50, "SetMaxOpenConns": 512}, {}],
+    ),
+    (
+        "a.go",
+        ('package a\nfunc f() { orm.RegisterDataBase("a", "mysql", dsn, orm.MaxOpenConnections(30), '
+         'orm.ConnMaxLifetime(4*time.Minute))\norm.RegisterDataBase("b", "mysql", dsn)\n'
+         'orm.SetMaxOpenConns("b", 20) }'),
+        [{"SetMaxOpenConns": 30, "SetConnMaxLifetime": 240}, {"SetMaxOpenConns": 20}],
+    ),
+    (  # a group of xorm has the engines that it is made of
+        "a.go",
+        ('package a\nfunc f() {\na, _ := xorm.NewEngine("mysql", dsn)\nb, _ := xorm.NewEngine("mysql", dsn)\n'
+         "group, _ := xorm.NewEngineGroup(a, []*xorm.Engine{b})\ngroup.SetMaxOpenConns(20)\n"
+         'c, _ := xorm.NewEngine("mysql", dsn)\n}'),
+        [{"SetMaxOpenConns": 20}, {}],
+    ),
     (  # CatsMiaow/nestjs-project-performance: src/config/envs/development.ts
         "development.ts",
         ("import type { MySqlDriver } from '@mikro-orm/mysql';\nexport const config = { env: 'development', mikro: { "
@@ -457,6 +478,23 @@ production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
     (tmp_path / "database.yml").write_text(text)
     counted = pools_of_process([checked_file(read_pools(tmp_path / "database.yml"), ServerFacts(), None)])
     assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counted"),
+    [
+        ("debug-mysql", "production-mysql", 9),  # sy159/snowgo: config/mysql.toml
+        ("mysql.dev", "mysql.prod", 9),
+        ("mysql.test_data_1", "mysql.test_data_2", 17),
+        ("mysql.master", "mysql.slave", 17),
+    ],
+)
+def test_environments_of_an_own_configuration_are_alternatives(
+    tmp_path: Path, first: str, second: str, counted: int
+) -> None:
+    (tmp_path / "a.toml").write_text(f"[{first}]\nhost='h'\nmaxOpenConns=8\n[{second}]\nhost='h'\nmaxOpenConns=9\n")
+    pools = pools_of_process([checked_file(read_pools(tmp_path / "a.toml"), ServerFacts(), None)])
+    assert sum(checked.most_connections or 0 for _, checked in pools) == counted
 
 
 @pytest.mark.parametrize(
