@@ -218,6 +218,19 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "debug: true, host: process.env['H'] ?? 'h', pool: { min: 0, max: 5, idleTimeoutMillis: 10000 } } };"),
         [{"min": 0, "max": 5, "idleTimeoutMillis": 10_000}],
     ),
+    (
+        "config.default.js",
+        ("exports.sequelize = { dialect: 'mysql', host: 'h', pool: { max: 30 } };\n"
+         "exports.mysql = { client: { host: 'h', user: 'u', connectionLimit: 15 }, app: true };"),
+        [{"max": 30}, {"connectionLimit": 15}],
+    ),
+    (
+        "a.js",
+        ("const mysql = require('mysql2');\nconst options = { dev: { host: 'h', user: 'u',\nconnectionLimit: 10 } };\n"
+         "module.exports = mysql.createPool(options[process.env.E]);"),
+        [{}, {"connectionLimit": 10}],
+    ),
+    ("datasource.json", '{"db": {"connector": "mysql", "host": "h", "connectionLimit": 4}}', [{"connectionLimit": 4}]),
     # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
     ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
      [{"maxIdle": 3}]),

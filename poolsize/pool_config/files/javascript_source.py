@@ -57,8 +57,9 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     pools = pools or list(_typed_pools(tree, names))
-    if not pools and CONNECTION_LIMIT.search(text):
-        pools = list(_own_pools(tree))
+    if CONNECTION_LIMIT.search(text):
+        lines = {setting.line for pool in pools for setting in pool.settings.values()}
+        pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
