@@ -231,6 +231,12 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         [{}, {"connectionLimit": 10}],
     ),
     ("datasource.json", '{"db": {"connector": "mysql", "host": "h", "connectionLimit": 4}}', [{"connectionLimit": 4}]),
+    (
+        "a.js",
+        ("new Sequelize('mysql://u:secret@h/a', { pool: { max: 3 } });\nnew Sequelize('postgres://u:secret@h/c');\n"
+         "const url = `mysql://${u}:${p}@h/b`;\nnew Sequelize(url);"),
+        [{}, {"max": 3}],
+    ),
     # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
     ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
      [{"maxIdle": 3}]),
