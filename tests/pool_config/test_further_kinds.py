@@ -191,11 +191,51 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "database: 'd' } } }, redis: { client: { host: 'h' } } })"),
         [{}],
     ),
+    (  # hpb-project/srng-service: db/init.go
+        "a.go",
+        ('package a\nimport "github.com/astaxie/beego/orm"\nfunc f() {\nmost := beego.AppConfig.DefaultInt("m", 512)\n'
+         'orm.RegisterDataBase("default", "mysql", dsn, 50, most)\norm.RegisterDataBase("log", "mysql", dsn)\n'
+         'orm.RegisterDataBase("b", "sqlite3", "b.db", 5, 6)\n}'),
+        [{"SetMaxIdleConns": 50, "SetMaxOpenConns": 512}, {}],
+    ),
+    (
+        "a.go",
+        ('package a\nfunc f() { orm.RegisterDataBase("a", "mysql", dsn, orm.MaxOpenConnections(30), '
+         'orm.ConnMaxLifetime(4*time.Minute))\norm.RegisterDataBase("b", "mysql", dsn)\n'
+         'orm.SetMaxOpenConns("b", 20) }'),
+        [{"SetMaxOpenConns": 30, "SetConnMaxLifetime": 240}, {"SetMaxOpenConns": 20}],
+    ),
+    (  # a group of xorm has the engines that it is made of
+        "a.go",
+        ('package a\nfunc f() {\na, _ := xorm.NewEngine("mysql", dsn)\nb, _ := xorm.NewEngine("mysql", dsn)\n'
+         "group, _ := xorm.NewEngineGroup(a, []*xorm.Engine{b})\ngroup.SetMaxOpenConns(20)\n"
+         'c, _ := xorm.NewEngine("mysql", dsn)\n}'),
+        [{"SetMaxOpenConns": 20}, {}],
+    ),
     (  # CatsMiaow/nestjs-project-performance: src/config/envs/development.ts
         "development.ts",
         ("import type { MySqlDriver } from '@mikro-orm/mysql';\nexport const config = { env: 'development', mikro: { "
          "debug: true, host: process.env['H'] ?? 'h', pool: { min: 0, max: 5, idleTimeoutMillis: 10000 } } };"),
         [{"min": 0, "max": 5, "idleTimeoutMillis": 10_000}],
+    ),
+    (
+        "config.default.js",
+        ("exports.sequelize = { dialect: 'mysql', host: 'h', pool: { max: 30 } };\n"
+         "exports.mysql = { client: { host: 'h', user: 'u', connectionLimit: 15 }, app: true };"),
+        [{"max": 30}, {"connectionLimit": 15}],
+    ),
+    (
+        "a.js",
+        ("const mysql = require('mysql2');\nconst options = { dev: { host: 'h', user: 'u',\nconnectionLimit: 10 } };\n"
+         "module.exports = mysql.createPool(options[process.env.E]);"),
+        [{}, {"connectionLimit": 10}],
+    ),
+    ("datasource.json", '{"db": {"connector": "mysql", "host": "h", "connectionLimit": 4}}', [{"connectionLimit": 4}]),
+    (
+        "a.js",
+        ("new Sequelize('mysql://u:secret@h/a', { pool: { max: 3 } });\nnew Sequelize('postgres://u:secret@h/c');\n"
+         "const url = `mysql://${u}:${p}@h/b`;\nnew Sequelize(url);"),
+        [{}, {"max": 3}],
     ),
     # Ad-13/nodejs-express-mysql-typescript: src/database/mysql/databaseConfig.ts
     ("a.ts", "import { PoolOptions } from 'mysql2';\nexport const config: PoolOptions = { host: 'h', maxIdle: 3 };",
@@ -457,6 +497,23 @@ production: {a: {<<: *d, pool: 9}, primary: {<<: *d, pool: 8}}
     (tmp_path / "database.yml").write_text(text)
     counted = pools_of_process([checked_file(read_pools(tmp_path / "database.yml"), ServerFacts(), None)])
     assert sorted(checked.most_connections or 0 for _, checked in counted) == [8, 9]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "counted"),
+    [
+        ("debug-mysql", "production-mysql", 9),  # sy159/snowgo: config/mysql.toml
+        ("mysql.dev", "mysql.prod", 9),
+        ("mysql.test_data_1", "mysql.test_data_2", 17),
+        ("mysql.master", "mysql.slave", 17),
+    ],
+)
+def test_environments_of_an_own_configuration_are_alternatives(
+    tmp_path: Path, first: str, second: str, counted: int
+) -> None:
+    (tmp_path / "a.toml").write_text(f"[{first}]\nhost='h'\nmaxOpenConns=8\n[{second}]\nhost='h'\nmaxOpenConns=9\n")
+    pools = pools_of_process([checked_file(read_pools(tmp_path / "a.toml"), ServerFacts(), None)])
+    assert sum(checked.most_connections or 0 for _, checked in pools) == counted
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Go source -> pools: the limits of database/sql, also through sqlx, gorm and ent."""
+"""Go source -> pools: the limits of database/sql, also through sqlx, gorm, ent and beego."""
 
 import re
 from collections.abc import Sequence
@@ -48,8 +48,15 @@ NAME_TAG = re.compile(r'\b(?:env|envconfig):"(\w{1,120})')
 """Tags of a field, which libraries for the environment read."""
 OPENING = {
     "Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine",
-    "NewEngineGroup",
+    "NewEngineGroup", "RegisterDataBase",
 }  # fmt: skip
+BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
+"""The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
+BEEGO_OPTIONS = {
+    "MaxIdleConnections": "SetMaxIdleConns", "MaxOpenConnections": "SetMaxOpenConns",
+    "ConnMaxLifetime": "SetConnMaxLifetime",
+}  # fmt: skip
+"""The functions in these arguments since version 2 -> limit."""
 PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
 OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
@@ -177,15 +184,34 @@ class GoTree(SourceTree):
         opening = name in OPENING and not is_driver(self.text(package)) and not HAS_POOL.search(self.text(call))
         return opening or (name == "Register" and self.text(package) == "dbresolver")
 
-    def opened_by(self, node: Node | None, depth: int = 0) -> set[int]:
+    def opened_by(self, node: Node | None) -> set[int]:
         """Return the first bytes of the calls that may open what a variable or a method's result stands for."""
-        if node is None or depth > 5:
-            return set()
-        self.count_value(depth)
-        if node.type == "call_expression":
-            return {node.start_byte} if self.opens(node) else self.opened_by(self.method(node)[0], depth + 1)
-        nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
-        return set[int]().union(*(self.opened_by(each, depth + 1) for each in nodes))
+        opened, seen, left = set[int](), set[int](), [node]
+        while left:
+            node = left.pop()
+            if node is None or node.id in seen:
+                continue
+            self.count_value(len(seen))
+            seen.add(node.id)
+            if node.type == "call_expression" and self.opens(node):
+                opened.add(node.start_byte)
+                left += self.arguments(node)  # those of a group are engines
+            elif node.type == "call_expression":
+                left.append(self.method(node)[0])
+            elif node.type in {"composite_literal", "literal_value", "literal_element"}:
+                left += children(node)
+            else:
+                left += children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
+        return opened
+
+    def limits(self, call: Node) -> dict[str, Node]:
+        """Return the limits that a call sets, each with the argument that has its value."""
+        name, arguments = self.method(call)[1], self.arguments(call)
+        if name == "RegisterDataBase":
+            options = ((BEEGO_OPTIONS.get(self.method(each)[1]), each) for each in arguments[3:])
+            limits = {limit: [each, *self.arguments(each)][-1] for limit, each in options if limit}
+            return limits or dict(zip(BEEGO, arguments[3:], strict=False))
+        return {name: arguments[-1]} if name in LIMITS and arguments else {}
 
     def is_for_others(self, node: Node) -> bool:
         """Return whether a node is in the branch of an `if` for another database, as in driver == "sqlite3"."""
@@ -262,7 +288,7 @@ def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], ope
     mains = {each.start_byte for each in tree.nodes("function_declaration") if tree.text_at(each, "name") == "main"}
     closed = [of for call, of, name in calls if name == "Close" and tree.function_start(call) not in mains]
     further = further.difference(*(tree.opened_by(of) for of in closed if further))
-    return [call for call in opened if call.start_byte in further]
+    return [call for call in opened if call.start_byte in further and not tree.limits(call)]
 
 
 def _with_limits(tree: GoTree) -> list[FilePool]:
@@ -270,19 +296,22 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
     databases: dict[tuple[int, str], bool | None] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
-        if receiver is None or name not in LIMITS:
+        limits = tree.limits(call)
+        if receiver is None or not limits:
             continue
         function = tree.function(call)
-        key = function, tree.text(receiver)  # it may have as many calls as the file has lines
+        opened = receiver if name in limits else call
+        key = function, tree.text(opened)  # it may have as many calls as the file has lines
         if key not in databases:
-            databases[key] = tree.database(receiver)
+            databases[key] = tree.database(opened)
         if databases[key] is False or tree.is_for_others(call):
             continue
-        of_name = pools.setdefault(_name(tree, receiver), [])
-        if not of_name or (name in of_name[-1][1] and of_name[-1][0] != function):
+        of_name = pools.setdefault(_name(tree, receiver) + _alias(tree, call), [])
+        if not of_name or (limits.keys() & of_name[-1][1].keys() and of_name[-1][0] != function):
             of_name.append((function, tree.constants_of(GO, call)))
         group = of_name[-1][1]
-        group[name] = _larger(group.get(name), _setting(tree, call, name))
+        for limit, argument in limits.items():
+            group[limit] = _larger(group.get(limit), _setting(tree, call, limit, argument))
     return [
         FilePool(GO, f"{name}, line {min(group[limit].line for limit in LIMITS & group.keys())}", group)
         for name, groups in pools.items()
@@ -324,8 +353,13 @@ def _constants(tree: GoTree) -> dict[str, list[Node]]:
     return {tree.text_at(spec, "name"): [value] for spec in specs if (value := spec.child_by_field_name("value"))}
 
 
-def _setting(tree: GoTree, call: Node, name: str) -> FileSetting:
-    argument = next(reversed(tree.arguments(call)), None)
+def _alias(tree: GoTree, call: Node) -> str:
+    """Return beego's name of the database that a call is for, after a space; "" for a call of another package."""
+    alias, *values = map(tree.text, tree.arguments(call))
+    return f" {alias}" if values and re.fullmatch(r'\w{1,60}|"\w{1,60}"', alias) else ""
+
+
+def _setting(tree: GoTree, call: Node, name: str, argument: Node) -> FileSetting:
     value, variables = ENVIRONMENT.noted(partial(tree.value, argument))
     if isinstance(value, str) or name not in DURATIONS:
         value = value if isinstance(value, int) else None

@@ -57,8 +57,9 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     pools = pools or list(_typed_pools(tree, names))
-    if not pools and CONNECTION_LIMIT.search(text):
-        pools = list(_own_pools(tree))
+    if CONNECTION_LIMIT.search(text):
+        lines = {setting.line for pool in pools for setting in pool.settings.values()}
+        pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
@@ -173,8 +174,13 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     of_sequelize = {}
     for node in tree.nodes("new_expression"):
         arguments = tree.arguments(node)
-        options = tree.resolved(arguments[-1]) if arguments else None
-        if options is not None and tree.key(node.child_by_field_name("constructor")) == "Sequelize":
+        if not arguments or tree.key(node.child_by_field_name("constructor")) != "Sequelize":
+            continue
+        options = tree.resolved(arguments[-1])
+        is_object = options is not None and options.type == "object"
+        if len(arguments) == 1 and not is_object and _is_mysql(tree, options or arguments[0]):  # a URL has no pool
+            yield FilePool(SEQUELIZE, f"Sequelize, line {line(node)}", {}, complete=options is not None)
+        elif options is not None:
             of_sequelize[options.start_byte] = arguments[0]
     others = _names_others(tree)
     if b"typeorm" in tree.source.lower() or "@nestjs/config" in modules:

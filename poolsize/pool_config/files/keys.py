@@ -1,7 +1,8 @@
 """The keys and values of a file -> the pools that they configure."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -21,6 +22,11 @@ DEEPEST = 20
 """Keys in each other; configurations have fewer."""
 OF_DATABASE = re.compile(r"(?:db|database|mysql|mariadb)[_-]?(?=[A-Za-z])")
 """The beginning of names of a project's own code, as in dbPoolSize and db_host."""
+PROFILE = re.compile(
+    r"(?:\b|(?<=_))(?:dev|development|debug|test|testing|local|uat|qa|stage|staging|preprod|prod|production|release)(?:\b|(?=_))",
+    re.IGNORECASE,
+)
+"""The name of an environment in a key, as in mysql.dev and production-mysql."""
 SMALL = 10
 """Connections of a pool that requests soon use up if each keeps its connection."""
 
@@ -72,7 +78,20 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
     ]
     jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
     is_named = named_library(groups.get(SPRINGS, ())) is not None
-    return [_in_view(pool, jpa) for pool in _without_unused(pools if is_named else map(_of_current_spring, pools))]
+    pools = _without_unused(pools if is_named else map(_of_current_spring, pools))
+    return [_in_view(pool, jpa) for pool in _of_environments(pools)]
+
+
+def _of_environments(pools: Sequence[FilePool]) -> Iterator[FilePool]:
+    """Yield the pools; those of a project's own whose places differ by an environment only are its alternatives."""
+    bare = [PROFILE.sub("", pool.place).strip(".-_") if pool.library in OWN.values() else "." for pool in pools]
+    numbers = Counter(bare)
+    for pool, place in zip(pools, bare, strict=True):
+        named = PROFILE.search(pool.place)
+        if named and place != "." and numbers[place] > 1:
+            yield replace(pool, place=place, alternative=f"profile {named[0]}")
+        else:
+            yield pool
 
 
 def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) -> None:
