@@ -139,6 +139,7 @@ def test_a_notebook_of_a_run_shows_it_the_next_day_too(
 
 
 @pytest.mark.long
+@pytest.mark.experiment
 def test_the_analysis_runs_on_a_replay(tmp_path: Path, poolsize: Command) -> None:
     assert poolsize("sweep", "--replay", "cisco", "--cores", "8", "--output", "a.jsonl").returncode == 0
     assert len(images(executed("analysis", tmp_path, RUN=str(tmp_path / "a.jsonl")))) == 2

@@ -142,8 +142,9 @@ def own(own_server: PrivateServer) -> Iterator[PrivateServer]:
         cursor.execute("DROP SCHEMA IF EXISTS poolsize")
 
 
-@pytest.mark.parametrize("processes", in_ci(["", "2"], "2"))
-@pytest.mark.parametrize("ending", in_ci(ENDINGS, "SIGTERM"))
+@pytest.mark.experiment
+@pytest.mark.parametrize("processes", ["", "2"])
+@pytest.mark.parametrize("ending", ENDINGS)
 def test_a_signal_ends_a_sweep_whose_own_server_is_frozen(
     tmp_path: Path, own: PrivateServer, processes: str, ending: str
 ) -> None:

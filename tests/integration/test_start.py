@@ -11,7 +11,7 @@ import pytest
 
 from poolsize import load_run
 from poolsize.sweep.next_step import remaining
-from tests.conftest import POOLSIZE, in_ci
+from tests.conftest import POOLSIZE
 
 pytestmark = [pytest.mark.server, pytest.mark.long]
 ENDED_SECONDS = 60
@@ -75,7 +75,8 @@ def test_locust_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
         assert not psutil.wait_procs([locust], timeout=ENDED_SECONDS)[1]
 
 
-@pytest.mark.parametrize("seconds", in_ci([0.0, 0.5], 0.5))
+@pytest.mark.experiment
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
 def test_workers_end_with_a_locust_that_is_killed_before_they_connect(tmp_path: Path, seconds: float) -> None:
     """They would try to connect for five minutes, and keep the command waiting."""
     with forked(tmp_path / "a.jsonl") as (sweep, (locust, *workers)):

@@ -358,6 +358,7 @@ def measured(source: str, folder: Path) -> dict[str, Any]:
 
 
 @pytest.mark.slow
+@pytest.mark.experiment
 @measured_again
 def test_a_day_of_200_instances_is_read_and_answered_soon(tmp_path: Path) -> None:
     """At 30 s steps, with 8 metrics each: 100 MB."""
@@ -381,6 +382,7 @@ def test_a_day_of_200_instances_is_read_and_answered_soon(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.experiment
 @measured_again
 def test_a_day_of_200_instances_of_a_server_is_read_and_answered_soon(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.observe.day_of_prometheus"]
