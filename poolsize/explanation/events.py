@@ -116,11 +116,12 @@ class PoolLoad:
 class Event:
     """A kind of error of a library, and how often it was found.
 
-    text: of the line with the most waiting requests, and of these the first with the most numbers; text_seen: its time,
-    empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of
-    the first line. place: in the order of first lines. frame: the application's code in most leak reports, empty if
-    unknown. first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of the day
-    at which it began at the latest, the time of its first line less the wait or the pause in that line.
+    text: of the line with the most waiting requests, and of these the first with the most numbers; where requests wait
+    both for a full pool and for one that is not, of the more frequent. text_seen: its time, empty without a time.
+    minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of the first line.
+    place: in the order of first lines. frame: the application's code in most leak reports, empty if unknown.
+    first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of the day at which
+    it began at the latest, the time of its first line less the wait or the pause in that line.
     """
 
     text: str
@@ -226,6 +227,19 @@ def _use_of(held_ms: float, usage_ms: float) -> Use:
     return Use.BUSY if 0 < usage_ms < FAR_ABOVE_MEAN * held_ms else Use.UNCLEAR
 
 
+@dataclass(frozen=True)
+class _Shown:
+    """A text, its numbers and its time."""
+
+    text: str
+    numbers: Numbers
+    seen: str
+
+    @property
+    def rank(self) -> tuple[float, int]:
+        return self.numbers.get("waiting", -1), len(self.numbers)
+
+
 class _Occurrences:
     """The lines of a kind of error of a library, as far as they are read."""
 
@@ -234,9 +248,8 @@ class _Occurrences:
         self.frames: Counter[str] = Counter()
         self.count = 0
         self.minutes: Counter[str] = Counter()
-        self.rank = -2.0, 0
-        self.text, self.text_seen = "", ""
-        self.numbers: Numbers = {}
+        self.shown: dict[bool, _Shown] = {}
+        self.waited: Counter[bool] = Counter()
         self.first_waiting = "", 0.0
 
     def add(self, minute: str) -> None:
@@ -252,29 +265,35 @@ class _Occurrences:
         return bool(frame)
 
     def read(self, text: str, numbers: Numbers, at: str) -> None:
-        """Read a text, and keep the text with the most waiting requests; of several, the first with most numbers."""
-        if not self.text:
+        """Read a text, and keep the text with the most waiting requests; of several, the first with most numbers.
+
+        Texts of a pool that is full, and those of one that is not, are kept apart, and counted where requests wait.
+        """
+        if not self.shown:
             pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
             self.first_seen = at
             self.began_s = _seconds_of_day(at) - (numbers.get("wait_ms", 0) + pause_ms) / 1000
-        rank = (numbers.get("waiting", -1), len(numbers))
         if "waiting" in numbers and not self.first_waiting[0]:
             self.first_waiting = at, numbers["waiting"]
-        if rank > self.rank:
-            self.rank, self.text, self.numbers, self.text_seen = rank, text, numbers, at
+        has_room = pool_load(numbers).use is Use.NOT_FULL
+        self.waited[has_room] += numbers.get("waiting", 0) > 0
+        shown = _Shown(text, numbers, at)
+        if has_room not in self.shown or shown.rank > self.shown[has_room].rank:
+            self.shown[has_room] = shown
 
     def event(self, library: str, kind: Kind, place: int, usage_ms: float | None) -> Event:
         """Return the lines as an event. place: in the order of first lines. usage_ms: mean usage time, if known."""
+        shown = self.shown[max(self.shown, key=lambda has_room: (self.waited[has_room], self.shown[has_room].rank))]
         return Event(
-            text=shortened(visible(self.text), LONGEST_SHOWN),
+            text=shortened(visible(shown.text), LONGEST_SHOWN),
             library=library,
-            kind=Kind.STALE if kind is Kind.LOST and _was_idle(self.text, self.numbers) else kind,
-            numbers=self.numbers,
-            load=pool_load(self.numbers, usage_ms) if kind in OF_POOL else PoolLoad(),
+            kind=Kind.STALE if kind is Kind.LOST and _was_idle(shown.text, shown.numbers) else kind,
+            numbers=shown.numbers,
+            load=pool_load(shown.numbers, usage_ms) if kind in OF_POOL else PoolLoad(),
             count=self.count,
             minutes=dict(self.minutes),
             first_seen=self.first_seen,
-            text_seen=self.text_seen,
+            text_seen=shown.seen,
             place=place,
             frame=max(self.frames, key=self.frames.__getitem__, default=""),
             first_waiting=self.first_waiting,

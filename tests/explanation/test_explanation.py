@@ -1137,3 +1137,13 @@ def test_the_first_cause_of_active_record_is_fewer_connections_than_threads() ->
     event = one_event(text)
     assert "RAILS_MAX_THREADS" in first_action(event)
     assert "RAILS_MAX_THREADS" in advice(event).causes[0].tell
+
+
+@pytest.mark.parametrize("busy", [9, 10])
+def test_the_more_frequent_state_of_a_pool_is_explained(busy: int) -> None:
+    """A connection that comes back just before the statistics are read is idle, in one line of many."""
+    text = "Connection is not available, request timed out after 30000ms (total=10, active={}, idle={}, waiting={})"
+    lines = [text.format(busy, 10 - busy, 190)] * 50 + [text.format(19 - busy, busy - 9, 191)]
+    (event,) = find_events(lines)
+    assert event.numbers["in_use"] == busy
+    assert (event.count, event.load.use is Use.NOT_FULL) == (51, busy == 9)
