@@ -57,6 +57,11 @@ def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
             yield FilePool(SQLALCHEMY, variable.path[0], {}, complete=False)
 
 
+def is_of_url(pool: FilePool) -> bool:
+    """Return whether a pool is that of default_url_pools(): without a setting."""
+    return pool.library is SQLALCHEMY and not pool.complete and not pool.settings
+
+
 def prisma_pools(text: str) -> list[FilePool]:
     """Return the pool of a schema of Prisma whose provider is MySQL."""
     pools = []
