@@ -35,7 +35,10 @@ MYSQL_MAX_CONNECTIONS is often the server's.
 """
 NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
 """Words before DB_ in names of frameworks, of tests, and of other services."""
-OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
+OWN_NAMES = {
+    "POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE", "LIFE_TIME": "CONN_MAX_LIFETIME",
+    "IDLE_TIME": "CONN_MAX_IDLE_TIME",
+}  # fmt: skip
 KIND = re.compile(
     r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER(?:NAME)?|ENGINE|TYPE|ADAPTER|KIND|(?:^|_)DB"
     r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"

@@ -152,7 +152,7 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     library = next((library for setting, library in OWN.items() if _has(library, setting, texts)), None)
     if library is OWN_GO and texts.keys() & ADDRESSES and not is_go(texts):
         library = OWN_SIZE
-    is_client = texts.keys() & ADDRESSES or any(
+    is_client = texts.keys() & {*ADDRESSES, "driver", "dialect"} or any(
         "pool" in name and OWN_SIZE.setting(name, relaxed=True) for name in texts
     )
     if library is OWN_SIZE and not is_client:
