@@ -304,6 +304,28 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
      [{"connMaxLifetime": 120_000}]),
     (".env", "MYSQL_HOST=h\nMYSQL_CONN_MAX_LIFETIME=5m\n", [{"connMaxLifetime": 300_000}]),
     (".env", "KC_DB=mariadb\nKC_DB_URL_HOST=h\nKC_DB_POOL_MAX_SIZE=40\n", [{"connectionLimit": 40}]),
+    # 111s-hue/ecommerce-after-sales-multi-agent-platform: .env.production.example
+    (".env.production.example", "DATABASE_URL=mysql+pymysql://u:secret@h/d\nREDIS_URL=redis://h\n", [{}]),
+    # BennyLopesWeb/coreflow-beautyos: docker-compose.mysql.yml
+    ("docker-compose.mysql.yml", ("services:\n  mysql:\n    image: mysql:8\n    environment: {MYSQL_USER: u}\n  api:\n"
+     "    environment:\n      DATABASE_URL: mysql+pymysql://u:secret@h/d?charset=utf8mb4\n"), [{}]),
+    # wangdisdu/easy-mcp: docker/docker-compose.mysql.yml
+    ("compose.yml", "services:\n  a:\n    environment:\n      - DB_URL=mysql+aiomysql://u:secret@h/d\n", [{}]),
+    (".env", "DATABASE_URL=mysql+pymysql://u:secret@h/d\nDB_POOL_SIZE=5\nDB_MAX_OVERFLOW=10\n",
+     [{"pool_size": 5, "max_overflow": 10}]),
+    (  # jhyao/SOF_analysis: data/config/models_config.py
+        "models_config.py",
+        ("db = {'host': 'h', 'max_connections': 20}\ntry:\n    db.update(**models_config_my.db)\nfinally:\n"
+         "    pool = PooledMySQLDatabase(db.get('database'), max_connections=db.get('max_connections', 10))\n"
+         "    pool_async = peewee_async.PooledMySQLDatabase(d, max_connections=db.get('max_connections'))\n"),
+        [{"max_connections": 20}, {"maxsize": 20}],
+    ),
+    ("a.py", ("c = {'url': 'postgresql://h/d', 'size': 7}\na = create_engine(c.get('url'))\n"
+     "b = create_engine(u, pool_size=os.environ.get('size', 6))\n"), [{"pool_size": 6}]),
+    (".env", "DB_TYPE=mysql\nDB_HOST=h\nDB_MAX_OPEN=10\nDB_MAX_IDLE=9\nDB_LIFE_TIME=120\nDB_IDLE_TIME=90\n",
+     [{"maxOpenConns": 10, "maxIdleConns": 9, "connMaxLifetime": 120, "connMaxIdleTime": 90}]),
+    (".env", "DB_DRIVER=mysql\nDB_MAX_CONNECTIONS=25\nDB_MIN_CONNECTIONS=5\n",
+     [{"connectionLimit": 25, "minConnections": 5}]),
     (".env", "MM_SQLSETTINGS_DRIVERNAME=mysql\nMM_SQLSETTINGS_MAXOPENCONNS=300\n", [{"maxOpenConns": 300}]),
     (
         "two.go",

@@ -93,6 +93,10 @@ CASES = {
         f'{QUARKUS}."us.ers".db-kind=mariadb\n{QUARKUS}."us.ers".jdbc.max-size=8\n{QUARKUS}.logs.db-kind=postgresql\n'
         f"{QUARKUS}.logs.jdbc.max-size=9\n",
         [("Agroal (Quarkus)", 20), ("Agroal (Quarkus)", 8), ("Agroal (Quarkus)", 4)]),
+    "Quarkus before version 1.9": Case(
+        "application.properties",
+        "quarkus.datasource.url=jdbc:mariadb://db/shop\nquarkus.datasource.min-size=1\nquarkus.datasource.max-size=5",
+        [("Agroal (Quarkus)", 5)]),
     "Quarkus by default": Case("application.properties", f"{QUARKUS}.db-kind=mysql", [("Agroal (Quarkus)", 50)]),
     "Quarkus's YAML": Case(
         "application.yml", 'quarkus: {datasource: {db-kind: mysql, jdbc: {max-size: 5}}}\n"%prod":\n'

@@ -146,6 +146,13 @@ def test_no_pools(tmp_path: Path, name: str, text: str) -> None:
         read_files([tmp_path / name])
 
 
+def test_a_url_in_the_environment_is_that_of_the_pool_in_the_source(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("DATABASE_URL=mysql+pymysql://u:secret@db/d\n")
+    (tmp_path / "db.py").write_text("engine = create_engine(os.environ['DATABASE_URL'], **options())\n")
+    files, _ = read_files([tmp_path])
+    assert [(file.path.name, len(file.pools)) for file in files] == [(".env", 0), ("db.py", 1)]
+
+
 LIFETIMES = (
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  maxIdleConns: 6\n  connMaxLifetime: {}\n", "10h", "2h"),
     ("a.yml", "store:\n  engine: mysql\n  maxOpenConns: 6\n  connMaxLifetime: {}\n", "9h", "3600000000000"),

@@ -11,10 +11,10 @@ from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, nam
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
 from poolsize.pool_config.files.places import NO_DATABASE, SEGMENTS
-from poolsize.pool_config.files.urls import url_pools
+from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
 from poolsize.pool_config.libraries.java import HIKARICP
-from poolsize.pool_config.pool import FileSetting, PoolOrCount, Value, Variable, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, PoolOrCount, Value, Variable, normalized
 
 PREFIXES = (
     ("spring", "datasource"), ("spring", "r2dbc", "pool"), ("spring", "r2dbc"), ("spring", "jpa"),
@@ -35,7 +35,10 @@ MYSQL_MAX_CONNECTIONS is often the server's.
 """
 NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
 """Words before DB_ in names of frameworks, of tests, and of other services."""
-OWN_NAMES = {"POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE"}
+OWN_NAMES = {
+    "POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE", "LIFE_TIME": "CONN_MAX_LIFETIME",
+    "IDLE_TIME": "CONN_MAX_IDLE_TIME",
+}  # fmt: skip
 KIND = re.compile(
     r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER(?:NAME)?|ENGINE|TYPE|ADAPTER|KIND|(?:^|_)DB"
     r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
@@ -71,6 +74,8 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
         contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
+    if not any(isinstance(each, FilePool) for each in contents):
+        contents += [replace(each, within=within, workload=workload) for each in default_url_pools(variables)]
     return contents
 
 

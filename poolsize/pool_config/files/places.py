@@ -52,6 +52,7 @@ BOOT_1 = {
     HIKARICP.title: frameworks.BOOT_1_HIKARICP, DBCP2.title: frameworks.BOOT_1_DBCP2,
 }  # fmt: skip
 QUARKUS = {"jdbc": frameworks.QUARKUS, "reactive": frameworks.QUARKUS_REACTIVE}
+"""Part of a key -> the library of the settings below it. Before Quarkus 1.9, they also stand beside the URL."""
 BELOW = {HIKARICP.title: "hikari", DRUID.title: "druid", DBCP2.title: "dbcp2", TOMCAT_JDBC.title: "tomcat"}
 """Library -> the part of a key below which Spring Boot binds its settings."""
 
@@ -65,6 +66,7 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
     for is_place, library in (
         (parts == ["spring", "datasource"], BOOT_1.get((named or shown or TOMCAT_JDBC).title)),
         (parts == ["spring", "datasource", "tomcat"], _of_spring_tomcat(groups)),
+        (parts == ["quarkus", "datasource"] and any(each.path[-1] == "url" for each in group), frameworks.QUARKUS),
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
         (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"] or parts[:2] == ["r2dbc", "datasources"],
          frameworks.R2DBC),
@@ -150,7 +152,7 @@ def _of_own_code(prefix: Sequence[str], group: Sequence[Entry]) -> Library | Non
     library = next((library for setting, library in OWN.items() if _has(library, setting, texts)), None)
     if library is OWN_GO and texts.keys() & ADDRESSES and not is_go(texts):
         library = OWN_SIZE
-    is_client = texts.keys() & ADDRESSES or any(
+    is_client = texts.keys() & {*ADDRESSES, "driver", "dialect"} or any(
         "pool" in name and OWN_SIZE.setting(name, relaxed=True) for name in texts
     )
     if library is OWN_SIZE and not is_client:

@@ -102,10 +102,15 @@ class Values:
         """Return what a name, an attribute or an item with a constant key is; None only if nothing else is."""
         found = self.names.definitions(node)
         if isinstance(node, ast.Subscript) and not found:
-            spread, self.spread = self.spread, set()  # to read an item spreads no dictionary
-            found = [value for name, value in self.pairs(node.value) if name is not None and name == last_name(node)]
-            self.spread = spread
+            found = self._items_named(last_name(node), node.value)
         return [each for each in found if not (isinstance(each, ast.Constant) and each.value is None)] or found
+
+    def _items_named(self, name: object, mapping: ast.expr) -> Sequence[ast.expr]:
+        """Return the values that a dictionary of the file has for a name."""
+        spread, self.spread = self.spread, set()  # to read an item spreads no dictionary
+        found = [value for key, value in self.pairs(mapping) if key is not None and key == name]
+        self.spread = spread
+        return found
 
     def _one_of(self, nodes: Iterable[ast.expr], depth: int) -> Value:
         """Return the value that all have; else the largest number; None where a value is not known."""
@@ -147,8 +152,12 @@ class Values:
         return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
 
     def default(self, call: ast.Call) -> ast.expr | None:
-        """Return the argument of a call that is its result where the environment gives no other."""
+        """Return the argument of a call that is its result where the environment gives no other; of get(), the item."""
         name, of_name = last_name(call.func), isinstance(call.func, ast.Name)
+        match call:
+            case ast.Call(func=ast.Attribute(value=mapping, attr="get"), args=[ast.Constant(value=key), *_]):
+                if items := self._items_named(key, mapping):
+                    return items[-1]
         for word in call.keywords:
             if word.arg in DEFAULTS:
                 return word.value
@@ -156,10 +165,9 @@ class Values:
                 return word.value.body
         if (of_name and name in CONVERSIONS) or name.lower() == "field":
             return call.args[0] if call.args else None
-        if name == "getattr":
-            return call.args[2] if len(call.args) == 3 else None
-        if len(call.args) > 1 and (name.lower() in READS_ENVIRONMENT or "env" in path(call.func).lower()):
-            return call.args[1]
+        place = 2 if name == "getattr" else 1
+        if len(call.args) > place and (name.lower() in READS_ENVIRONMENT or "env" in path(call.func).lower()):
+            return call.args[place]
         function = self.names.functions.get(name)
         named = [argument.arg for argument in function.args.args] if function else []
         named = named[1:] if named[:1] in (["self"], ["cls"]) else named

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import prisma_pools
+from poolsize.pool_config.files.urls import is_of_url, prisma_pools
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.table import LIBRARIES
@@ -236,8 +236,8 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. Raises BadInput for a file that is named itself and can't be read, and where no file has
-    pools.
+    pools that is named itself. A URL in the environment is that of a pool in Python source, if there is any. Raises
+    BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
     errors: list[BadInput] = []
@@ -256,6 +256,11 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
                     raise
                 if not (is_folder and has_no_pools):
                     errors.append(error)
+    if any(file.path.suffix == ".py" and file.pools for file in files):
+        files = [
+            replace(file, pools=tuple(pool for pool in file.pools if file.path.suffix == ".py" or not is_of_url(pool)))
+            for file in files
+        ]
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:

@@ -11,6 +11,7 @@ from functools import partial
 from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
 from poolsize.pool_config.files.values import setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
+from poolsize.pool_config.libraries.python import SQLALCHEMY
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
 ASSIGNMENT = re.compile(r"\s{0,20}(?P<name>[A-Za-z_]\w{0,99})\s{0,20}=\s{0,20}(?P<value>.{0,2000})")
@@ -18,6 +19,8 @@ IN_URL = "in the URL"
 """In place of a text that is neither a number nor true or false: it may be part of a password."""
 SCHEMES = {"mysql": PRISMA, "mysql2": RAILS, "trilogy": RAILS}
 """Scheme of a URL of MySQL -> the library whose settings its query has."""
+OF_SQLALCHEMY = re.compile(r"(?:mysql|mariadb)\+[a-z]{1,30}://")
+"""The beginning of a URL of MySQL that names the driver, as SQLAlchemy reads it."""
 
 
 def url_settings(url: str, library: Library, line: int, *, durations: bool = False) -> dict[str, FileSetting]:
@@ -45,6 +48,18 @@ def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
         if library and settings:
             pools.append(FilePool(library, variable.path[0], settings))
     return pools
+
+
+def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
+    """Yield the pools of environment variables with a URL of SQLAlchemy. The source has their settings."""
+    for variable in variables:
+        if OF_SQLALCHEMY.match(variable.text):
+            yield FilePool(SQLALCHEMY, variable.path[0], {}, complete=False)
+
+
+def is_of_url(pool: FilePool) -> bool:
+    """Return whether a pool is that of default_url_pools(): without a setting."""
+    return pool.library is SQLALCHEMY and not pool.complete and not pool.settings
 
 
 def prisma_pools(text: str) -> list[FilePool]:
