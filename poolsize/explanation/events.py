@@ -59,8 +59,8 @@ _WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, 
 """Kinds of reports by which no request fails."""
 HOUSEKEEPING_MS = 30_000
 """The time from a run of HikariCP's housekeeper to the next. Source: HikariPool.java, housekeepingPeriodMs."""
-_CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
-"""The beginning of a line that belongs to the error in a line above."""
+_CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet |### |; ")
+"""The beginning of a line that belongs to the error in a line above; the last two are MyBatis's."""
 _LEAK = "Apparent connection leak"
 """The exception below a report of HikariCP, whose stack trace is that of the borrow."""
 _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")

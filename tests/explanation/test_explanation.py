@@ -1188,6 +1188,18 @@ def test_a_read_timeout_of_connector_j_leads_to_the_statement(idle: str, cause: 
     assert "config --check" not in answer
 
 
+def test_a_read_timeout_below_the_lines_of_mybatis_is_that_of_the_statement() -> None:
+    """Spring's translation of MyBatis: the message has lines of its own, and the root cause's trace follows it."""
+    received = f"Communications link failure\n\n{RECEIVED.format('300,005')}"
+    log = (
+        f"2026-11-29 01:10:00 ERROR Servlet threw exception [Request failed: DataAccessException:\n### Error querying "
+        f"database.  Cause: com.mysql.cj.X: {received}\n### SQL: SELECT 1\n### Cause: com.mysql.cj.X: {received}\n"
+        "; Communications link failure] with root cause\n\njava.net.SocketTimeoutException: Read timed out\n"
+    )
+    event = one_event(log * 3)
+    assert (event.count, event.failure) == (3, "timeout")
+
+
 def test_a_read_timeout_while_a_connection_is_opened_is_no_statement_s() -> None:
     text = "Communications link failure\n\n" + SENT.format("0") + " The driver has not received any packets."
     events = find_events(
