@@ -69,6 +69,8 @@ _REJECTED = Cause("A firewall rejects the connection.",
     "nc -vz HOST 3306 is refused from this host, and connects from another.")  # fmt: skip
 _DROPPED = Cause("A firewall drops the packets, the host is down, or the address is wrong.",
     "nc -vz HOST 3306 hangs; getent hosts HOST shows the address.")  # fmt: skip
+_UNKNOWN_NAME = Cause("The host name is wrong, unknown in this network, or its name server does not answer.",
+    "getent hosts HOST prints nothing on the application's host, always or at times.")  # fmt: skip
 _BACKLOG = Cause("The server's queue of new connections overflows (back_log).",
     "Only in bursts; nstat -az TcpExtListenOverflows rises on the server.")  # fmt: skip
 _NOT_KEPT = Cause("Each request opens and closes a connection, or the pool keeps few idle connections (Go keeps 2).",
@@ -267,6 +269,8 @@ OPENS_WHILE_WAITING = (
 managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts, SQLAlchemy, pool/impl.py: an opening takes
 a place of the pool."""
 FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
+    (Kind.UNREACHABLE, "name"): "run getent hosts HOST on the application's host. If it prints nothing, check the "
+    "name and the name server (/etc/resolv.conf). Else the failure is over.",
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
     (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "
@@ -277,6 +281,7 @@ FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     "(sys.innodb_lock_waits). If not, see the slow query log, then the network.",
 }
 CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
+    (Kind.UNREACHABLE, "name"): (_UNKNOWN_NAME,),
     (Kind.UNREACHABLE, "refused"): (_NOTHING_LISTENS, _REJECTED),
     (Kind.UNREACHABLE, "timeout"): (_DROPPED, _BACKLOG),
     (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
@@ -340,6 +345,8 @@ def advice(event: Event) -> Advice:
     if is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
+    if event.kind is Kind.LOST and event.failure == "timeout":
+        chosen = Advice(next=(_PROCESSES, "the slow query log at that time"))
     if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
         metrics = (_LIFETIMES_OF_CLIENTS,)
     return Advice(_causes(event, chosen), chosen.next[:1] + metrics + chosen.next[1:])

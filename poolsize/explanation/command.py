@@ -1,5 +1,6 @@
 """`poolsize explain`: what an error of a pool or of the server means, for the person on call."""
 
+import re
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
@@ -12,6 +13,7 @@ from poolsize.command_line.options import duration_option, json_option
 from poolsize.errors import BadInput
 from poolsize.present.text.json_text import json_text
 from poolsize.terminal import pasteable
+from poolsize.units import count
 
 if TYPE_CHECKING:  # --help starts without the known texts
     from poolsize.explanation.events import Event
@@ -19,6 +21,13 @@ if TYPE_CHECKING:  # --help starts without the known texts
 MOST_BYTES = 100 * 2**20
 LONGEST_LINE = 2**16
 """Bytes of a line that are searched; the rest of a longer line is skipped."""
+_LIST = re.compile(rb'\s{0,9}(?:\{.{0,200}?)?\[\s{0,9}\{"')
+"""The beginning of a line with a list of JSON objects, as a cloud's command line prints events of a log."""
+_BETWEEN = re.compile(rb'(?<=\}),\s{0,9}(?=\{")')
+"""What is between two objects of JSON: within a text, a quotation mark has a backslash before it."""
+_UTF_16 = "UTF-16: iconv -f UTF-16 -t UTF-8 app.log"
+_WAYS_OUT = {b"\x1f\x8b": "gzipped: zcat app.log.gz", b"\xff\xfe": _UTF_16, b"\xfe\xff": _UTF_16}
+"""First bytes of standard input -> what it is, and the way out."""
 
 
 @click.command(
@@ -91,15 +100,26 @@ def _standard_input() -> BinaryIO:
 
 
 def _lines(stream: BinaryIO) -> Iterator[str]:
-    """Yield the lines of a log, each up to LONGEST_LINE bytes; characters that are not UTF-8 are replaced."""
-    read = 0
-    while read < MOST_BYTES:
-        line = part = stream.readline(LONGEST_LINE)
+    """Yield the lines of a log, each up to LONGEST_LINE bytes; characters that are not UTF-8 are replaced.
+
+    The objects of a list of JSON in one line are lines. Raises BadInput for other encodings.
+    """
+    read = cut = 0
+    part, rest, is_list = b"?", b"", False
+    while part:
+        part = stream.readline(LONGEST_LINE) if read < MOST_BYTES else b""
+        if not read and part[:2] in _WAYS_OUT:
+            raise BadInput(f"standard input is {_WAYS_OUT[part[:2]]} | poolsize explain")
         read += len(part)
-        while len(part) == LONGEST_LINE and not part.endswith(b"\n"):
-            part = stream.readline(LONGEST_LINE)
-            read += len(part)
-        if not line:
-            return
-        yield line.decode("utf-8", errors="replace").rstrip("\r\n")
-    click.echo("poolsize: only the first 100 MiB of standard input were read", err=True)
+        is_list = is_list if rest else bool(_LIST.match(part))
+        *lines, rest = _BETWEEN.split(rest + part) if is_list else [rest + part]
+        if rest and (part.endswith(b"\n") or not part):
+            lines, rest = [*lines, rest.rstrip(b"\r\n")], b""
+        rest = rest[: LONGEST_LINE + len(b"\r\n")]
+        for line in lines:
+            cut += len(line) > LONGEST_LINE
+            yield line[:LONGEST_LINE].decode("utf-8", errors="replace")
+    if read >= MOST_BYTES:
+        click.echo("poolsize: only the first 100 MiB of standard input were read", err=True)
+    if cut:
+        click.echo(f"poolsize: only the first 64 KiB of {count(cut, 'line')} were searched", err=True)

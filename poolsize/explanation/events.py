@@ -4,12 +4,13 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from enum import StrEnum
 from itertools import chain
 from operator import attrgetter
 
 from poolsize.bounds import shortened
-from poolsize.explanation.texts import CLIENT, CONNECTOR_J, SERVER, Kind, Numbers, matches
+from poolsize.explanation.texts import CLIENT, CODED, CONNECTOR_J, SERVER, Kind, KnownText, Numbers, matches
 from poolsize.terminal import visible
 
 OF_POOL = (Kind.WAIT_TIMEOUT, Kind.EXHAUSTED, Kind.QUEUE_FULL, Kind.STATISTICS)
@@ -18,6 +19,8 @@ LONG_USAGE_MS = 1000
 """A usage time from which on a connection counts as held or leaked: a transaction of a request takes milliseconds."""
 FAR_ABOVE_MEAN = 2
 """The multiple of a known mean usage time from which on a connection counts as held or leaked."""
+MOST_RETURNING, FAR_MORE = 2, 10
+"""At most so many idle connections have just come back, if at least so many requests for each wait for them."""
 LONG_IDLE_MS = 60_000
 """The time since a server's last packet from which on a lost connection counts as idle: limits are rarely shorter."""
 WAIT_TIMEOUT_MS = 28_800_000
@@ -29,8 +32,15 @@ MOST_MINUTES = 10_000
 LONGEST_SHOWN = 300
 _HEAD = 64
 """Characters of a line that may hold its time."""
-_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T ]|\d\d?[-/]\w{3}[-/]\d{4}[: ]|[A-Z][a-z]{2} [ \d]\d "
-_TIME = re.compile(rf"(?<![\d:])((?:{_DATE})?[0-2]\d:[0-5]\d:[0-5]\d)")
+_DATE = (
+    r"\d{4}[-/.]\d\d[-/.]\d\d|(?<!\.)\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?\.?[-/ ][^\W\d]{3,9}\.?[-/ ]\d{4}"
+    r"|[A-Z][a-z]{2} [ \d]\d|(?<=[IWEF])[01]\d[0-3]\d|^\d\d[01]\d[0-3]\d"
+)
+"""Dates: ISO, with numbers in another order, 29. Nov. 2026, Nov 29; glog's E1129 and old mysqld's 261129."""
+_TIME = re.compile(
+    rf"(?<![\d:])(?:(?P<date>{_DATE})[T:, ]{{1,2}})?(?P<clock>(?:[0-2]|(?<=\d\d  ))\d:[0-5]\d:[0-5]\d)"
+    r'|"(?:time|ts|timestamp|timeMillis)": ?"?(?P<epoch_s>1\d{9})(?:\d{3}){0,3}\b'
+)
 _OWN_FRAME = re.compile(
     r"(?:\\t|\t|\s\s)at (?:[\w.@-]{0,80}/{1,2}){0,2}(?!(?:javax?|jdk|sun|jakarta|kotlinx?|scala|reactor|"
     r"net\.(?:bytebuddy|ttddyy)|com\.(?:sun|zaxxer|alibaba\.druid|mchange|mysql|p6spy|baomidou)|org\.(?:mariadb|apache|"
@@ -49,8 +59,8 @@ _WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, 
 """Kinds of reports by which no request fails."""
 HOUSEKEEPING_MS = 30_000
 """The time from a run of HikariCP's housekeeper to the next. Source: HikariPool.java, housekeepingPeriodMs."""
-_CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet ")
-"""The beginning of a line that belongs to the error in a line above."""
+_CONTINUES = re.compile(r"\s|$|Caused by: |Suppressed: |The last packet |### |; ")
+"""The beginning of a line that belongs to the error in a line above; the last two are MyBatis's."""
 _LEAK = "Apparent connection leak"
 """The exception below a report of HikariCP, whose stack trace is that of the borrow."""
 _EXCEPTION = re.compile(r"[\w.$]{1,200}(Exception|Error)\b")
@@ -61,11 +71,15 @@ _STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
 """The beginning of a line that belongs to the statements below an error of Druid."""
 _LONGEST_STATEMENTS = 2000
 """The most characters of a line with the statements of Druid."""
+_POOL_NAME = re.compile(r"([^\s\[\](){}:;,=\"']{1,60}) - (?:\w{1,20} ){0,3}$")
+"""The name of a pool, as HikariCP writes it before a text."""
+_MOST_APART = 40
+"""The number of events from which on a further pool is not kept apart."""
 _MOST_TEXTS = 1000
 """The most texts of a minute whose lines are compared, and the most frames of leak reports that are counted."""
 _FAILURE = re.compile(
-    r"(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)|(?P<reset>reset)"
-    r"|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
+    r"(?P<name>\((\[Errno )?(-\d|8|1100[12])\b|getaddr)|(?P<refused>refused|REFUSED|\((\[Errno )?(111|61|10061)\b)"
+    r"|(?P<reset>reset)|(?P<timeout>timed|TIMEDOUT|i/o time|\((\[Errno )?(110|60|10060)\b)"
 )
 """How the network failed, in the words of the clients or the numbers of Linux, macOS and Windows."""
 
@@ -117,15 +131,17 @@ class Event:
     """A kind of error of a library, and how often it was found.
 
     text: of the line with the most waiting requests, and of these the first with the most numbers; where requests wait
-    both for a full pool and for one that is not, of the more frequent. text_seen: its time, empty without a time.
-    minutes: minute -> count, of lines with a time, in the order of the lines. first_seen: time of the first line.
-    place: in the order of first lines. frame: the application's code in most leak reports, empty if unknown.
-    first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of the day at which
-    it began at the latest, the time of its first line less the wait or the pause in that line.
+    for a full pool, for one that is not and for one without connections, of the most frequent. pool: its name, where
+    there are several. text_seen: its time, empty without a time. minutes: minute -> count, of lines with a time, in the
+    order of the lines. first_seen: time of the first line. place: in the order of first lines. frame: the application's
+    code in most leak reports, empty if unknown. first_waiting: time of the first line with waiting requests, and their
+    number. began_s: seconds of the day at which it began at the latest, the time of its first line less the wait or the
+    pause in that line. is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
     """
 
     text: str
     library: str
+    pool: str
     kind: Kind
     numbers: Numbers
     load: PoolLoad
@@ -137,6 +153,7 @@ class Event:
     frame: str
     first_waiting: tuple[str, float]
     began_s: float
+    is_read_timeout: bool
 
     @property
     def growth(self) -> tuple[float, float] | None:
@@ -149,12 +166,12 @@ class Event:
 
     @property
     def failure(self) -> str | None:
-        """How the network failed, by the text of a client: `refused`, `timeout`, `reset`; empty if the text has none.
+        """How the network failed, by the text of a client: `name`, `refused`, `timeout`, `reset`; empty without.
 
         None of other texts, and of a failure that is none of these.
         """
         if self.library != CLIENT or "at '" in self.text:
-            return None
+            return "timeout" if self.is_read_timeout else None
         behind_host = self.text.partition(" on '")[2].partition("'")[2] or self.text
         if match := _FAILURE.search(behind_host):
             return match.lastgroup
@@ -204,7 +221,9 @@ def pool_load(numbers: Numbers, usage_ms: float | None = None) -> PoolLoad:
     full_above = in_use / usage_ms * 1000 if usage_ms else None
     if numbers.get("open") == 0 or (in_use == 0 and not numbers.get("idle")):
         return PoolLoad(use=Use.NONE_OPEN)
-    has_room = in_use < (size or 0) or numbers.get("idle")
+    idle = numbers.get("idle", 0)
+    came_back = idle if in_use and idle <= MOST_RETURNING and idle * FAR_MORE <= (waiting or 0) else 0
+    has_room = in_use + came_back < (size or 0) or idle > came_back
     may_grow = not wait_ms and size is not None and in_use > size  # no limit, or an unknown overflow
     if has_room or may_grow:
         return PoolLoad(None, None, full_above, Use.NOT_FULL if has_room else None, usage_ms)
@@ -240,16 +259,24 @@ class _Shown:
         return self.numbers.get("waiting", -1), len(self.numbers)
 
 
+_Key = tuple[str, Kind, str]
+"""A library, a kind of error, and the name of a pool, _CODE, or an empty text."""
+_CODE = " code"
+_LOST, _TIMED_OUT = (CONNECTOR_J, Kind.LOST, ""), (CONNECTOR_J, Kind.LOST, "Read timed out")
+_LINKS = {_LOST, _TIMED_OUT, (CONNECTOR_J, Kind.UNREACHABLE, "")}
+"""Connector/J's failures of a connection; its socketTimeout ends one that was read, and stands lines below."""
+
+
 class _Occurrences:
     """The lines of a kind of error of a library, as far as they are read."""
 
     def __init__(self) -> None:
         self.first_seen, self.began_s = "", 0.0
         self.frames: Counter[str] = Counter()
-        self.count = 0
+        self.count = self.read_timeouts = 0
         self.minutes: Counter[str] = Counter()
-        self.shown: dict[bool, _Shown] = {}
-        self.waited: Counter[bool] = Counter()
+        self.shown: dict[Use | None, _Shown] = {}
+        self.waited: Counter[Use | None] = Counter()
         self.first_waiting = "", 0.0
 
     def add(self, minute: str) -> None:
@@ -267,7 +294,7 @@ class _Occurrences:
     def read(self, text: str, numbers: Numbers, at: str) -> None:
         """Read a text, and keep the text with the most waiting requests; of several, the first with most numbers.
 
-        Texts of a pool that is full, and those of one that is not, are kept apart, and counted where requests wait.
+        Texts of a pool that is full, not full or without connections are kept apart, and counted where requests wait.
         """
         if not self.shown:
             pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
@@ -275,19 +302,23 @@ class _Occurrences:
             self.began_s = _seconds_of_day(at) - (numbers.get("wait_ms", 0) + pause_ms) / 1000
         if "waiting" in numbers and not self.first_waiting[0]:
             self.first_waiting = at, numbers["waiting"]
-        has_room = pool_load(numbers).use is Use.NOT_FULL
-        self.waited[has_room] += numbers.get("waiting", 0) > 0
+        use = pool_load(numbers).use
+        state = use if use in (Use.NOT_FULL, Use.NONE_OPEN) else None
+        self.waited[state] += numbers.get("waiting", 0) > 0
         shown = _Shown(text, numbers, at)
-        if has_room not in self.shown or shown.rank > self.shown[has_room].rank:
-            self.shown[has_room] = shown
+        if state not in self.shown or shown.rank > self.shown[state].rank:
+            self.shown[state] = shown
 
-    def event(self, library: str, kind: Kind, place: int, usage_ms: float | None) -> Event:
+    def event(self, key: _Key, is_named: bool, place: int, usage_ms: float | None) -> Event:
         """Return the lines as an event. place: in the order of first lines. usage_ms: mean usage time, if known."""
-        shown = self.shown[max(self.shown, key=lambda has_room: (self.waited[has_room], self.shown[has_room].rank))]
+        library, kind, pool = key
+        shown = self.shown[max(self.shown, key=lambda state: (self.waited[state], self.shown[state].rank))]
+        timed_out = 2 * self.read_timeouts > self.count
         return Event(
             text=shortened(visible(shown.text), LONGEST_SHOWN),
             library=library,
-            kind=Kind.STALE if kind is Kind.LOST and _was_idle(shown.text, shown.numbers) else kind,
+            pool=visible(pool) if is_named else "",
+            kind=Kind.STALE if kind is Kind.LOST and not timed_out and _was_idle(shown.text, shown.numbers) else kind,
             numbers=shown.numbers,
             load=pool_load(shown.numbers, usage_ms) if kind in OF_POOL else PoolLoad(),
             count=self.count,
@@ -298,6 +329,7 @@ class _Occurrences:
             frame=max(self.frames, key=self.frames.__getitem__, default=""),
             first_waiting=self.first_waiting,
             began_s=self.began_s,
+            is_read_timeout=timed_out,
         )
 
 
@@ -325,16 +357,21 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     above. usage_ms: mean usage time, if known.
     """
     occurrences = _occurrences(lines)
-    separate = [each.event(*key, place, usage_ms) for place, (key, each) in enumerate(occurrences.items())]
+    names = Counter(key[:2] for key in occurrences)
+    separate = [
+        each.event(key, names[key[:2]] > 1, place, usage_ms)
+        for place, (key, each) in enumerate(occurrences.items())
+        if key[2] != _CODE or names[key[:2]] == 1  # the text of a code may be in another line
+    ]
     events = _with_locks(_with_leaks(separate))
     start = _start(events)
     return sorted(events, key=lambda event: (event is not start, event.kind is Kind.STATISTICS))
 
 
-def _occurrences(lines: Iterable[str]) -> dict[tuple[str, Kind], _Occurrences]:
-    """Return the lines of each library and kind, in the order of first lines."""
-    occurrences: dict[tuple[str, Kind], _Occurrences] = defaultdict(_Occurrences)
-    of_error: set[tuple[str, Kind]] = set()
+def _occurrences(lines: Iterable[str]) -> dict[_Key, _Occurrences]:
+    """Return the lines of each library, kind and pool, in the order of first lines."""
+    occurrences: dict[_Key, _Occurrences] = defaultdict(_Occurrences)
+    of_error: set[_Key] = set()
     repeats = _Repeats()
     time, trace_follows = "", False
     leak: _Occurrences | None = None
@@ -348,19 +385,30 @@ def _occurrences(lines: Iterable[str]) -> dict[tuple[str, Kind], _Occurrences]:
                 of_error.clear()
             trace_follows = bool(own_time)
         for known, text, numbers in matches(line):
-            key = known.library, known.kind
+            key = _key(known, line, text)
+            key = key if key in occurrences or len(occurrences) < _MOST_APART else (*key[:2], "")
             at = _time_in(line) or time
             entry = occurrences[key]
             entry.read(text, numbers, at)
-            if known.kind is Kind.HELD_LONG:
-                leak = entry
+            leak = entry if known.kind is Kind.HELD_LONG else leak
             if key not in of_error:
                 of_error.add(key)
                 if repeats.is_new(text, at[:-3], _ECHO if _ECHO in line else bool(own_time)):
                     entry.add(at[:-3])
         if leak and leak.add_frame_of(line):
             leak = None
+        if "Read timed out" in line and of_error & _LINKS == {_LOST}:
+            of_error.add(_TIMED_OUT)
+            occurrences[_LOST].read_timeouts += 1
     return occurrences
+
+
+def _key(known: KnownText, line: str, text: str) -> _Key:
+    """Return the key of a text in a line: HikariCP writes the name of the pool before it."""
+    name = None
+    if known.library == "HikariCP" and known.kind in OF_POOL:
+        name = _POOL_NAME.search(line.partition(text)[0][-_HEAD:])
+    return known.library, known.kind, _CODE if known in CODED else name[1] if name else ""
 
 
 def _with_statements(lines: Iterable[str]) -> Iterator[str]:
@@ -381,11 +429,13 @@ def _start(events: list[Event]) -> Event | None:
     A lock wait of a full pool counts as its cause at any time.
     """
     failing = max((event for event in events if event.fails_requests), key=attrgetter("count"), default=None)
+    leaks = [event for event in events if event.kind is Kind.HELD_LONG]
+    old_leaks = [leak for leak in leaks if failing and not _are_together(leak, failing, events)]
     causes = [
         event
         for event in events
         if (event.kind is Kind.LOCK_WAIT and event.load.use is Use.LOCKED)
-        or (event.kind in STARTS and failing and event.began_before(failing))
+        or (event.kind in STARTS and failing and event.began_before(failing) and event not in old_leaks)
     ]
     errors = [event for event in events if event.kind is not Kind.STATISTICS]
     return next(iter(causes), failing or max(errors, key=attrgetter("count"), default=None))
@@ -400,7 +450,7 @@ def _with_leaks(events: list[Event]) -> list[Event]:
     leaks = {event.library: event for event in events if event.kind is Kind.HELD_LONG and event.library not in late}
     return [
         replace(event, load=replace(event.load, use=Use.LEAKED), frame=leak.frame)
-        if _may_be_full(event) and (leak := leaks.get(event.library)) and _are_together(leak, event)
+        if _may_be_full(event) and (leak := leaks.get(event.library)) and _are_together(leak, event, events)
         else event
         for event in events
     ]
@@ -418,14 +468,16 @@ def _with_locks(events: list[Event]) -> list[Event]:
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
     full = [event for event in events if event.load.use not in (None, Use.NOT_FULL, Use.NONE_OPEN)]
-    pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool)]
+    pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool, events)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
 
 
-def _are_together(*events: Event) -> bool:
-    first, second = ({minute[: -len(":00")] for minute in event.minutes} for event in events)
-    return not (first and second) or bool(first & second)
+def _are_together(first: Event, second: Event, events: list[Event]) -> bool:
+    """Return whether two of the events are of the same hour, or have no times. If any has a date, both need a date."""
+    least = min(max((len(minute) for event in events for minute in event.minutes), default=0), len("00:00") + 1)
+    hours = [{minute[:-3] for minute in event.minutes if len(minute) >= least} for event in (first, second)]
+    return not (first.minutes and second.minutes) or bool(hours[0] & hours[1])
 
 
 def _was_idle(text: str, numbers: Numbers) -> bool:
@@ -441,6 +493,8 @@ def _seconds_of_day(time: str) -> float:
 
 
 def _time_in(text: str) -> str:
-    """Return a time in a text to the second, as the text writes it but for - and a space; empty without a time."""
-    match = _TIME.search(text)
-    return match[1].replace("/", "-").replace("T", " ") if match else ""
+    """Return a time in a text to the second, empty without: as it is written but for - and a space, or in UTC."""
+    match = _TIME.search(text) if text.count(":") > 1 or '"t' in text else None  # few lines of a stack trace
+    if match and match["epoch_s"]:
+        return f"{datetime.fromtimestamp(int(match['epoch_s']), UTC):%Y-%m-%d %H:%M:%S}"
+    return f"{match['date'] or ''} {match['clock'].zfill(8)}".strip().replace("/", "-") if match else ""

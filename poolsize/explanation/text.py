@@ -36,13 +36,14 @@ HAPPENED = {
     Kind.DEADLINE: "the time that the request had was over.",
 }
 _BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
+    (Kind.UNREACHABLE, "name"): "a connection could not be opened: the server's name has no address.",
     (Kind.UNREACHABLE, "refused"): "a connection was refused: most probably, nothing listens at that address and port.",
     (Kind.UNREACHABLE, "timeout"): "a connection could not be opened: the server did not answer.",
     (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
     (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
     (Kind.LOST, "timeout"): "a connection broke: no answer came within the client's read timeout.",
 }
-"""Of a client. Source: pymysql/connections.py, _read_bytes: the error in brackets, none where the other side closed."""
+"""Of a driver. Source: pymysql/connections.py, _read_bytes: the error in brackets, none where the other side closed."""
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
@@ -75,15 +76,16 @@ _BY_USE = {
 class EventValues(TypedDict):
     """A kind of error of a library.
 
-    text: the line that shows it best. count: of such lines; minutes: by minute, of lines with a time. numbers: in that
-    line, by names with units. per_second: requests that arrive. held_ms: usage time. full_above_per_second: the rate
-    that the connections in use serve at the mean usage time. use: how the pool's connections are used. These are null
-    where a number for them is unknown. happened, says: what happened, and what the numbers say. remedy: what to do
-    first. causes: the most probable first. next: what to look at.
+    text: the line that shows it best. pool: its name, if there are several. count: of such lines; minutes: by minute,
+    of lines with a time. numbers: in that line, by names with units. per_second: requests that arrive. held_ms: usage
+    time. full_above_per_second: the rate that the connections in use serve at the mean usage time. use: how the pool's
+    connections are used. These are null where a number for them is unknown. happened, says: what happened, and what
+    the numbers say. remedy: what to do first. causes: the most probable first. next: what to look at.
     """
 
     text: str
     library: str
+    pool: str | None
     kind: Kind
     numbers: Numbers
     count: int
@@ -129,7 +131,11 @@ def _overview(errors: Sequence[Event]) -> str:
 
 
 def _name(event: Event) -> str:
-    return f"{event.library}: {event.kind.replace('_', ' ')}"
+    return f"{_owner(event)}: {event.kind.replace('_', ' ')}"
+
+
+def _owner(event: Event) -> str:
+    return f"{event.library}, {event.pool}" if event.pool else event.library
 
 
 def _why_first(errors: Sequence[Event]) -> str:
@@ -152,7 +158,7 @@ def _why_first(errors: Sequence[Event]) -> str:
 def _state(event: Event) -> str:
     """Return the figures of a pool with free connections, beside errors of another time."""
     at = f" at {event.text_seen}" if event.text_seen else ""
-    return f"{paragraph(f'{event.library}: the state of a pool{at}, not an error.')}\n\n{paragraph(event.text, '    ')}"
+    return f"{paragraph(f'{_owner(event)}: the state of a pool{at}, not an error.')}\n\n{paragraph(event.text, '    ')}"
 
 
 def _values(event: Event) -> EventValues:
@@ -160,6 +166,7 @@ def _values(event: Event) -> EventValues:
     return {
         "text": event.text,
         "library": event.library,
+        "pool": event.pool or None,
         "kind": event.kind,
         "numbers": event.numbers,
         "count": event.count,
@@ -179,7 +186,7 @@ def _values(event: Event) -> EventValues:
 def _event_text(event: Event) -> str:
     chosen = advice(event)
     parts = [
-        paragraph(f"{event.library}: {_happened(event)}"),
+        paragraph(f"{_owner(event)}: {_happened(event)}"),
         paragraph(f"Do first: {first_action(event)}"),
         paragraph(event.text, "    "),
     ]
@@ -235,6 +242,8 @@ def _says(event: Event) -> Iterator[str]:
 def _says_of_idle(event: Event) -> str:
     """Return what the time since the server's last packet says."""
     idle = _time(event.numbers["idle_ms"])
+    if event.is_read_timeout:
+        return f"The statement ran or waited for {idle}, the driver's socketTimeout. maxLifetime changes nothing."
     if event.kind is Kind.STALE and event.is_near_wait_timeout:
         excess_ms = event.numbers["idle_ms"] - WAIT_TIMEOUT_MS
         side = "above" if excess_ms >= 0 else "below"
@@ -256,6 +265,8 @@ def _says_of_pool(event: Event) -> Iterator[str]:
     yield from _says_of_waiting(event)
     if load.use in _BY_USE and not (load.use is Use.UNCLEAR and load.usage_ms):
         yield _BY_USE[load.use]
+    if load.use not in (None, Use.NOT_FULL, Use.NONE_OPEN) and (idle := numbers.get("idle")):
+        yield f"{count(int(idle), 'idle connection')} had just come back: while requests wait, the pool is full."
     if errors := numbers.get("opening_errors"):
         yield f"The pool failed to open a connection: {count(int(errors), 'error')}."
     if waits := numbers.get("waits"):

@@ -109,7 +109,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.EXHAUSTED, r"Failed getting connection; pool exhausted"),
         (Kind.SETTING, r"Pool size should be higher than 0 and lower or equal to <limit>"),
     ),
-    "peewee": ((Kind.EXHAUSTED, r"Exceeded maximum connections\."),),
+    "peewee": ((Kind.EXHAUSTED, r"Exceeded maximum connections\."),
+        (Kind.WAIT_TIMEOUT, r"Max connections exceeded, timed out attempting to connect")),
     "DBUtils": ((Kind.EXHAUSTED, r"TooManyConnections(Error)?\b", "asyncpg", "psycopg", "too many clients"),),
     "mysql2": (
         (Kind.QUEUE_FULL, r"Queue limit reached\."),
@@ -151,11 +152,12 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "R2DBC pool": ((Kind.WAIT_TIMEOUT, r"Connection acquisition timed out after <wait_ms>ms"),),
     "Vert.x": ((Kind.QUEUE_FULL, r"Connection pool reached max wait queue size of <queue_limit>"),),
     "ProxySQL": (
-        (Kind.PROXY_TIMEOUT, (r"Max connect timeout reached while reaching hostgroup <hostgroup> (for 'fast_forward'"
-            r" session )?after <wait_ms>ms")),
+        (Kind.PROXY_TIMEOUT, (r"Max connect timeout reached while reaching hostgroup( <hostgroup> (for 'fast_forward'"
+            r" session )?after <wait_ms>ms)?")),
     ),
     SERVER: (
-        (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)", "421 ", "ftp", "smtp", "postfix"),
+        (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)",
+            "421 ", "ftp", "smtp", "postfix", "redis", "Redis", "Jedis", "memcache", "imap", "ldap", "FTP", "SMTP"),
         (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
         (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
@@ -172,12 +174,16 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.NO_PORT, r"connect: can(?:not|'t) assign requested address"),
         (Kind.NO_PORT, r"connect EADDRNOTAVAIL"),
         (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|115|60|61|10060|10061)\b[^)]{0,80}\)"),
+        (Kind.UNREACHABLE, _CANT_CONNECT + r"(-\d|8|1100[12])\b[^)]{0,80}\)"),
         (Kind.UNREACHABLE, r"Can't connect to (MySQL )?server on '[^']{1,200}'[ :]{0,2}(\(timed out\)|\W{0,3}$)"),
-        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection \w{5,7}|i/o time)"),
+        (Kind.UNREACHABLE, r"SQLSTATE\[HY000\] \[2002\] (Connection (refused|timed out)|php_network_getaddresses)"),
+        (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection \w{5,7}|i/o timeout)"),
         (Kind.UNREACHABLE, r"connect (ECONNREFUSED|ETIMEDOUT) [^ ]{1,100}" + _DATABASE_PORT),
         (Kind.STALE, r"MySQL server has gone away"),
         (Kind.STALE, r"Server has gone away"),
         (Kind.LOST, r"Lost connection to (MySQL )?server during query( \([^)]{1,80}\))?"),
+        (Kind.LOST, r"Connection lost: The server closed the connection\."),
+        (Kind.LOST, r"PROTOCOL_CONNECTION_LOST"),
         (Kind.LOST, r"Lost connection to (MySQL )?server at '…', system error: <errno>"),
     ),
     CONNECTOR_J: (
@@ -223,6 +229,9 @@ _TYPED = {
     "server has gone away": "MySQL server has gone away",
     "host is blocked": "is blocked because of many connection errors",
     "lost connection": "Lost connection to MySQL server during query",
+    "can't connect to mysql server": "Can't connect to MySQL server on 'HOST'",
+    "max connect timeout": "Max connect timeout reached while reaching hostgroup",
+    "p2024": "Timed out fetching a new connection from the connection pool",
     "inactivity": "The client was disconnected by the server because of inactivity",
 }
 """The beginning of an error as people type it -> the text of the library or the server."""
@@ -233,13 +242,27 @@ _CODES = {
     "1205": "lock wait timeout exceeded",
     "1213": "deadlock found",
     "1226": "max_user_connections",
+    "2003": "can't connect to mysql server",
     "2006": "server has gone away",
     "2013": "lost connection",
     "4031": "inactivity",
+    "9001": "max connect timeout",
 }
+_WITH_CODE = (
+    r"(?:\(CODE, ?[\"']|SQLSTATE\[\w{5}\](?: \[CODE\]|: [^:]{1,60}: CODE )|ERROR CODE \(\w{5}\):|Error CODE \(\w{5}\):"
+    r"|SQL Error: CODE, SQLState: |ErrorCode: CODE, SQLState: |errno\"?: ?CODE\b)[^(\"']{0,180}(?:[\"']\))?"
+)
+"""An error with its code: of Python, PDO, the command line and Go, Hibernate (SQL Error; 7: ErrorCode), Node.js."""
+_FAILED = re.compile("error|exception|warning|failed|^[^a-z]*$", re.IGNORECASE)
+"""What is before an error of Python: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
+CODED = [KnownText(SERVER, kind, code, re.compile(_WITH_CODE.replace("CODE", code)), ()) for code, kind in (
+    ("1040", Kind.SERVER_FULL), ("1129", Kind.HOST_BLOCKED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
+    ("1213", Kind.DEADLOCK), ("1226", Kind.ACCOUNT_LIMIT), ("4031", Kind.STALE),
+)]  # fmt: skip
+"""Errors of the server by their codes, as its messages are in its language."""
 _MARKED = [(known.mark, known) for known in KNOWN]
 
 
@@ -260,7 +283,7 @@ def completed(typed: str) -> str:
 def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
     """Yield each known text in a line: what it is, the part of the line that it covers, and its numbers.
 
-    A text within another is a part of it.
+    A text within another is a part of it, and a code counts where the line has no text.
     """
     spans: list[tuple[int, int]] = []
     for known in [known for mark, known in _MARKED if mark in line]:
@@ -273,6 +296,10 @@ def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
                     running = sum(map(int, _RUNNING.findall(match[0]))) or numbers["running"]
                     numbers["running"] = min(running, numbers["in_use"])
                 yield known, match[0], numbers
+    for known in [known for known in CODED if known.mark in line and not spans]:
+        match = known.pattern.search(line)
+        if match and (match[0][0] != "(" or _FAILED.search(line, 0, match.start())):
+            yield known, match[0].strip(), {}
 
 
 def _numbers(groups: Mapping[str, str | None]) -> dict[str, float]:

@@ -50,6 +50,12 @@ TYPED = {
     "1129": (SERVER, Kind.HOST_BLOCKED),
     "2013": (CLIENT, Kind.LOST),
     "4031": (SERVER, Kind.STALE),
+    "2003": (CLIENT, Kind.UNREACHABLE),
+    "ERROR 2003": (CLIENT, Kind.UNREACHABLE),
+    "Can't connect to MySQL server": (CLIENT, Kind.UNREACHABLE),
+    "9001": ("ProxySQL", Kind.PROXY_TIMEOUT),
+    "P2024": ("Prisma", Kind.WAIT_TIMEOUT),
+    "PROTOCOL_CONNECTION_LOST": (CLIENT, Kind.LOST),
 }
 """Errors as people type them, and what they mean."""
 EXAMPLES = [
@@ -250,6 +256,11 @@ EXAMPLES = [
         "peewee", "4.5.3", "playhouse/pool.py",
         "playhouse.pool.MaxConnectionsExceeded: Exceeded maximum connections.",
         Kind.EXHAUSTED, {},
+    ),
+    Example(
+        "peewee", "3 and later", "playhouse/pool.py, connect, with a timeout",
+        "playhouse.pool.MaxConnectionsExceeded: Max connections exceeded, timed out attempting to connect.",
+        Kind.WAIT_TIMEOUT, {},
     ),
     Example(
         "DBUtils", "3.2.0", "dbutils/pooled_db.py; TooManyConnections before 3.0",
@@ -455,6 +466,23 @@ EXAMPLES = [
         Kind.UNREACHABLE, {"errno": 115},
     ),
     Example(
+        CLIENT, "PyMySQL 1.2.4", "pymysql/connections.py, connect; gai_strerror of Linux",
+        """(2003, "Can't connect to MySQL server on 'db' ([Errno -2] Name or service not known)")""",
+        Kind.UNREACHABLE, {},
+    ),
+    Example(
+        CLIENT, "PHP 8", "pdo_mysql and mysqlnd, messages in the field",
+        "PDOException: SQLSTATE[HY000] [2002] Connection refused", Kind.UNREACHABLE, {},
+    ),
+    Example(
+        CLIENT, "mysql2 3.23.4", "lib/base/connection.js, at the end of the stream",
+        "Error: Connection lost: The server closed the connection.", Kind.LOST, {},
+    ),
+    Example(
+        CLIENT, "mysql2 3.23.4", "lib/base/connection.js, the code of the error above",
+        "code: 'PROTOCOL_CONNECTION_LOST'", Kind.LOST, {},
+    ),
+    Example(
         CLIENT, "aiomysql 0.3.2", "connection.py", """(2003, "Can't connect to MySQL server on 'db'")""",
         Kind.UNREACHABLE, {},
     ),
@@ -527,5 +555,12 @@ OTHERS = [
     "MongoServerSelectionError: connection timed out",
     "Lock wait is disabled; no timeout was exceeded",
     "invalid connection string: missing host",
+    "redis.exceptions.ConnectionError: Too many connections",
+    "order 1040 shipped, error 1205 corrected",
+    "INFO pairs (1205, 'two words') of 1213 rows",
+    "ERROR 1064 (42000): an error in the order 1205 (of 2003)",
+    "SQL Error: 0, SQLState: 08S01",
+    '{"errno": -111, "code": "ECONNREFUSED", "order": 1040}',
+    "dial tcp 10.0.0.9:3306: i/o timer started",
 ]
 """Lines of logs that report nothing about a pool, a driver or a MySQL server, or not enough."""

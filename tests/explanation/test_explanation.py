@@ -1,5 +1,6 @@
 """`poolsize explain`: the known texts with their numbers, what Little's law says of them, and logs of others."""
 
+import gzip
 import heapq
 import io
 import json
@@ -12,12 +13,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from poolsize.errors import BadInput
 from poolsize.explanation import command
 from poolsize.explanation.causes import ADVICE, FIRST, advice, first_action
 from poolsize.explanation.events import MOST_MINUTES, OF_POOL, Event, PoolLoad, Use, find_events, pool_load
@@ -553,7 +556,7 @@ def explained(*arguments: str, content: bytes = b"") -> "subprocess.CompletedPro
 
 @pytest.mark.costly
 def test_a_log_on_standard_input_is_explained_as_json() -> None:
-    content = b"\xff\xfe not UTF-8\n" + b"".join(
+    content = b"\xe4\xff not UTF-8\n" + b"".join(
         f"2026-11-26 10:15:{second} {ON_CALL}\n".encode() for second in range(10, 30)
     )
     done = explained("--json", "--usage-time", "50ms", content=content)
@@ -1139,11 +1142,202 @@ def test_the_first_cause_of_active_record_is_fewer_connections_than_threads() ->
     assert "RAILS_MAX_THREADS" in advice(event).causes[0].tell
 
 
-@pytest.mark.parametrize("busy", [9, 10])
+@pytest.mark.parametrize("busy", [5, 10])
 def test_the_more_frequent_state_of_a_pool_is_explained(busy: int) -> None:
-    """A connection that comes back just before the statistics are read is idle, in one line of many."""
+    """Many connections are free in one line of many, or in all but one."""
     text = "Connection is not available, request timed out after 30000ms (total=10, active={}, idle={}, waiting={})"
-    lines = [text.format(busy, 10 - busy, 190)] * 50 + [text.format(19 - busy, busy - 9, 191)]
+    lines = [text.format(busy, 10 - busy, 190)] * 50 + [text.format(15 - busy, busy - 5, 191)]
     (event,) = find_events(lines)
     assert event.numbers["in_use"] == busy
-    assert (event.count, event.load.use is Use.NOT_FULL) == (51, busy == 9)
+    assert (event.count, event.load.use is Use.NOT_FULL) == (51, busy == 5)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "is_full"),
+    [
+        ("total=10, active=9, idle=1, waiting=200", True),
+        ("total=10, active=8, idle=2, waiting=37", True),
+        ("total=10, active=7, idle=3, waiting=200", False),
+        ("total=10, active=9, idle=1, waiting=3", False),
+        ("total=1, active=0, idle=1, waiting=200", False),
+    ],
+)
+def test_a_connection_that_just_came_back_leaves_the_pool_full(numbers: str, is_full: bool) -> None:
+    event = one_event(ON_CALL.replace("total=10, active=10, idle=0, waiting=37", numbers))
+    assert (event.load.use is Use.NOT_FULL) != is_full
+    assert ("had just come back: while requests wait, the pool is full." in events_text([event])) == is_full
+    assert ("refuses" in " ".join(each.cause for each in advice(event).causes)) != is_full
+
+
+def test_a_pool_that_has_not_opened_all_its_connections_is_not_full() -> None:
+    event = one_event("HikariPool-1 - Timeout failure stats (total=5/10, idle=1/10, active=4, waiting=200)")
+    assert event.load.use is Use.NOT_FULL
+
+
+@pytest.mark.parametrize("idle", ["300,005", "30,001"])
+@pytest.mark.parametrize("cause", [" {}", "\n\tat com.mysql.cj.X.y(X.java:1)\nCaused by: java.net.{}"])
+def test_a_read_timeout_of_connector_j_leads_to_the_statement(idle: str, cause: str) -> None:
+    below = cause.format("SocketTimeoutException: Read timed out")
+    text = f"Communications link failure\n\n{RECEIVED.format(idle)} {SENT.format(idle)}{below}"
+    event = one_event(f"2026-11-29 01:10:00 ERROR {text}")
+    assert (event.kind, event.count) == (Kind.LOST, 1)
+    assert first_action(event).startswith("look for the statement in SHOW FULL PROCESSLIST")
+    answer = " ".join(events_text([event]).split())
+    assert "maxLifetime changes nothing" in answer
+    assert "slow query log" in answer
+    assert "config --check" not in answer
+
+
+def test_a_read_timeout_below_the_lines_of_mybatis_is_that_of_the_statement() -> None:
+    """Spring's translation of MyBatis: the message has lines of its own, and the root cause's trace follows it."""
+    received = f"Communications link failure\n\n{RECEIVED.format('300,005')}"
+    log = (
+        f"2026-11-29 01:10:00 ERROR Servlet threw exception [Request failed: DataAccessException:\n### Error querying "
+        f"database.  Cause: com.mysql.cj.X: {received}\n### SQL: SELECT 1\n### Cause: com.mysql.cj.X: {received}\n"
+        "; Communications link failure] with root cause\n\njava.net.SocketTimeoutException: Read timed out\n"
+    )
+    event = one_event(log * 3)
+    assert (event.count, event.failure) == (3, "timeout")
+
+
+def test_a_read_timeout_while_a_connection_is_opened_is_no_statement_s() -> None:
+    text = "Communications link failure\n\n" + SENT.format("0") + " The driver has not received any packets."
+    events = find_events(
+        f"01:10:00 ERROR {text}\nCaused by: java.net.SocketTimeoutException: Read timed out".splitlines()
+    )
+    assert Kind.UNREACHABLE in {event.kind for event in events}
+    assert not [event for event in events if event.failure]
+
+
+def test_of_several_lost_connections_most_decide() -> None:
+    stale = [f"01:1{minute}:00 Communications link failure {RECEIVED.format('3,610,001')}" for minute in range(3)]
+    timed_out = f"01:20:00 Communications link failure {RECEIVED.format('30,001')} Read timed out"
+    assert [event.kind for event in find_events([*stale, timed_out])] == [Kind.STALE]
+    assert [event.kind for event in find_events([stale[0], *[timed_out] * 3])] == [Kind.LOST]
+
+
+@pytest.mark.parametrize(
+    "date",
+    [
+        "{:%Y-%m-%d} ", "{:%d.%m.%Y} ", "{:%m/%d/%y} ", "{:%y/%m/%d} ", "{:%d/%m/%Y}, ", "{:%d}. Nov. 2026 ",
+        "{:%d}/Nov/2026:", "[{:%d}-Nov-2026 ", "{:%d} Nov 2026 ", "E{:%m%d} ", "{:%y%m%d} ", "Nov {:%d} ",
+    ],
+)  # fmt: skip
+def test_errors_of_other_days_are_counted_apart_and_not_joined(date: str) -> None:
+    days = [date.format(datetime(2026, 11, day, tzinfo=UTC)) for day in (27, 29)]
+    log = [f"{days[0]}01:10:00 {LEAK.splitlines()[0]}", f"{days[1]}01:10:30 {ON_CALL}", f"{days[0]}01:10:00 {ON_CALL}"]
+    leak, waits = find_events(log[:2])[::-1]
+    assert (leak.kind, waits.load.use) == (Kind.HELD_LONG, Use.HELD)
+    assert len(one_event("\n".join(log[1:])).minutes) == 2
+
+
+@pytest.mark.parametrize("field", ['"time":{}123', '"ts":{}.1', '"time": {}', '"timestamp":{}000000000'])
+def test_a_time_in_seconds_since_1970_is_read(field: str) -> None:
+    lines = ['{"level":50,' + field.format(1795914000 + later) + f',"pid":1,"msg":"{ON_CALL}"' for later in (0, 86_400)]
+    (event,) = find_events(lines)
+    assert event.minutes == {"2026-11-29 01:00": 1, "2026-11-30 01:00": 1}
+
+
+@pytest.mark.parametrize(("other", "are_joined"), [("", True), ("2026-11-29 ", False)])
+def test_a_time_without_a_date_is_no_time_of_a_log_that_has_dates(other: str, are_joined: bool) -> None:
+    log = [f"01:10:00 {LOCK_WAIT}", f"01:20:00 {OF_POOLS}", f"{other}01:20:00 {STALE}"]
+    assert (Use.LOCKED in [event.load.use for event in find_events(log)]) == are_joined
+
+
+def pool_line(name: str, second: int, numbers: str) -> str:
+    text = ON_CALL.replace("total=10, active=10, idle=0, waiting=37", numbers).removeprefix("HikariPool-1 - ")
+    return f"2026-11-29 01:10:{second:02d} ERROR {name}{text}"
+
+
+def test_the_pools_of_a_log_are_kept_apart_and_named() -> None:
+    full = "total=10, active=10, idle=0, waiting=3"
+    lines = [
+        pool_line("orders-pool - ", 0, full),
+        pool_line("\x1breports\x1b - ", 1, "total=50, active=50, idle=0, waiting=400"),
+        pool_line("orders-pool - ", 2, full),
+        pool_line("orders-pool - ", 3, "total=0, active=0, idle=0, waiting=9"),
+    ]
+    orders, reports = find_events(lines)
+    assert [(event.pool, event.count, event.numbers["waiting"]) for event in (orders, reports)] == [
+        ("orders-pool", 3, 3),
+        ("\\u001breports\\u001b", 1, 400),
+    ]
+    text = events_text([orders, reports])
+    assert "\x1b" not in text
+    assert "HikariCP, orders-pool: a request waited 30 s" in text
+    assert one_event(lines[0]).pool == ""
+
+
+def test_the_number_of_pools_is_bounded() -> None:
+    events = find_events(f"pool-{number} - Pool stats (total=9, active=9, idle=0, waiting=7)" for number in range(1000))
+    assert len(events) < 50
+    assert sum(event.count for event in events) == 1000
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ('(1040, "Zu viele Verbindungen")', Kind.SERVER_FULL),
+        ("pymysql.err.OperationalError: (1205, 'Beim Warten auf eine Sperre')", Kind.LOCK_WAIT),
+        ("SQLSTATE[HY000] [1040] Trop de connexions", Kind.SERVER_FULL),
+        ("SQLSTATE[40001]: Serialization failure: 1213 Blocage (SQL: SELECT 'Secret9')", Kind.DEADLOCK),
+        ("ERROR 1205 (HY000): Timeout beim Warten auf eine Sperre", Kind.LOCK_WAIT),
+        ("Error 1040 (08004): Zu viele Verbindungen", Kind.SERVER_FULL),
+        ("WARN o.h.engine.jdbc.spi.SqlExceptionHelper : SQL Error: 1213, SQLState: 40001", Kind.DEADLOCK),
+        ("WARN org.hibernate.orm.jdbc.warn : ErrorCode: 1205, SQLState: 40001", Kind.LOCK_WAIT),
+        ('{"code":"ER_LOCK_DEADLOCK","errno":1213,"sqlMessage":"Blocage"}', Kind.DEADLOCK),
+        ("redis-sync OperationalError: (1040, 'Too many connections')", Kind.SERVER_FULL),
+    ],
+)
+def test_an_error_of_the_server_in_another_language_is_known_by_its_code(line: str, kind: Kind) -> None:
+    """Sources: Hibernate, CoreMessageLogger.java, 247, and SQLExceptionLogging.java of 7; PDO, pdo_throw_exception."""
+    event = one_event(f"2026-11-29 01:10:00 {line}")
+    assert (event.library, event.kind, event.count) == ("MySQL/MariaDB server", kind, 1)
+    assert "Secret9" not in event.text
+
+
+def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
+    helper = "2026-11-29 01:10:00 WARN SqlExceptionHelper : "
+    event = one_event(f"{helper}SQL Error: 1213, SQLState: 40001\n{helper}Deadlock found when trying to get lock")
+    assert (event.count, event.text) == (1, "Deadlock found when trying to get lock")
+
+
+def test_a_name_without_an_address_leads_to_the_name_server() -> None:
+    for reason in ("([Errno -2] Name or service not known)", "(-3 Temporary failure in name resolution)"):
+        event = one_event(f"Can't connect to MySQL server on 'db:3306' {reason}")
+        assert first_action(event).startswith("run getent hosts HOST on the application's host.")
+        assert len(paragraph(f"Do first: {first_action(event)}").splitlines()) <= 2
+
+
+def test_each_message_of_a_list_of_json_in_a_line_is_read() -> None:
+    """As `aws logs filter-log-events` and other command lines print it: the line is longer than LONGEST_LINE."""
+    messages = [{"timestamp": 1795914000000 + at, "message": f"}}, {{ {ON_CALL[:-3]}{at})"} for at in range(900)]
+    for listed in (messages, {"events": messages}):
+        for separators in ((", ", ": "), (",", ":")):
+            content = json.dumps(listed, separators=separators).encode()
+            assert len(content) > command.LONGEST_LINE
+            (event,) = find_events(lines_of(content))
+            assert (event.count, event.numbers["waiting"]) == (900, 899)
+            assert len(event.minutes) == 1
+
+
+def test_lines_that_were_cut_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = lines_of((b"x" * command.LONGEST_LINE + b"\r\n") * 2 + b"x" * (command.LONGEST_LINE + 1))
+    assert [len(line) for line in lines] == [command.LONGEST_LINE] * 3
+    assert capsys.readouterr().err == "poolsize: only the first 64 KiB of 1 line were searched\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "way_out"),
+    [
+        (gzip.compress(ON_CALL.encode()), "gzipped: zcat app.log.gz | poolsize explain"),
+        (ON_CALL.encode("utf-16"), "UTF-16: iconv -f UTF-16 -t UTF-8 app.log | poolsize explain"),
+    ],
+)
+def test_a_log_in_another_encoding_has_a_way_out(content: bytes, way_out: str) -> None:
+    with pytest.raises(BadInput, match=re.escape(f"standard input is {way_out}")):
+        lines_of(content)
+
+
+def test_the_whole_reason_of_a_timeout_is_shown() -> None:
+    assert one_event("dial tcp 10.0.0.2:3306: i/o timeout").text == "dial tcp 10.0.0.2:3306: i/o timeout"
