@@ -39,7 +39,7 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
     option = SOURCES.get(source.kind, "--metrics")
-    started = datetime.fromtimestamp(float(first.busiest.at[0]), UTC).strftime("%Y-%m-%d %H:%M UTC")
+    started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "title": f"{_size(first)}: {shown(first.name)}",
         "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",

@@ -1,6 +1,7 @@
 """Readings of metrics -> periods of pools and of the server: counters by their increase, gauges by their statistics."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
@@ -31,13 +32,23 @@ MOMENTS = (0.0, 7e9)
 """Readings of other times, in seconds since the epoch, are not used."""
 INSTANCE_LABELS = (
     ("cluster",),
-    ("namespace", "exported_namespace"),
-    ("job", "exported_job", "service_name", "service", "application", "app"),
-    ("pod", "exported_pod", "host", "hostname", "node"),
-    ("instance", "exported_instance", "service_instance_id"),
+    ("exported_namespace", "namespace"),
+    ("exported_job", "job", "service_name", "service", "application", "app"),
+    ("exported_pod", "pod", "host", "hostname", "node"),
+    ("exported_instance", "service_instance_id", "instance"),
     ("container",), ("pid", "worker"),
 )  # fmt: skip
-"""Groups of labels that tell processes apart; of each group, the name of a process has the first that is there."""
+"""Groups of labels that tell processes apart; of each group, the name of a process has the first that is there.
+
+What a collector exports of a process is called exported_: the plain label is then the collector's.
+"""
+SERVICE_LABELS = ("application", "app", "service_name", "service", "exported_job", "job")
+"""Labels that name the service of a process; the first that is there does."""
+TARGET_LABELS = (
+    "cluster", "exported_job", "exported_instance", "service_name", "service_instance_id", "application", "pid",
+    "worker", "instance",
+)  # fmt: skip
+"""Labels of a process that are the same, whichever job of Prometheus scrapes it; its address is the last."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
 COUNTED = (*SUMS, "refused", "aborted", "statements")
 BUCKETS = ("usage_buckets", "wait_buckets")
@@ -183,6 +194,7 @@ class Readings:
         self._grid = _Grid(origin, period_seconds)
         self._pools: dict[tuple[str, str], Series] = {}
         self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
+        self._origins: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
         self._number = self._periods = 0
         self._until = -(2**62)
 
@@ -233,8 +245,11 @@ class Readings:
     def _series(self, sample: Sample, instance: str) -> _Counter | _Gauge:
         metric = sample.metric
         quantity = metric.quantity
-        pool = "/".join(text for text in sample.pool if text) if metric.library else ""
-        key = instance, shortened(pool, LONGEST_LABELS)
+        service = next(filter(None, map(sample.labels.get, SERVICE_LABELS)), "")
+        names = (service, *(sample.pool if any(sample.pool) else (metric.library,))) if metric.library else ()
+        key = instance, shortened("/".join(filter(None, names)), LONGEST_LABELS)
+        target = (*sample.pool, *(sample.labels.get(name, "") for name in TARGET_LABELS))
+        self._origins.setdefault(key, (service, target if _PORT.search(target[-1]) else key))
         if metric.library:
             its = metric.rank, metric.library
             self._libraries[key] = min(self._libraries.get(key, its), its)
@@ -257,12 +272,13 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
+        copies = self._copies(end)
         others = {instance for (instance, _), (_, library) in self._libraries.items() if library not in FRAMEWORKS}
         for key, series in list(self._pools.items()):
             instance, _ = key
             library = self._libraries.get(key, (0, ""))[1]
             periods = _periods(series, self._until, end)
-            if periods is not None and not (library in FRAMEWORKS and instance in others):
+            if periods is not None and key not in copies and not (library in FRAMEWORKS and instance in others):
                 taken = _Taken(self._grid, series, *periods)
                 if key in self._libraries and (span := _pool_span(taken, key, library)):
                     spans.append(span)
@@ -274,6 +290,25 @@ class Readings:
                 del self._pools[key]
         self._until = end
         return spans, servers
+
+    def _copies(self, end: int) -> set[tuple[str, str]]:
+        """Return the pools that another job scrapes, too: for most of the time, or the address has a new process.
+
+        Of two jobs, that of fewer processes names the service.
+        """
+        processes = Counter(self._origins[key][0] for key in self._pools)
+        scraped: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        copies = set()
+        for key in sorted(self._pools, key=lambda key: processes[self._origins[key][0]]):
+            first, until = _periods(self._pools[key], self._until, end) or (end, end)
+            others = scraped.setdefault(self._origins[key][1], [])
+            shared = (
+                2 * (min(until, its[1]) - max(first, its[0])) > min(until - first, its[1] - its[0]) for its in others
+            )
+            if any(shared):
+                copies.add(key)
+            others.append((first, until))
+        return copies
 
 
 def _all(series: Series) -> list[_Counter | _Gauge]:
@@ -370,7 +405,7 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     waiting = taken.mean("waiting")
     instance, pool = key
     names = {
-        "pool": pool or library, "instance": instance, "library": library,
+        "pool": pool, "instance": instance, "library": library,
         "usage_buckets": taken.buckets("usage_buckets"), "wait_buckets": taken.buckets("wait_buckets"),
     }  # fmt: skip
     return span_of(

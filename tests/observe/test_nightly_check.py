@@ -1,6 +1,7 @@
 """`observe --check` in a nightly job: the exit code by which the job's line mails or does not, and what it says."""
 
 import os
+import re
 import shlex
 import subprocess
 from pathlib import Path
@@ -24,6 +25,8 @@ CASES = in_ci(
         (1, "http://127.0.0.1:1/metrics", "20"),
         (1, "http://127.0.0.1:1/metrics", "before.jsonl"),
         (1, "calm", "incomplete.jsonl"),
+        (1, "full", "30"),
+        (1, "idle", "20"),
         (2, "calm", "0"),
         (2, "calm", "absent.jsonl"),
         (2, "calm", "calm"),
@@ -34,6 +37,8 @@ CASES = in_ci(
     ],
     (0, "calm", "before.jsonl"),
     (1, "http://127.0.0.1:1/metrics", "20"),
+    (1, "full", "30"),
+    (1, "idle", "20"),
     (2, "calm", "absent.jsonl"),
     (3, "busy", "run.jsonl"),
 )
@@ -42,8 +47,11 @@ CASES = in_ci(
 
 @pytest.fixture
 def night(poolsize_here: Command, tmp_path: Path) -> Path:
-    """A folder with the pages of a calm pool and of a busy one, an observation of the calm one, and two runs."""
+    """A folder with the pages of four pools, an observation of the calm one, and two runs."""
     (tmp_path / "calm").write_text(PAGE.format(size=4, usage_ms=50_000, uses=5_000))
+    (tmp_path / "full").write_text("hikaricp_active_connections 20\nhikaricp_pending_threads 40\n"
+                                   "hikaricp_max_connections 20\n")  # fmt: skip
+    (tmp_path / "idle").write_text("hikaricp_active_connections 0\nhikaricp_max_connections 20\n")
     (tmp_path / "busy").write_text(PAGE.format(size=90, usage_ms=40_000_000, uses=100_000))
     run = EXAMPLES["oltp_read_write-mysql"].read_bytes()
     (tmp_path / "run.jsonl").write_bytes(run)
@@ -70,7 +78,9 @@ def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str
 def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, reference: str) -> None:
     done = poolsize_here("observe", "--metrics", page, "--check", reference)
     assert done.returncode == code, done.stderr
-    if code in {1, 2}:
+    if page in {"full", "idle"}:
+        assert re.match(r"HikariCP: no answer. (Demand was cut off|No connection was in use)", done.stdout)
+    elif code in {1, 2}:
         assert done.stdout == ""
         assert [line for line in done.stderr.splitlines() if line.startswith("poolsize: error: ")]
         assert all(line.startswith("poolsize: ") for line in done.stderr.splitlines())
