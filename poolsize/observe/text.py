@@ -254,7 +254,7 @@ class PoolsValues(TypedDict):
 class ObservedValues(PoolsValues):
     """The answers for observed pools, the most used first, and the figures of each server.
 
-    drift: with --check, what no longer fits, in sentences.
+    drift: with --check, what no longer fits, or what does not show whether it fits, in sentences.
     """
 
     server: list[ServerValues]

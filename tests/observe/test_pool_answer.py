@@ -328,3 +328,32 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
     run = str(ROOT / "data/examples/oltp_read_write-mysql.jsonl")
     assert json.loads(poolsize_here(*words, "--run", run).stdout)["range"] is None
     assert "traffic_spread_assumed" not in {finding["code"] for finding in spread["findings"]}
+    for form in ((), ("--why",)):
+        beyond = poolsize_here(*words[:-1], "--growth", "100x", "--cores", "8", *form)
+        assert beyond.returncode == 1
+        assert "No pool size helps." in " ".join(beyond.stdout.split())
+        assert "poolsize config" not in beyond.stdout
+
+
+@pytest.mark.costly
+def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    counts: dict[str, Any] = {"size": 8, "uses": 390, "usage_seconds": 15.6, "wait_seconds": 41.7}
+    path = stored(tmp_path / "a.jsonl", observed([plain(instance=name, **counts) for name in "ab"]))
+    words = ("recommend", "--observation", path, "--cores", "8")
+    text, values = poolsize_here(*words).stdout, json.loads(poolsize_here(*words, "--json").stdout)
+    assert "Use at least 9 connections in each of 2 processes" in text
+    assert "--size 18 --instances 2" in text
+    assert "  Today" not in text
+    assert {"traffic_current", "traffic_need", "traffic_holds"}.isdisjoint(
+        finding["code"] for finding in values["findings"]
+    )
+    assert (values["pool_size"], values["need"], values["range"]) == (9, 9, [9, 9])
+
+
+def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:
+    observation = observed([plain(size=30, uses=600, usage_seconds=60)], [server_of(65.0, 8, 60)])
+    with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
+        writer.append(observation.spans, *observation.server)
+    text = poolsize_here("recommend", "--observation", "a.jsonl", "--cores", "8").stdout
+    assert "The server is saturated" in text
+    assert "poolsize config" not in text
