@@ -185,19 +185,15 @@ def supply_of(
     from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
-    from poolsize.units import milliseconds
 
     of_application = analysis.setting.application is not None
     try:
         measured = recommend(analysis, None, None, None if of_application else client_times)
     except BadInput as error:
-        if not is_observed or client_times is None:
+        if not is_observed:
             raise
         why = str(error).partition(": ")[2].partition(";")[0]  # without the option, which nobody typed
-        usage = milliseconds(client_times.usage_time_ms)
-        raise WorkFailed(
-            f"{path} has no answer for the observed usage time, {usage}: {why}; name another run"
-        ) from None
+        raise WorkFailed(f"{path} has no answer for the observed usage time: {why}; name another run") from None
     if of_application:
         _require_database(analysis, measured)
     if measured.connections is None:

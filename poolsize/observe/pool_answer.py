@@ -264,21 +264,11 @@ def _answer(
     growing = _growing(busiest, all_loads)
     seconds = max(float(busiest.seconds.sum()), len(times) * period)
     answer = PoolAnswer(
-        name,
-        processes,
-        busiest,
-        tuple(loads),
-        seconds,
-        mean,
-        all_in_use,
-        share,
-        size_together,
-        censored,
-        growing,
+        name, processes, busiest, tuple(loads), seconds, mean, all_in_use, share, size_together, censored, growing,
         cores,
-    )
+    )  # fmt: skip
     ordinary = replace(answer, censored=replace(censored, is_ordinary=True))
-    is_large = censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size
+    is_large = censored and censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size
     return ordinary if is_large else answer
 
 
@@ -313,17 +303,14 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         waited = np.where(is_counted, waited, mean_waits * load.seconds)
         readings += float(np.nansum(np.where(is_counted, inf, load.series("samples"))[busy]))
         of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
-        is_cut_off = full | waits_now | (load.series("timeouts") > 0) | (waited > WAITS * in_use)
+        is_cut_off = full | (waits > 0) | (load.series("timeouts") > 0) | (waited > SHORT * in_use)
         pool_size = max(pool_size, np.nanmax(size, where=is_cut_off, initial=0.0))
     timeouts = sum(load.total("timeouts") for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
-    wait = (
-        float(np.max(of_usage)) if readings * RARELY >= 1 else nan
-    )  # few readings of no waits do not show short waits
-    return Censored(
-        periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, wait, pool_size=int(pool_size)
-    )
+    wait = float(np.max(of_usage)) if readings * RARELY >= 1 else nan  # few readings show no rare waits
+    signs = at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, wait
+    return Censored(periods, *signs, pool_size=int(pool_size))
 
 
 def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:

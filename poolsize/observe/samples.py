@@ -38,10 +38,7 @@ INSTANCE_LABELS = (
     ("exported_instance", "service_instance_id", "instance"),
     ("container",), ("pid", "worker"),
 )  # fmt: skip
-"""Groups of labels that tell processes apart; of each group, the name of a process has the first that is there.
-
-What a collector exports of a process is called exported_: the plain label is then the collector's.
-"""
+"""Groups of labels that tell processes apart; of each group, the name of a process has the first that is there."""
 SERVICE_LABELS = ("application", "app", "service_name", "service", "exported_job", "job")
 """Labels that name the service of a process; the first that is there does."""
 TARGET_LABELS = (
@@ -246,10 +243,11 @@ class Readings:
         metric = sample.metric
         quantity = metric.quantity
         service = next(filter(None, map(sample.labels.get, SERVICE_LABELS)), "")
-        names = (service, *(sample.pool if any(sample.pool) else (metric.library,))) if metric.library else ()
-        key = instance, shortened("/".join(filter(None, names)), LONGEST_LABELS)
+        pool = "/".join(filter(None, (service, *sample.pool))) if metric.library else ""
+        key = instance, shortened(pool, LONGEST_LABELS)
         target = (*sample.pool, *(sample.labels.get(name, "") for name in TARGET_LABELS))
-        self._origins.setdefault(key, (service, target if _PORT.search(target[-1]) else key))
+        job = sample.labels.get("job", "")
+        self._origins.setdefault(key, (job, target if _PORT.search(target[-1]) else key))
         if metric.library:
             its = metric.rank, metric.library
             self._libraries[key] = min(self._libraries.get(key, its), its)
@@ -292,22 +290,17 @@ class Readings:
         return spans, servers
 
     def _copies(self, end: int) -> set[tuple[str, str]]:
-        """Return the pools that another job scrapes, too: for most of the time, or the address has a new process.
-
-        Of two jobs, that of fewer processes names the service.
-        """
+        """Return the pools that a job with fewer processes scrapes, too: at other times, the address is another's."""
         processes = Counter(self._origins[key][0] for key in self._pools)
-        scraped: dict[tuple[str, ...], list[tuple[int, int]]] = {}
+        scraped: dict[tuple[str, ...], list[tuple[str, int, int]]] = {}
         copies = set()
         for key in sorted(self._pools, key=lambda key: processes[self._origins[key][0]]):
-            first, until = _periods(self._pools[key], self._until, end) or (end, end)
-            others = scraped.setdefault(self._origins[key][1], [])
-            shared = (
-                2 * (min(until, its[1]) - max(first, its[0])) > min(until - first, its[1] - its[0]) for its in others
-            )
-            if any(shared):
-                copies.add(key)
-            others.append((first, until))
+            (job, target), periods = self._origins[key], _periods(self._pools[key], self._until, end)
+            begin, stop = periods or (end, end)
+            for other, first, until in scraped.setdefault(target, []):
+                if other != job and 2 * (min(stop, until) - max(begin, first)) > min(stop - begin, until - first):
+                    copies.add(key)
+            scraped[target].append((job, begin, stop))
         return copies
 
 
@@ -405,7 +398,7 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     waiting = taken.mean("waiting")
     instance, pool = key
     names = {
-        "pool": pool, "instance": instance, "library": library,
+        "pool": pool or library, "instance": instance, "library": library,
         "usage_buckets": taken.buckets("usage_buckets"), "wait_buckets": taken.buckets("wait_buckets"),
     }  # fmt: skip
     return span_of(

@@ -195,6 +195,11 @@ def test_processes_behind_one_address_are_several(labels: dict[str, str]) -> Non
     assert len(scraped(*targets).take()[0]) == 2
 
 
+def test_processes_of_one_job_are_several_whatever_their_address_is() -> None:
+    pods = [{"job": "shop", "pod": f"shop-{number}", "instance": "shop:80"} for number in (1, 2)]
+    assert len(scraped(*pods).take()[0]) == 2
+
+
 def test_an_address_that_another_service_has_later_is_no_copy() -> None:
     readings = scraped({"job": "shop", "instance": "10.0.0.1:80"})
     later = {"job": "mail", "instance": "10.0.0.1:80"}
