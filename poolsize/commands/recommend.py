@@ -292,7 +292,7 @@ def _answer_observation(
     for_traffic: "Callable[[int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
-    from poolsize.answer.traffic_findings import CurrentPool, HoldsWhile, KeepsWait
+    from poolsize.answer.traffic_findings import CurrentPool, HoldsWhile, InUse, KeepsWait
     from poolsize.observe.pool_answer import pool_named
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
@@ -308,14 +308,15 @@ def _answer_observation(
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
     answer = for_traffic(current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
-    need_range = None if by_run else of_pool.need_range(traffic)
-    modelled = (CurrentPool, KeepsWait, HoldsWhile) if of_pool.censored else ()  # as if nothing was cut off
+    need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
+    modelled = (CurrentPool, HoldsWhile, InUse, KeepsWait) if of_pool.censored else ()  # as if nothing was cut off
     others = (each for each in answer.findings if not isinstance(each, modelled))
     findings = (*of_pool.findings(traffic, growth, need_range), *others)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)
-    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if form == "why" else ""
+    has_table = form == "why" and not of_pool.censored
+    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
     _answer_traffic(replace(answer, findings=findings), form, fleet, table, values)
 
 

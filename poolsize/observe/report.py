@@ -100,6 +100,8 @@ def _pictures(answer: PoolAnswer) -> Iterator[Picture]:
             title = "The usage time rises with the connections in use" if answer.growing else "Wait time and usage time"
             caption = "A usage time that rises at busy times shows that requests wait in the database."
             yield picture(title, caption, alt_times, plot_times, answer)
+    if answer.censored:
+        return
     caption = "Computed from the mean of each period"
     caption += f", with bursts of {load.bursts.times:.2g} times the mean rate." if load.bursts.times > 1 else "."
     if answer.need < load.in_use_p99_9:

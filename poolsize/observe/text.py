@@ -264,8 +264,8 @@ class ObservedValues(PoolsValues):
 class ObservationValues(TypedDict):
     """What `recommend --observation` adds to the answer for a traffic.
 
-    range: lowest and highest need; null where a run makes usage times grow. replay: the waits at other pool sizes over
-    the whole observed time.
+    range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
+    other pool sizes over the whole observed time.
     """
 
     range: tuple[int, int] | None
@@ -278,10 +278,10 @@ class ObservationValues(TypedDict):
 class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
     """The pool size that an observed traffic needs, beside what the database can use and the limits allow.
 
-    The keys of an answer for a traffic, and: range: lowest and highest need; null where a run makes usage times grow.
-    growth: the factor of the rate. censored: whether the need is a lower bound. replay: the waits at other pool sizes
-    over the whole observed time, with the observed usage times, which a run does not lengthen. observation: the answer
-    for the pool.
+    The keys of an answer for a traffic, and: range: lowest and highest need; null where a run makes usage times grow,
+    and for a lower bound. growth: the factor of the rate. censored: whether the need is a lower bound. replay: the
+    waits at other pool sizes over the whole observed time, with the observed usage times, which a run does not
+    lengthen. observation: the answer for the pool.
     """
 
 

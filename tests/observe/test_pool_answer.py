@@ -347,7 +347,8 @@ def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_pat
     assert {"traffic_current", "traffic_need", "traffic_holds"}.isdisjoint(
         finding["code"] for finding in values["findings"]
     )
-    assert (values["pool_size"], values["need"], values["range"]) == (9, 9, [9, 9])
+    assert (values["pool_size"], values["need"], values["range"]) == (9, 9, None)
+    assert "wait p99" not in poolsize_here(*words, "--why").stdout
 
 
 def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:

@@ -71,12 +71,13 @@ def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     doubts = [finding for finding in answer.findings if isinstance(finding, FIRST)]
+    is_cut_off = any(isinstance(each, CutOff) for each in doubts)  # waits that nobody had
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
         f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        _sizes_table(answer).below(_sizes_title(answer.traffic)),
+        "" if is_cut_off else _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in doubts)),
         *(f"The lines for your library: {each}" for each in _configure(answer, is_observed=is_observed)),
     )
