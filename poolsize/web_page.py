@@ -21,6 +21,7 @@ from poolsize.bounds import LONGEST_NAME_SHOWN
 
 MOST_BYTES = 2_000_000
 """The longest answer that is read by default, its headers included."""
+MOST_ERROR_BYTES = 10_000
 MOST_REDIRECTS, REDIRECTS = 5, {301, 302, 303, 307, 308}
 PORTS = {"http": 80, "https": 443}
 """Scheme of a page -> its default port."""
@@ -87,7 +88,7 @@ def page_address(url: str) -> PageAddress:
 
 @dataclass(frozen=True)
 class WebPage:
-    """What a page answered. failure: why it did not answer with a status below 400, or None. text: of the page."""
+    """What a page answered. failure: why it did not answer with a status below 400, or None. text: also of an error."""
 
     failure: str | None
     text: str = ""
@@ -229,7 +230,7 @@ class _Bounded(io.RawIOBase):
 
 def _page_of(response: HTTPResponse, most_bytes: int) -> WebPage:
     if response.status >= 400:
-        return WebPage(f"status {response.status}")
+        return WebPage(f"status {response.status}", response.read(MOST_ERROR_BYTES).decode(errors="replace"))
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         return WebPage("its answer is compressed, which poolsize did not ask for")
     body = response.read(most_bytes)

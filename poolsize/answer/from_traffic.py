@@ -14,6 +14,7 @@ from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, more_instances
 from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
 from poolsize.answer.traffic_findings import (
+    BeyondSupply,
     BurstBeyondSupply,
     Collapses,
     CurrentPool,
@@ -109,6 +110,11 @@ class TrafficAnswer:
     def connections_in_deploy(self) -> int:
         """Connections of all pools in a rolling deploy at the autoscaler's maximum."""
         return self.pool_size * self.traffic.service.pools_in_deploy(self.server_limit.surge)
+
+    @property
+    def helps(self) -> bool:
+        """Whether any pool size helps: not where the database is too small for the traffic."""
+        return self.need is not None and not any(isinstance(each, BeyondSupply) for each in self.findings)
 
     @property
     def at_size(self) -> SizeUse:

@@ -30,7 +30,8 @@ class Traffic:
     which a request gives up; None for never. It changes the waits of the table, and not the need. usage_of_run: whether
     the usage times are those of the run's transactions in the database. slowed_by: the database's load, which lengthens
     the usage times; None where they are those that were given. doubled: whether the rate is twice that of a checked
-    traffic, and may put more connections in use than a typed rate.
+    traffic, and may put more connections in use than a typed rate. least_need: that a process is known to have, because
+    requests were cut off with fewer connections.
     Raises BadInput for values that no traffic has.
     """
 
@@ -46,6 +47,7 @@ class Traffic:
     busiest: float = 1.0
     busy_share: float = BUSY_SHARE
     busy_seconds: float = 1.0
+    least_need: int = 1
 
     def __post_init__(self) -> None:
         """Check the values."""

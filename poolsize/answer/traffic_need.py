@@ -102,7 +102,7 @@ def largest_pools(traffics: Sequence[Traffic], rates: Vector) -> list[int]:
 
 
 def _within_bounds(traffic: Traffic, wanted: int) -> ProcessNeed:
-    service = traffic.service
+    service, wanted = traffic.service, max(wanted, traffic.least_need)
     need = wanted if service.most_useful is None else min(wanted, service.most_useful)
     decides: Decides = "floor" if service.floor > need else "need" if need == wanted else "threads"
     return ProcessNeed(need, max(need, service.floor), decides)
@@ -192,7 +192,8 @@ def nearly_shortest(database: SharedDatabase, place: int) -> int:
 
     A pool that is too small while an instance is away is taken only where all are.
     """
-    floor, largest = database.traffics[place].service.floor, database.pool_sizes[place]
+    traffic, largest = database.traffics[place], database.pool_sizes[place]
+    floor = max(traffic.service.floor, traffic.least_need)
     tried = sorted({int(size) for size in np.geomspace(floor, max(floor, largest), TRIED).round()})
     usual = [mean_total_ms(database.with_pool(place, size), place) for size in tried]
     lasting = [total_ms if lasts else inf for total_ms, lasts in usual]

@@ -173,18 +173,27 @@ def traffic_with(
     return demand.traffic(None, service, usage_of_run(analysis))
 
 
-def supply_of(path: str, analysis: "Analysis", client_times: "ClientTimes | None") -> "Supply":
+def supply_of(
+    path: str, analysis: "Analysis", client_times: "ClientTimes | None", *, is_observed: bool = False
+) -> "Supply":
     """Return what the database can use, by the run in a file.
 
-    That of an application shows it for the application's own usage time. Raises WorkFailed for a run without a pool
-    size, and BadInput for the run of an application that the database does not limit.
+    That of an application shows it for the application's own usage time. is_observed: whether the usage time is that of
+    an observation. Raises WorkFailed for a run without a pool size, or without an answer for an observed usage time;
+    and BadInput for the run of an application that the database does not limit, and for a typed usage time.
     """
     from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
     of_application = analysis.setting.application is not None
-    measured = recommend(analysis, None, None, None if of_application else client_times)
+    try:
+        measured = recommend(analysis, None, None, None if of_application else client_times)
+    except BadInput as error:
+        if not is_observed:
+            raise
+        why = str(error).partition(": ")[2].partition(";")[0]  # without the option, which nobody typed
+        raise WorkFailed(f"{path} has no answer for the observed usage time: {why}; name another run") from None
     if of_application:
         _require_database(analysis, measured)
     if measured.connections is None:

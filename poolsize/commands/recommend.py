@@ -169,7 +169,7 @@ def recommend(
     The formula, connections = cores * 2 + effective_disks, is a place to start measuring.
     """
     observed = _ObservationOptions(*(facts.pop(name) for name in OF_OBSERVATION))
-    _check_observation(observed, source, demand, with_limits=limits is not None)
+    _check_observation(observed, demand, with_limits=limits is not None)
     source.check(alone=demand.rate is None and facts["usage_time_ms"] is None and not observed.path)
     facts |= fleet.facts_of_class(needed=not source)
     for_traffic = partial(_for_traffic, demand, fleet, source, url, encryption, facts)
@@ -238,10 +238,8 @@ class _ObservationOptions(QuickRecord):
     growth: float | None
 
 
-def _check_observation(
-    observed: _ObservationOptions, source: Source, demand: TrafficOptions, *, with_limits: bool
-) -> None:
-    """Raise BadInput for options that an observation has no use for, and for an observation in place of a run."""
+def _check_observation(observed: _ObservationOptions, demand: TrafficOptions, *, with_limits: bool) -> None:
+    """Raise BadInput for options that an observation has no use for."""
     if observed.path:
         if with_limits:
             raise BadInput("--max-p95 and --max-p99 are limits of a run's total time: give --max-wait-p99 instead")
@@ -255,11 +253,6 @@ def _check_observation(
         if is_typed(name):
             raise BadInput(f"{flag(name)} also needs --observation")
     demand.check(with_limits=with_limits)
-    if source.run_path:
-        from poolsize.observe.store import is_observation
-
-        if is_observation(source.run_path):
-            raise BadInput(f"--run {source.run_path}: the file is an observation, which --observation names")
 
 
 def _contained(option: str) -> BadInput:
@@ -299,6 +292,7 @@ def _answer_observation(
     for_traffic: "Callable[[int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
+    from poolsize.answer.traffic_findings import CurrentPool, HoldsWhile, InUse, KeepsWait
     from poolsize.observe.pool_answer import pool_named
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
@@ -314,12 +308,15 @@ def _answer_observation(
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
     answer = for_traffic(current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
-    need_range = None if by_run else of_pool.need_range(traffic)
-    findings = (*of_pool.findings(traffic, growth, need_range), *answer.findings)
+    need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
+    modelled = (CurrentPool, HoldsWhile, InUse, KeepsWait) if of_pool.censored else ()  # as if nothing was cut off
+    others = (each for each in answer.findings if not isinstance(each, modelled))
+    findings = (*of_pool.findings(traffic, growth, need_range), *others)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)
-    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if form == "why" else ""
+    has_table = form == "why" and not of_pool.censored
+    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
     _answer_traffic(replace(answer, findings=findings), form, fleet, table, values)
 
 
@@ -339,7 +336,7 @@ def _answer_traffic(
     else:
         text = {"short": traffic_in_short, "why": traffic_text}[form](answer, is_observed=observed is not None)
         click.echo(f"{text}\n\n{table}" if table else text)
-    end_unless(answer.need)
+    end_unless(answer.helps)
 
 
 def _of_observation(values: "TrafficAnswerValues", observed: "ObservationValues") -> "ObservedTrafficValues":
@@ -369,7 +366,8 @@ def _for_traffic(
     traffic = observed or traffic_with(demand, usage_ms, fleet.service(), analysis)
     if run_path and analysis:
         client_times = client_times_of(traffic.usage.mean_ms, cpu_ms, app_cores)
-        supply: Supply | None = supply_of(run_path, analysis, client_times)
+        is_observed = observed is not None and usage_ms is None
+        supply: Supply | None = supply_of(run_path, analysis, client_times, is_observed=is_observed)
         inspection = None
     elif cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")

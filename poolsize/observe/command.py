@@ -298,23 +298,29 @@ def _note(line: str) -> None:
 
 
 def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: "Path | None") -> None:
-    """Print the answer, or with a reference what no longer fits; then the exit code is 3."""
-    from poolsize.observe.drift import drift
+    """Print the answer, or with a reference what no longer fits: then the exit code is 3; and 1 without an answer."""
+    from poolsize.command_line.run_file import end_unless
+    from poolsize.observe.drift import drift, unproven
+    from poolsize.observe.pool_answer import pool_answers
     from poolsize.observe.text import observed_text, observed_values
     from poolsize.present.text.json_text import json_text
 
     if observation.server and not observation.spans:
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
-    lines = drift(observation, reference) if reference else ()
+    answers = pool_answers(observation)
+    has_answer = any(answer.is_used for answer in answers)
+    lines = drift(observation, reference) if reference and has_answer else ()
+    unknown = [*unproven(answers)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)
         if reference:
-            values["drift"] = lines
+            values["drift"] = (*lines, *unknown)
         click.echo(json_text(values))
     else:
-        if reference is None or form == "why":
+        if reference is None or form == "why" or not has_answer:
             click.echo(observed_text(observation, why=form == "why", stored=stored))
-        if reference:
-            click.echo("\n".join(lines) if lines else f"What is observed still fits {reference.name}.")
+        if reference and has_answer:
+            click.echo("\n".join([*lines, *unknown]) or f"What is observed still fits {reference.name}.")
     if lines:
         sys.exit(FOUND_WRONG)
+    end_unless(has_answer and not unknown)

@@ -49,16 +49,21 @@ def read_reference(name: str) -> Reference:
 def drift(observation: Observation, reference: Reference) -> tuple[str, ...]:
     """Return a sentence for each condition of a reference that an observation no longer fits; empty where it fits.
 
-    Raises BadInput, and WorkFailed for a run that has no answer.
+    Raises WorkFailed for a run that has no answer.
     """
-    answers, content = pool_answers(observation), reference.content
-    if not answers:
-        raise BadInput("no pool in the observation has connections in use: observe for longer, or another source")
+    answers, content = [answer for answer in pool_answers(observation) if answer.is_used], reference.content
     if isinstance(content, int):
         return tuple(_of_sizes(answers, content))
     if isinstance(content, Observation):
         return *_of_sizes(answers, None), *_since(answers, pool_answers(content))
     return *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
+
+
+def unproven(answers: Sequence[PoolAnswer]) -> Iterator[str]:
+    """Yield a sentence for each pool that cut demand off: nothing shows whether the pool fits."""
+    for answer in answers:
+        if answer.censored:
+            yield f"{shown(answer.name)}: no answer. Demand was cut off: the need is at least {answer.need:,}."
 
 
 def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
@@ -88,7 +93,7 @@ def _beyond_run(answers: Sequence[PoolAnswer], path: str, analysis: "Analysis") 
     known = [(answer.rate, answer.busiest.usage_ms) for answer in answers]
     rates = [rate for rate, _ in known if rate]
     usage_ms = sum(rate * usage_ms for rate, usage_ms in known if rate and usage_ms) / sum(rates) if rates else None
-    supply = supply_of(path, analysis, client_times_of(usage_ms, None, None))
+    supply = supply_of(path, analysis, client_times_of(usage_ms, None, None), is_observed=True)
     plateau = supply.range[1] if supply.range else supply.connections
     sizes = [answer.size_together for answer in answers if answer.size_together is not None]
     if sum(sizes) > plateau:

@@ -15,7 +15,7 @@ from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
 from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, HeldUnseen, Observed, UsageGrows
 from poolsize.answer.traffic_need import process_need
-from poolsize.errors import BadInput
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.observe.observation import Observation, ObservedServer
 from poolsize.observe.process_load import BUSY, ProcessLoad, process_load
 from poolsize.traffic.usage_phases import UsageTimes
@@ -39,8 +39,6 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
-OBSERVE_MORE = "observe longer, at the peak, or by --metrics in place of --url"
-"""The way out where no connection was in use."""
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
 
@@ -52,7 +50,7 @@ class Censored:
     at_maximum, waiting: periods with all connections in use, and with waiting requests, of so many busy `periods`.
     timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server. wait:
     mean wait time in these periods, in usage times; NaN where it is not known. is_ordinary: requests wait as rarely as
-    they do in a pool that is larger than the need.
+    they do in a pool that is larger than the need. pool_size: the largest with any of these signs; 0 for none.
     """
 
     periods: int
@@ -63,6 +61,7 @@ class Censored:
     saturated: float | None = None
     wait: float = nan
     is_ordinary: bool = False
+    pool_size: int = 0
 
     def __bool__(self) -> bool:
         """Return whether demand was cut off, by more than chance."""
@@ -70,21 +69,29 @@ class Censored:
         is_full = not self.is_ordinary and max(self.at_maximum, self.waiting) > rare
         return is_full or self.timeouts > 0 or self.has_long_waits or self.saturated is not None
 
+    @property
+    def least_need(self) -> int:
+        """The pool that is needed at least: a larger one than that for which requests waited, and not only shortly."""
+        has_waits = self.waiting or self.timeouts or self.has_long_waits
+        larger = has_waits and self.saturated is None and not self.wait <= SHORT
+        return self.pool_size + bool(larger) if self else 0
+
 
 @dataclass(frozen=True)
 class PoolAnswer:
     """The pools of one name, in one or more processes, of which the busiest decides.
 
     processes: observed at once. busiest: the process with the highest load, of which every figure is unless it says
-    otherwise. loads: of all processes. together: connections in use of all processes on average; peak_together:
-    in the busiest period. share: of the busiest process in that, over an even share. size_together: connections that
-    all processes may open.
+    otherwise. loads: of all processes. seconds: observed in all. together: connections in use of all processes on
+    average; peak_together: in the busiest period. share: of the busiest process in that, over an even share.
+    size_together: connections that all processes may open.
     """
 
     name: str
     processes: int
     busiest: ProcessLoad
     loads: tuple[ProcessLoad, ...]
+    seconds: float
     together: float
     peak_together: float
     share: float
@@ -97,6 +104,12 @@ class PoolAnswer:
     def is_used(self) -> bool:
         """Whether any connection was in use, or demand was cut off: otherwise the need is not known."""
         return bool(self.censored) or any(load.in_use.any() or load.highest for load in self.loads)
+
+    @property
+    def way_out(self) -> str:
+        """What to do where no connection was in use."""
+        elsewhere = ", or by --metrics in place of --url" if self.busiest.is_lower_bound else ""
+        return f"observe for longer, or at the peak{elsewhere}"
 
     @property
     def is_lower_bound(self) -> bool:
@@ -114,9 +127,9 @@ class PoolAnswer:
         return 1000 * self.peak_together / self.busiest.usage_ms if self.busiest.usage_ms else None
 
     @property
-    def seconds(self) -> float:
-        """Seconds that were observed."""
-        return float(self.busiest.seconds.sum())
+    def highest(self) -> int | None:
+        """The most connections of a process in use in any sample; None without samples."""
+        return max((load.highest for load in self.loads if load.highest is not None), default=None)
 
     def traffic(
         self,
@@ -132,6 +145,7 @@ class PoolAnswer:
         the usage times where they are not known. The waits are limited as in Traffic.
         """
         bursts, service = self.busiest.bursts, service or Service("application", self.processes)
+        fewer = min(growth, 1.0) * min(self.processes / service.pools, 1.0)
         usage = usage or self.busiest.usage
         return Traffic(
             1000 * self.peak_together / usage.mean_ms * growth,
@@ -143,6 +157,7 @@ class PoolAnswer:
             busiest=min(self.share, service.pools),
             busy_share=bursts.share,
             busy_seconds=bursts.seconds,
+            least_need=ceil(self.censored.least_need * fewer),
         )
 
     @cached_property
@@ -189,7 +204,7 @@ class PoolAnswer:
                 signs.timeouts,
                 is_saturated,
             )
-        yield Observed(self.seconds, need_range, growth, load.highest, load.size)
+        yield Observed(self.seconds, need_range, growth, self.highest, load.size)
         if self.growing:
             yield self.growing
         if load.is_lower_bound:
@@ -218,7 +233,7 @@ def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tu
 def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, ...]:
     """Return the answers of the pool of this name, or of all pools for None.
 
-    Raises BadInput where there is none, and where none of them has a connection in use.
+    Raises BadInput where there is none, and WorkFailed where none of them has a connection in use.
     """
     answers = pool_answers(observation)
     chosen = tuple(answer for answer in answers if name in {None, answer.name})
@@ -226,7 +241,8 @@ def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, 
         names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])
         raise BadInput(f"`pool` {name!a} is not in the observation, which has {names}: name one of these")
     if not any(answer.is_used for answer in chosen):
-        raise BadInput(f"`observation`: no connection was in use: {OBSERVE_MORE}")
+        way_out = chosen[0].way_out if chosen else "observe for longer, or another source"
+        raise WorkFailed(f"no connection was in use in the observation: {way_out}")
     return chosen
 
 
@@ -246,12 +262,14 @@ def _answer(
     mean = float(together.mean()) if len(times) else busiest.mean
     censored = _censored(busiest, loads, saturated)
     growing = _growing(busiest, all_loads)
+    seconds = max(float(busiest.seconds.sum()), len(times) * period)
     answer = PoolAnswer(
-        name, processes, busiest, tuple(loads), mean, all_in_use, share, size_together, censored, growing, cores
-    )
-    if censored and censored.wait <= SHORT and busiest.size is not None and answer.need < busiest.size:
-        return replace(answer, censored=replace(censored, is_ordinary=True))
-    return answer
+        name, processes, busiest, tuple(loads), seconds, mean, all_in_use, share, size_together, censored, growing,
+        cores,
+    )  # fmt: skip
+    ordinary = replace(answer, censored=replace(censored, is_ordinary=True))
+    is_large = censored and censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size
+    return ordinary if is_large else answer
 
 
 def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:
@@ -269,7 +287,7 @@ def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, 
 def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
     """Return the signs of cut-off demand, in the busy periods of any of the processes."""
     periods = at_maximum = waiting = 0
-    of_usage = []
+    of_usage, readings, pool_size = [], 0.0, 0.0
     floor = BUSY * float(busiest.load.max())
     for load in loads:
         size, highest, waits = (load.series(name) for name in ("size", "in_use_max", "waiting_max"))
@@ -281,12 +299,18 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         at_maximum += int(full.sum())
         waiting += int(waits_now.sum())
         in_use, waited = load.in_use * load.seconds, load.series("wait_seconds")
-        waited = np.where(np.isfinite(waited), waited, mean_waits * load.seconds)
+        is_counted = np.isfinite(waited)
+        waited = np.where(is_counted, waited, mean_waits * load.seconds)
+        readings += float(np.nansum(np.where(is_counted, inf, load.series("samples"))[busy]))
         of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
+        is_cut_off = full | (waits > 0) | (load.series("timeouts") > 0) | (waited > SHORT * in_use)
+        pool_size = max(pool_size, np.nanmax(size, where=is_cut_off, initial=0.0))
     timeouts = sum(load.total("timeouts") for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
-    return Censored(periods, at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, float(np.max(of_usage)))
+    wait = float(np.max(of_usage)) if readings * RARELY >= 1 else nan  # few readings show no rare waits
+    signs = at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, wait
+    return Censored(periods, *signs, pool_size=int(pool_size))
 
 
 def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:

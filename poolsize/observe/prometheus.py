@@ -7,6 +7,7 @@ import re
 import time
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -16,11 +17,10 @@ from urllib.parse import urlencode
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.bounds import shown
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
-from poolsize.observe.observation import Append
+from poolsize.observe.observation import Append, shown
 from poolsize.observe.pages import NO_POOL, append_all
 from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
 from poolsize.units import count, minutes
@@ -212,8 +212,10 @@ class _Server:
             return page.text
         if "longer than" in page.failure:
             raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
-        hint = {"status 401": f": set {TOKEN} or {LOGIN}", "status 403": f": set {TOKEN} or {LOGIN}"}
-        raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{hint.get(page.failure, '')}")
+        why = f": set {TOKEN} or {LOGIN}" if page.failure in {"status 401", "status 403"} else ""
+        with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            why = why or f": {shown(json.loads(page.text)['error'])}"
+        raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{why}")
 
     def _no_prometheus(self) -> WorkFailed:
         return WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL")

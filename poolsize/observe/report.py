@@ -39,7 +39,7 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
     option = SOURCES.get(source.kind, "--metrics")
-    started = datetime.fromtimestamp(float(first.busiest.at[0]), UTC).strftime("%Y-%m-%d %H:%M UTC")
+    started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "title": f"{_size(first)}: {shown(first.name)}",
         "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
@@ -100,6 +100,8 @@ def _pictures(answer: PoolAnswer) -> Iterator[Picture]:
             title = "The usage time rises with the connections in use" if answer.growing else "Wait time and usage time"
             caption = "A usage time that rises at busy times shows that requests wait in the database."
             yield picture(title, caption, alt_times, plot_times, answer)
+    if answer.censored:
+        return
     caption = "Computed from the mean of each period"
     caption += f", with bursts of {load.bursts.times:.2g} times the mean rate." if load.bursts.times > 1 else "."
     if answer.need < load.in_use_p99_9:

@@ -1,6 +1,7 @@
 """Readings of metrics -> periods of pools and of the server: counters by their increase, gauges by their statistics."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
@@ -31,13 +32,20 @@ MOMENTS = (0.0, 7e9)
 """Readings of other times, in seconds since the epoch, are not used."""
 INSTANCE_LABELS = (
     ("cluster",),
-    ("namespace", "exported_namespace"),
-    ("job", "exported_job", "service_name", "service", "application", "app"),
-    ("pod", "exported_pod", "host", "hostname", "node"),
-    ("instance", "exported_instance", "service_instance_id"),
+    ("exported_namespace", "namespace"),
+    ("exported_job", "job", "service_name", "service", "application", "app"),
+    ("exported_pod", "pod", "host", "hostname", "node"),
+    ("exported_instance", "service_instance_id", "instance"),
     ("container",), ("pid", "worker"),
 )  # fmt: skip
 """Groups of labels that tell processes apart; of each group, the name of a process has the first that is there."""
+SERVICE_LABELS = ("application", "app", "service_name", "service", "exported_job", "job")
+"""Labels that name the service of a process; the first that is there does."""
+TARGET_LABELS = (
+    "cluster", "exported_job", "exported_instance", "service_name", "service_instance_id", "application", "pid",
+    "worker", "instance",
+)  # fmt: skip
+"""Labels of a process that are the same, whichever job of Prometheus scrapes it; its address is the last."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
 COUNTED = (*SUMS, "refused", "aborted", "statements")
 BUCKETS = ("usage_buckets", "wait_buckets")
@@ -183,6 +191,7 @@ class Readings:
         self._grid = _Grid(origin, period_seconds)
         self._pools: dict[tuple[str, str], Series] = {}
         self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
+        self._origins: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
         self._number = self._periods = 0
         self._until = -(2**62)
 
@@ -233,8 +242,12 @@ class Readings:
     def _series(self, sample: Sample, instance: str) -> _Counter | _Gauge:
         metric = sample.metric
         quantity = metric.quantity
-        pool = "/".join(text for text in sample.pool if text) if metric.library else ""
+        service = next(filter(None, map(sample.labels.get, SERVICE_LABELS)), "")
+        pool = "/".join(filter(None, (service, *sample.pool))) if metric.library else ""
         key = instance, shortened(pool, LONGEST_LABELS)
+        target = (*sample.pool, *(sample.labels.get(name, "") for name in TARGET_LABELS))
+        job = sample.labels.get("job", "")
+        self._origins.setdefault(key, (job, target if _PORT.search(target[-1]) else key))
         if metric.library:
             its = metric.rank, metric.library
             self._libraries[key] = min(self._libraries.get(key, its), its)
@@ -257,12 +270,13 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
+        copies = self._copies(end)
         others = {instance for (instance, _), (_, library) in self._libraries.items() if library not in FRAMEWORKS}
         for key, series in list(self._pools.items()):
             instance, _ = key
             library = self._libraries.get(key, (0, ""))[1]
             periods = _periods(series, self._until, end)
-            if periods is not None and not (library in FRAMEWORKS and instance in others):
+            if periods is not None and key not in copies and not (library in FRAMEWORKS and instance in others):
                 taken = _Taken(self._grid, series, *periods)
                 if key in self._libraries and (span := _pool_span(taken, key, library)):
                     spans.append(span)
@@ -274,6 +288,20 @@ class Readings:
                 del self._pools[key]
         self._until = end
         return spans, servers
+
+    def _copies(self, end: int) -> set[tuple[str, str]]:
+        """Return the pools that a job with fewer processes scrapes, too: at other times, the address is another's."""
+        processes = Counter(self._origins[key][0] for key in self._pools)
+        scraped: dict[tuple[str, ...], list[tuple[str, int, int]]] = {}
+        copies = set()
+        for key in sorted(self._pools, key=lambda key: processes[self._origins[key][0]]):
+            (job, target), periods = self._origins[key], _periods(self._pools[key], self._until, end)
+            begin, stop = periods or (end, end)
+            for other, first, until in scraped.setdefault(target, []):
+                if other != job and 2 * (min(stop, until) - max(begin, first)) > min(stop - begin, until - first):
+                    copies.add(key)
+            scraped[target].append((job, begin, stop))
+        return copies
 
 
 def _all(series: Series) -> list[_Counter | _Gauge]:

@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen
 from poolsize.observe.observation import Observation, shown
-from poolsize.observe.pool_answer import OBSERVE_MORE, PoolAnswer, pool_answers, unknown_pools
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
@@ -78,22 +78,25 @@ def verdict(answer: PoolAnswer) -> str:
     """Return what is known of the need of a pool, in a sentence without its full stop."""
     censored, load, size = answer.censored, answer.busiest, answer.busiest.size
     if not answer.is_used:
-        return f"no answer. No connection was in use in {lasting(answer.seconds)}: {OBSERVE_MORE}"
+        return f"no answer. No connection was in use in {lasting(answer.seconds)}: {answer.way_out}"
     if censored.saturated is not None:
         cores = f" on {count(answer.cores, 'core')}" if answer.cores else ""
         return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
     if censored:
         return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
-    most = load.highest if load.highest is not None else load.in_use_p99_9
+    most = load.in_use_p99_9 if answer.highest is None else answer.highest
     of_size = f" of {size:,}" if size is not None else ""
-    never = "never more than" if load.highest is not None else "hardly ever more than"
+    in_use = f"at most {most:,}{of_size} connections were in use"
+    if answer.highest is None:
+        in_use += " for 99.9 % of the time"
+    elif load.pool.library != "SQLAlchemy":  # whose highest number is of every moment
+        in_use += " at any reading"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
     keeps = f"{need_text(answer)} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
-    in_use = f"{never} {most:,}{of_size} connections in use in {lasting(answer.seconds)}"
-    return f"{in_use}. {keeps}{limit}{away}, {at_twice}"
+    return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
 
 
 def _at_least(answer: PoolAnswer) -> str:
@@ -137,10 +140,10 @@ def in_use_text(answer: PoolAnswer) -> str:
     of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
     at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     bound = "at least " if load.is_lower_bound else ""
+    often = "" if answer.censored else f"; for 99.9 % of the time, at most {load.in_use_p99_9:,}"
     return (
         f"{bound}{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
-        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {at}; for 99.9 % of the time, at most "
-        f"{load.in_use_p99_9:,}."
+        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {at}{often}."
     )
 
 
@@ -251,7 +254,7 @@ class PoolsValues(TypedDict):
 class ObservedValues(PoolsValues):
     """The answers for observed pools, the most used first, and the figures of each server.
 
-    drift: with --check, what no longer fits, in sentences.
+    drift: with --check, what no longer fits, or what does not show whether it fits, in sentences.
     """
 
     server: list[ServerValues]
@@ -261,8 +264,8 @@ class ObservedValues(PoolsValues):
 class ObservationValues(TypedDict):
     """What `recommend --observation` adds to the answer for a traffic.
 
-    range: lowest and highest need; null where a run makes usage times grow. replay: the waits at other pool sizes over
-    the whole observed time.
+    range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
+    other pool sizes over the whole observed time.
     """
 
     range: tuple[int, int] | None
@@ -275,10 +278,10 @@ class ObservationValues(TypedDict):
 class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
     """The pool size that an observed traffic needs, beside what the database can use and the limits allow.
 
-    The keys of an answer for a traffic, and: range: lowest and highest need; null where a run makes usage times grow.
-    growth: the factor of the rate. censored: whether the need is a lower bound. replay: the waits at other pool sizes
-    over the whole observed time, with the observed usage times, which a run does not lengthen. observation: the answer
-    for the pool.
+    The keys of an answer for a traffic, and: range: lowest and highest need; null where a run makes usage times grow,
+    and for a lower bound. growth: the factor of the rate. censored: whether the need is a lower bound. replay: the
+    waits at other pool sizes over the whole observed time, with the observed usage times, which a run does not
+    lengthen. observation: the answer for the pool.
     """
 
 

@@ -111,6 +111,8 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
     if first is None or first.is_torn:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
     header = record_of(path, first)
+    if "observation_format" in header:
+        raise BadInput(f"{path} is an observation, not a run: give it to `poolsize recommend --observation`")
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
     require_format(path, header["format"], FORMAT, "measure again")

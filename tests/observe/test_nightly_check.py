@@ -24,6 +24,9 @@ CASES = in_ci(
         (1, "http://127.0.0.1:1/metrics", "20"),
         (1, "http://127.0.0.1:1/metrics", "before.jsonl"),
         (1, "calm", "incomplete.jsonl"),
+        (1, "full", "30"),
+        (1, "idle", "20"),
+        (1, "unknown", "20"),
         (2, "calm", "0"),
         (2, "calm", "absent.jsonl"),
         (2, "calm", "calm"),
@@ -34,16 +37,28 @@ CASES = in_ci(
     ],
     (0, "calm", "before.jsonl"),
     (1, "http://127.0.0.1:1/metrics", "20"),
+    (1, "full", "30"),
+    (1, "idle", "20"),
     (2, "calm", "absent.jsonl"),
     (3, "busy", "run.jsonl"),
 )
 """Exit code, page, and what it is compared with."""
+NO_ANSWERS = {
+    "full": "HikariCP: no answer. Demand was cut off: the need is at least ",
+    "idle": "HikariCP: no answer. No connection was in use in ",
+    "unknown": "Nothing says how many connections of HikariCP are in use.",
+}
+"""Page that does not show whether its pool fits -> the beginning of what is printed."""
 
 
 @pytest.fixture
 def night(poolsize_here: Command, tmp_path: Path) -> Path:
-    """A folder with the pages of a calm pool and of a busy one, an observation of the calm one, and two runs."""
+    """A folder with the pages of five pools, an observation of the calm one, and two runs."""
     (tmp_path / "calm").write_text(PAGE.format(size=4, usage_ms=50_000, uses=5_000))
+    (tmp_path / "full").write_text("hikaricp_active_connections 20\nhikaricp_pending_threads 40\n"
+                                   "hikaricp_max_connections 20\n")  # fmt: skip
+    (tmp_path / "idle").write_text("hikaricp_active_connections 0\nhikaricp_max_connections 20\n")
+    (tmp_path / "unknown").write_text("hikaricp_max_connections 20\n")
     (tmp_path / "busy").write_text(PAGE.format(size=90, usage_ms=40_000_000, uses=100_000))
     run = EXAMPLES["oltp_read_write-mysql"].read_bytes()
     (tmp_path / "run.jsonl").write_bytes(run)
@@ -70,7 +85,10 @@ def test_a_crontab_line_mails_by_the_exit_code(night: Path, code: int, page: str
 def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, reference: str) -> None:
     done = poolsize_here("observe", "--metrics", page, "--check", reference)
     assert done.returncode == code, done.stderr
-    if code in {1, 2}:
+    if page in NO_ANSWERS:
+        assert done.stdout.startswith(NO_ANSWERS[page])
+        assert poolsize_here("observe", "--metrics", page).returncode == (0 if page == "full" else 1)
+    elif code in {1, 2}:
         assert done.stdout == ""
         assert [line for line in done.stderr.splitlines() if line.startswith("poolsize: error: ")]
         assert all(line.startswith("poolsize: ") for line in done.stderr.splitlines())
@@ -79,3 +97,20 @@ def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, re
         assert lines == [f"What is observed still fits {reference}."] if code == 0 else lines
         assert all(line.endswith(".") for line in lines)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.costly
+@pytest.mark.usefixtures("night")
+def test_a_run_without_an_answer_for_the_observed_usage_time_is_named(poolsize_here: Command, tmp_path: Path) -> None:
+    """An imported run shows no time of its clients, and nobody typed the usage time."""
+    curve = "threads,tps\n" + "".join(f"{size},{40 * min(size, 8)}\n" for size in (1, 2, 4, 8, 16, 32))
+    (tmp_path / "curve.csv").write_text(curve)
+    assert poolsize_here("import", "curve.csv", "--output", "imported.jsonl").returncode == 0
+    for command in (
+        ("observe", "--metrics", "calm", "--check", "imported.jsonl"),
+        ("recommend", "--observation", "before.jsonl", "--run", "imported.jsonl"),
+    ):
+        done = poolsize_here(*command)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "imported.jsonl has no answer for the observed usage time: a replay does not know" in done.stderr
+        assert done.stderr.endswith("; name another run\n")

@@ -10,6 +10,7 @@ import pytest
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
 from poolsize.observe.store import ObservationWriter, is_observation, load_observation
+from tests.conftest import Command
 
 SOURCE = Source("page", "127.0.0.1:9090", "0.1", "2026-01-01T00:00:00+00:00")
 
@@ -109,3 +110,16 @@ def test_other_files_and_formats_are_refused_by_name(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match=message):
             load_observation(path)
     assert not is_observation(path)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    "command", [("compare", "a.jsonl"), ("notebook", "a.jsonl"), ("recommend", "--rate", "9/s", "--run")]
+)
+def test_an_observation_is_no_run(poolsize_here: Command, tmp_path: Path, command: tuple[str, ...]) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        with ObservationWriter(tmp_path / name, SOURCE) as writer:
+            writer.append([span(0, uses=(1.0,))])
+    done = poolsize_here(*command, "b.jsonl")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "is an observation, not a run: give it to `poolsize recommend --observation`" in done.stderr

@@ -3,13 +3,16 @@
 import json
 import re
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from poolsize.errors import BadInput
+from poolsize.answer.fleet import Service
+from poolsize.answer.from_traffic import recommend_for
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift, read_reference
 from poolsize.observe.observation import Observation, PoolSpan
@@ -19,7 +22,7 @@ from poolsize.observe.replay import replayed
 from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
-from poolsize.observe.text import observed_text, observed_values, verdict
+from poolsize.observe.text import in_use_text, observed_text, observed_values, verdict
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of
 from tests.observe.workload import Served, Workload, serve
@@ -85,6 +88,62 @@ def test_a_pool_that_is_too_small_is_never_answered_without_at_least(pool_size: 
     assert answer.need > pool_size
     assert f"; at least {answer.need}" in verdict(answer)
     assert verdict(answer).startswith("censored: in use at its maximum in ")
+
+
+def test_the_need_is_above_a_pool_for_which_requests_waited_though_few_connections_are_in_use_on_average() -> None:
+    """Bursts between two readings: a mean wait of 107 ms, and a usage time of 40 ms."""
+    counts: dict[str, Any] = {
+        "size": 8,
+        "uses": 390,
+        "usage_seconds": 15.6,
+        "wait_seconds": 41.7,
+        "in_use_max": 2,
+        "samples": 4,
+    }
+    observation = observed([plain(instance=name, **counts) for name in "ab"])
+    (answer,) = pool_answers(observation)
+    assert verdict(answer) == "censored: a mean wait of 107 ms; at least 9 connections"
+    assert "99.9 %" not in in_use_text(answer)
+    assert drift(observation, read_reference("8")) == ("shop: the need is at least 9, above the pool size of 8.",)
+    sizes = [
+        recommend_for(answer.traffic(growth, Service("shop", instances))).pool_size
+        for growth, instances in [(1.0, 2), (2.0, 2), (1.0, 1), (1.0, 4), (0.5, 2)]
+    ]
+    assert sizes == [9, 9, 9, 5, 5]
+
+
+def test_a_pool_that_was_full_but_whose_waits_are_not_known_is_needed_at_least() -> None:
+    """A high-water mark: that no request waits at one reading does not show that none waited."""
+    series: dict[str, Any] = {"size": 20, "in_use_mean": 5, "in_use_max": 20, "waiting_mean": 0, "waiting_max": 0}
+    (answer,) = pool_answers(observed([plain(periods=1, samples=1, **series)]))
+    assert verdict(answer) == "censored: in use at its maximum in 1 of 1 busy minute; at least 20 connections"
+    (answer,) = pool_answers(observed([plain(periods=1, samples=200, **series)]))
+    assert not answer.censored
+
+
+def test_a_pool_of_another_size_is_not_needed_where_only_the_smaller_one_was_full() -> None:
+    series: dict[str, Any] = {"uses": 60, "usage_seconds": 60, "in_use_mean": 1}
+    full = plain(instance="old", size=2, in_use_max=2, waiting_max=3, wait_seconds=60, **series)
+    (answer,) = pool_answers(observed([full, plain(instance="new", size=20, in_use_max=3, wait_seconds=0, **series)]))
+    assert answer.censored.least_need == 3
+
+
+def test_processes_that_follow_each_other_are_observed_for_their_whole_time() -> None:
+    spans = [plain(instance=name, uses=60, usage_seconds=6, in_use_max=most, samples=4)
+             for name, most in (("a", 2), ("b", 3))]  # fmt: skip
+    later = replace(spans[1], started=(STARTED + timedelta(hours=1)).isoformat())
+    (answer,) = pool_answers(observed([spans[0], later]))
+    assert (answer.processes, answer.seconds) == (1, 7_200)
+    assert verdict(answer).startswith("at most 3 connections were in use at any reading in 2 hours. ")
+
+
+@pytest.mark.parametrize(
+    ("library", "most", "shown"),
+    [("SQLAlchemy", 3.0, "at most 3 connections were in use in 60"), ("", None, "were in use for 99.9 % of the time")],
+)
+def test_only_a_high_water_mark_is_the_most_at_any_time(library: str, most: float | None, shown: str) -> None:
+    span = replace(plain(uses=60, usage_seconds=6), library=library, in_use_max=() if most is None else (most,) * 60)
+    assert shown in verdict(pool_answers(observed([span]))[0])
 
 
 @pytest.mark.costly
@@ -188,13 +247,15 @@ def test_a_pool_that_was_never_in_use_has_no_number(series: dict[str, Any]) -> N
     for why in (False, True):
         text = " ".join(observed_text(unused, why=why).split())
         assert text.startswith("shop: no answer")
-        assert "No connection was in use in 60 minutes: observe longer, at the peak, or by --metrics" in text
+        assert "No connection was in use in 60 minutes: observe for longer, or at the peak." in text
         assert not re.search(r"\d connection", text)
     (pool,) = observed_values(unused)["pools"]
     assert pool["need"] is None
-    assert not drift(unused, read_reference("1"))
-    with pytest.raises(BadInput, match="observe longer"):
+    with pytest.raises(WorkFailed, match=r"observe for longer, or at the peak$"):
         pool_named(unused, "shop")
+    account = observed([plain(size=10, held_max=2, **series)])
+    with pytest.raises(WorkFailed, match="at the peak, or by --metrics in place of --url"):
+        pool_named(account, None)
     both = observed([plain(size=10, **series), plain("tasks", uses=60, usage_seconds=6)])
     assert "no answer" in observed_text(both)
     assert "no answer" in observation_markdown(both, "both.jsonl")
@@ -246,7 +307,7 @@ def test_json_has_the_keys_of_the_design() -> None:
     (pool,) = observed_values(observed([span_of(serve(EXPONENTIAL, 20, HOUR, 1), "buckets")]))["pools"]
     keys = "name labels in_use_mean in_use_p99_9 in_use_max size wait_ms usage_ms timeouts censored need verdict"
     assert set(keys.split()) <= pool.keys()
-    assert pool["verdict"].startswith("never more than ")
+    assert re.match(r"at most \d+ of 20 connections were in use at any reading in 60 minutes. ", pool["verdict"])
 
 
 @pytest.mark.costly
@@ -267,3 +328,33 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
     run = str(ROOT / "data/examples/oltp_read_write-mysql.jsonl")
     assert json.loads(poolsize_here(*words, "--run", run).stdout)["range"] is None
     assert "traffic_spread_assumed" not in {finding["code"] for finding in spread["findings"]}
+    for form in ((), ("--why",)):
+        beyond = poolsize_here(*words[:-1], "--growth", "100x", "--cores", "8", *form)
+        assert beyond.returncode == 1
+        assert "No pool size helps." in " ".join(beyond.stdout.split())
+        assert "poolsize config" not in beyond.stdout
+
+
+@pytest.mark.costly
+def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    counts: dict[str, Any] = {"size": 8, "uses": 390, "usage_seconds": 15.6, "wait_seconds": 41.7}
+    path = stored(tmp_path / "a.jsonl", observed([plain(instance=name, **counts) for name in "ab"]))
+    words = ("recommend", "--observation", path, "--cores", "8")
+    text, values = poolsize_here(*words).stdout, json.loads(poolsize_here(*words, "--json").stdout)
+    assert "Use at least 9 connections in each of 2 processes" in text
+    assert "--size 18 --instances 2" in text
+    assert "  Today" not in text
+    assert {"traffic_current", "traffic_need", "traffic_holds"}.isdisjoint(
+        finding["code"] for finding in values["findings"]
+    )
+    assert (values["pool_size"], values["need"], values["range"]) == (9, 9, None)
+    assert "wait p99" not in poolsize_here(*words, "--why").stdout
+
+
+def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:
+    observation = observed([plain(size=30, uses=600, usage_seconds=60)], [server_of(65.0, 8, 60)])
+    with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
+        writer.append(observation.spans, *observation.server)
+    text = poolsize_here("recommend", "--observation", "a.jsonl", "--cores", "8").stdout
+    assert "The server is saturated" in text
+    assert "poolsize config" not in text

@@ -260,7 +260,10 @@ def test_a_token_can_add_no_header(monkeypatch: pytest.MonkeyPatch) -> None:
         (200, b'{"data": 3}', "does not answer as Prometheus does"),
         (200, b"[" * 10**6, "does not answer as Prometheus does"),
         (200, b'{"status": "success", "data": []}', "it has no metric of a pool"),
-        (503, b"", "status 503"),
+        (503, b"", "status 503$"),
+        (422, b'{"error": "too many\\n\\u001b samples"}', r"values: status 422: too many \\u001b samples$"),
+        (422, b'{"error": "' + b"x" * 20_000, "values: status 422$"),
+        (422, b'{"error": 3}', "values: status 422$"),
         (302, b"http://localhost.localdomain:1/", "redirects to another server"),
     ],
 )

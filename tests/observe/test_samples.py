@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
 from poolsize.observe.observation import PoolSpan
+from poolsize.observe.pool_answer import pool_answers
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
+from tests.observe.production import observed
 
 START = 1_700_000_040.0
 """A whole minute."""
@@ -156,6 +158,54 @@ def test_a_peak_counts_in_the_period_in_which_it_rises() -> None:
             readings.add(sample, "", np.array([START + t]), np.array([sample.value]))
     (span,) = readings.take()[0]
     assert span.in_use_max == (2, 12, 2)
+
+
+def scraped(*targets: dict[str, str], seconds: tuple[float, float] = (0.0, 600.0)) -> Readings:
+    readings = Readings()
+    for offset, labels in enumerate(targets):
+        at = np.arange(*seconds, 15.0) + START + 3 * offset
+        readings.add(metric(USAGE, labels), instance_of(labels), at, 2.0 * at)
+    return readings
+
+
+def test_services_with_the_same_name_of_a_pool_are_apart_and_their_instances_together() -> None:
+    shops = [{"job": "pods", "application": "shop", "instance": f"10.0.0.{host}:80"} for host in (1, 2)]
+    mail = {"job": "mail", "instance": "10.0.0.1:90"}
+    spans = scraped(*shops, mail).take()[0]
+    assert sorted(span.pool for span in spans) == ["mail/a", "shop/a", "shop/a"]
+    assert {answer.name: answer.processes for answer in pool_answers(observed(spans))} == {"shop/a": 2, "mail/a": 1}
+
+
+def test_a_process_that_two_jobs_scrape_counts_once_and_is_of_the_job_with_fewer_processes() -> None:
+    jobs = {"pods": (1, 2, 3), "shop": (1, 2), "mail": (3,)}
+    targets = [{"job": job, "instance": f"10.0.0.{host}:80"} for job, hosts in jobs.items() for host in hosts]
+    spans = scraped(*targets).take()[0]
+    assert sorted(span.instance for span in spans) == ["mail/10.0.0.3:80", "shop/10.0.0.1:80", "shop/10.0.0.2:80"]
+
+
+@pytest.mark.parametrize(
+    "labels", [{"service_instance_id": "{}"}, {"exported_instance": "{}"}, {"pid": "{}"}, {"cluster": "{}"}]
+)
+def test_processes_behind_one_address_are_several(labels: dict[str, str]) -> None:
+    """Those of a collector, of a web server with workers, and of clusters that have the same addresses."""
+    targets = [
+        {"job": f"job{each}", "instance": "collector:80", **{name: text.format(each) for name, text in labels.items()}}
+        for each in (1, 2)
+    ]
+    assert len(scraped(*targets).take()[0]) == 2
+
+
+def test_processes_of_one_job_are_several_whatever_their_address_is() -> None:
+    pods = [{"job": "shop", "pod": f"shop-{number}", "instance": "shop:80"} for number in (1, 2)]
+    assert len(scraped(*pods).take()[0]) == 2
+
+
+def test_an_address_that_another_service_has_later_is_no_copy() -> None:
+    readings = scraped({"job": "shop", "instance": "10.0.0.1:80"})
+    later = {"job": "mail", "instance": "10.0.0.1:80"}
+    at = START + np.arange(600.0, 1200.0, 15.0)
+    readings.add(metric(USAGE, later), instance_of(later), at, 2.0 * at)
+    assert {span.pool for span in readings.take()[0]} == {"mail/a", "shop/a"}
 
 
 def test_springs_gauges_of_a_pool_that_hikari_counts_are_no_second_pool() -> None:

@@ -138,6 +138,7 @@ def test_a_pool_that_only_moves_waiting_into_the_database_is_not_recommended() -
     asked = traffic(80, 10, Service("a", 1))
     answer = recommend_for(asked, SHARED)
     assert (answer.decides, answer.pool_size) == ("supply", 1)
+    assert recommend_for(replace(asked, least_need=9), SHARED).pool_size == 9
     assert answer.need is not None
     assert answer.need > 10
     (elsewhere,) = (each for each in answer.findings if isinstance(each, WaitsElsewhere))

@@ -41,7 +41,7 @@ def printed(poolsize: Command, command: str) -> str:
     """What a command prints, which does its work."""
     runs = {"scan": EXAMPLES["scan-mariadb"], "search": EXAMPLES["search-mariadb"]}
     done = poolsize(*(word.format_map(runs) for word in command.split()))
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == (1 if "too small for this traffic" in done.stdout else 0), done.stderr
     return done.stdout
 
 

@@ -71,14 +71,15 @@ def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     doubts = [finding for finding in answer.findings if isinstance(finding, FIRST)]
+    is_cut_off = any(isinstance(each, CutOff) for each in doubts)  # waits that nobody had
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
         f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        _sizes_table(answer).below(_sizes_title(answer.traffic)),
+        "" if is_cut_off else _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in doubts)),
-        f"The lines for your library: {_configure(answer, is_observed=is_observed)}",
+        *(f"The lines for your library: {each}" for each in _configure(answer, is_observed=is_observed)),
     )
     return "\n\n".join(filter(None, parts))
 
@@ -95,17 +96,17 @@ def traffic_in_short(answer: TrafficAnswer, *, is_observed: bool = False) -> str
     return "\n".join(
         [
             *_first(doubts),
-            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [configure, SAME]),
+            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [*configure, SAME]),
         ]
     )
 
 
-def _configure(answer: TrafficAnswer, *, is_observed: bool) -> str:
-    """Return the command for the configuration. An observation is no option of it, so that the command has the size."""
-    if not is_observed:
-        return CONFIGURE_SAME
+def _configure(answer: TrafficAnswer, *, is_observed: bool) -> list[str]:
+    """Return the command for the configuration, if a size is known to help; it takes no observation, but the size."""
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
-    return pasteable("poolsize", "config", "--for", "STACK", "--size", answer.connections, *of_fleet)
+    sized = pasteable("poolsize", "config", "--for", "STACK", "--size", answer.connections, *of_fleet)
+    is_unknown = any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings)
+    return [sized if is_observed else CONFIGURE_SAME] if answer.helps and not is_unknown else []
 
 
 def _first(doubts: Sequence[Finding]) -> list[str]:

@@ -133,7 +133,7 @@ def _observed(finding: of.Observed) -> str:
     most = ""
     if finding.in_use_max is not None:
         of_size = " of {size:,}" if finding.size is not None else ""
-        most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use"
+        most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use at any reading"
     grown = " times {growth:number}" if finding.growth != 1 else ""
     need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
     return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
