@@ -178,12 +178,13 @@ def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tupl
     """Return the 95 % range of the plateau's start, and which end of it is open.
 
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
-    curve still rises, or the answer is the smallest size. The range is None where none was estimated: for means
-    alone, and without a fitted curve, such as at a fixed rate.
+    curve still rises, or the answer is the smallest size. The range is None where none was estimated: for a single
+    valid size, for means alone, and without a fitted curve, such as at a fixed rate.
     findings: the warnings of verdict_on_size.
     """
     plateau = analysis.plateau
     unknown = analysis.curve is None or any(isinstance(finding, MeansOnly) for finding in findings)
+    unknown = unknown or len(analysis.valid_sizes) == 1
     if plateau is None or unknown:
         return None, None
     ends = [OPEN_ENDS[type(finding)] for finding in findings if type(finding) in OPEN_ENDS]
