@@ -44,7 +44,7 @@ COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
 LONGEST_NAME, LONGEST_VERSIONS = 50, 200
 OF_DRIVERS: Mapping[Reason, str] = {
-    "setting": "settings of a session",
+    "setting": "SET, USE, SELECT @@name, PREPARE or DEALLOCATE",
     "empty": "BEGIN, COMMIT or ROLLBACK without a statement",
 }
 """Statements that drivers and pools send: they are no work of the application, and the coverage does not count them."""

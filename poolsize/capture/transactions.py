@@ -59,10 +59,10 @@ class Transaction(NamedTuple):
 class LeftOut:
     """Statements that are part of no transaction, by reason; final after the last transaction.
 
-    Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (of a session); "empty"
-    (BEGIN and COMMIT without a statement); "cut" (a transaction with more statements than are kept); "prepared"
-    (EXECUTE, whose statement the source does not show); the first word of a statement that no workload repeats, such as
-    SHOW; "other" (of an unknown first word).
+    Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (SET, USE, PREPARE and the
+    like); "empty" (BEGIN and COMMIT without a statement); "cut" (a transaction with more statements than are kept);
+    "prepared" (EXECUTE, whose statement the source does not show); the first word of a statement that no workload
+    repeats, such as SHOW; "other" (of an unknown first word).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
