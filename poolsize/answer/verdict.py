@@ -228,10 +228,11 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
         )
         return Verdict.NOISY, too_few or noisy
     if analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size):
-        is_one = len(analysis.valid_sizes) == 1 and not any(size.failed(Check.USERS_LIMITED) for size in analysis.sizes)
-        one_size = OneSize(plateau.pool_size, sweep_beyond(analysis, plateau.pool_size)) if is_one else None
-        if refusal := too_few or one_size:
-            return Verdict.NOISY, refusal
+        if too_few:
+            return Verdict.NOISY, too_few
+        if len(analysis.valid_sizes) == 1 and not any(size.failed(Check.USERS_LIMITED) for size in analysis.sizes):
+            one_size = OneSize(plateau.pool_size, sweep_beyond(analysis, plateau.pool_size))
+            return _failed_everywhere(analysis) or (Verdict.NOISY, one_size)
     nearest = analysis.by_size.nearest(plateau.pool_size)
     separable = nearest.demands is not None or analysis.setting.application is not None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:

@@ -63,6 +63,9 @@ def test_one_size_is_nothing_to_compare() -> None:
     answer = recommend(analyze(a_run({4: 400})))
     assert (answer.pool_size, answer.verdict) == (None, "noisy")
     assert "Only one pool size, 4, is valid" in warning_sentences(answer.findings)[0]
+    limited = recommend(analyze(a_run({4: 400}, cpu=0.95)))
+    assert (limited.pool_size, limited.verdict) == (None, "generator-limited")
+    assert "A worker was saturated or late at every pool size" in warning_sentences(limited.findings)[0]
 
 
 def test_pools_as_large_as_the_users_give_no_size() -> None:
