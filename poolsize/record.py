@@ -96,7 +96,9 @@ def require_valid(name: str, text: str, value: Any, hint: Any) -> None:
 def wrong_field(error: ValidationError) -> str:
     """Return the first wrong field of a record in a file, its value, and what to give in its place."""
     first = _first(error)
-    where = shortened(".".join(map(str, first["loc"])) or error.title, LONGEST_NAME_SHOWN)
+    if first["type"] == "json_invalid":
+        return str(first["msg"])
+    where = shortened(".".join(map(str, first["loc"])) or "the record", LONGEST_NAME_SHOWN)
     return f"{where} is {shown(first['input'])}: {_way_out(where, first)}"
 
 

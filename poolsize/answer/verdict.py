@@ -76,13 +76,6 @@ class UsersLimited(Caution, code="users_limited", is_doubt=True):
     way_out: WayOut
 
 
-class OneSize(Caution, code="one_size", is_doubt=True):
-    """Only one size is valid, and an answer compares two."""
-
-    pool_size: int
-    way_out: WayOut
-
-
 class StillRising(Caution, code="still_rising", is_doubt=True):
     """The curve still rises at the largest valid size. limit_broken: whether no size keeps the latency limit."""
 
@@ -148,6 +141,13 @@ class NothingValid(Refusal, code="nothing_valid"):
     """No step passed its checks."""
 
 
+class OneSize(Refusal, code="one_size"):
+    """Only one size is valid, and an answer compares two."""
+
+    pool_size: int
+    way_out: WayOut
+
+
 class Noisy(Refusal, code="noisy"):
     """The 95 % range, from low to high connections, is too wide for an answer.
 
@@ -170,7 +170,7 @@ def highest(findings: Sequence[Finding]) -> Highest:
     """Return the meaning of the curve's highest throughput. findings: the warnings of verdict_on_size."""
     if any(isinstance(finding, UsersLimited) for finding in findings):
         return Highest.OF_FILLED
-    rising = any(isinstance(finding, StillRising | OneSize) for finding in findings)
+    rising = any(isinstance(finding, StillRising) for finding in findings)
     return Highest.OF_MEASURED if rising else Highest.CAPACITY
 
 
@@ -179,11 +179,12 @@ def known_range(analysis: "Analysis", findings: Sequence[Finding]) -> tuple[tupl
 
     An end is open where pools beyond the measured sizes may be the answer: the users could not fill larger pools, the
     curve still rises, or the answer is the smallest size. The range is None where none was estimated: for a single
-    measured size, for means alone, and without a fitted curve, such as at a fixed rate.
+    valid size, for means alone, and without a fitted curve, such as at a fixed rate.
     findings: the warnings of verdict_on_size.
     """
     plateau = analysis.plateau
-    unknown = analysis.curve is None or any(isinstance(finding, OneSize | MeansOnly) for finding in findings)
+    unknown = analysis.curve is None or any(isinstance(finding, MeansOnly) for finding in findings)
+    unknown = unknown or len(analysis.valid_sizes) == 1
     if plateau is None or unknown:
         return None, None
     ends = [OPEN_ENDS[type(finding)] for finding in findings if type(finding) in OPEN_ENDS]
@@ -226,8 +227,12 @@ def verdict_without_size(analysis: "Analysis") -> tuple[Verdict, Finding] | None
             else NothingValid()
         )
         return Verdict.NOISY, too_few or noisy
-    if too_few and (analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size)):
-        return Verdict.NOISY, too_few
+    if analysis.setting.plan.rate is None or not _smaller_is_too_small(analysis, plateau.pool_size):
+        if too_few:
+            return Verdict.NOISY, too_few
+        if len(analysis.valid_sizes) == 1 and not any(size.failed(Check.USERS_LIMITED) for size in analysis.sizes):
+            one_size = OneSize(plateau.pool_size, sweep_beyond(analysis, plateau.pool_size))
+            return _failed_everywhere(analysis) or (Verdict.NOISY, one_size)
     nearest = analysis.by_size.nearest(plateau.pool_size)
     separable = nearest.demands is not None or analysis.setting.application is not None
     if _is_generator_limited(analysis, plateau.pool_size) and not separable:
@@ -296,8 +301,6 @@ def _at_an_end(analysis: "Analysis", size: int) -> tuple[Verdict, list[Finding]]
         more_users = MoreUsers(enough, shorter_pauses=enough > ENOUGH_USERS)
         way_out = sweep_beyond(analysis, size) if recorded else more_users
         return Verdict.USERS_LIMITED, [UsersLimited(largest, users, way_out)]
-    if smallest == largest:
-        return Verdict.EDGE, [OneSize(size, sweep_beyond(analysis, size))]
     if rising:
         return Verdict.EDGE, [StillRising(largest, sweep_beyond(analysis, size))]
     if size == smallest and size > 1:

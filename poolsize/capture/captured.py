@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, chain
 from itertools import count as numbers_from
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 from time import time
 from typing import Literal
@@ -33,7 +33,7 @@ from poolsize.capture.workload import (
     TransactionKind,
 )
 from poolsize.errors import BadInput
-from poolsize.units import count
+from poolsize.units import count, milliseconds
 
 LogKind = Literal["slow log", "general log"]
 EVENTS_BETWEEN = 2_000
@@ -43,15 +43,21 @@ MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
 COVERED = 0.995
 """Share of the time, and of the statements, from which on further kinds count among the others."""
 LONGEST_NAME, LONGEST_VERSIONS = 50, 200
-UNREAD: tuple[Reason, ...] = ("too long", "not whole", "cut", "prepared")
-"""Why a statement of the workload is in no transaction."""
+OF_DRIVERS: Mapping[Reason, str] = {
+    "setting": "SET, USE, SELECT @@name, PREPARE or DEALLOCATE",
+    "empty": "BEGIN, COMMIT or ROLLBACK without a statement",
+}
+"""Statements that drivers and pools send: they are no work of the application, and the coverage does not count them."""
 LEFT_OUT: Mapping[Reason, str] = {
+    **{reason: f"{words}, which the coverage does not count" for reason, words in OF_DRIVERS.items()},
     "too long": "too long to be read",
     "not whole": "cut off in the source, or not SQL",
     "prepared": "EXECUTE of a statement that the source does not show",
     "cut": "in a transaction of more statements than are kept",
-    "not of the workload": "settings of a session, definitions of tables, or administration",
+    "other": "of a kind that is not known",
 }
+LEAST_OF_FASTEST_MS = 10
+"""A server runs some statement of a whole log, such as a COMMIT or the read of a row, in less."""
 MOST_VARIANTS, MOST_CANDIDATES = 8, 500
 """Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
 MOST_FOR_REFERENCES = 4_000
@@ -116,6 +122,14 @@ def _log_notes(tally: Tally) -> Iterator[str]:
             f"{count(tally.without_thread, 'statement')} without a session: each is a transaction of its own. Add "
             "the session's id to the log (log_slow_verbosity, log_slow_extra)."
         )
+    for name in tally.cut_files:
+        until = "" if isnan(tally.last) else f", until {datetime.fromtimestamp(tally.last, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        yield f"{name} is cut off: its gzip file has no end. {count(tally.statements, 'statement')} were read{until}."
+    if LEAST_OF_FASTEST_MS < 1000 * tally.fastest < inf:
+        yield (
+            f"No statement took less than {milliseconds(1000 * tally.fastest)}: long_query_time was probably not 0. "
+            "Faster statements are missing, so rate and mix are not production's. Record with long_query_time = 0."
+        )
     if tally.unreadable:
         yield f"{count(tally.unreadable, 'entry', 'entries')} of the log can't be read."
     if isnan(tally.first):
@@ -145,15 +159,19 @@ def captured_workload(
     tallies = _most_important(counter)
     names: set[str] = set()
     kinds = [made for each in tallies for made in _kinds(each, names, keeps_values=keeps_values)]
-    statements = counter.statements + sum(left_out.statements.get(reason, 0) for reason in UNREAD)
-    seconds = counter.seconds + sum(left_out.seconds.get(reason, 0.0) for reason in UNREAD)
+    statements, seconds = (
+        sum((amount for reason, amount in amounts.items() if reason not in OF_DRIVERS), start=in_transactions)
+        for in_transactions, amounts in (
+            (float(counter.statements), left_out.statements), (counter.seconds, left_out.seconds)
+        )
+    )  # fmt: skip
     lasts = tally.last - tally.first
     return CapturedWorkload(
         _source(kind, tally),
         tuple(kinds),
         _other_share(sum(each.executions for each in tallies), statements),
-        _other_share(sum(each.seconds for each in tallies), seconds),
-        _six_digits(counter.transactions / lasts) if lasts > 0 else None,
+        _other_share(sum(each.seconds for each in tallies), seconds) if seconds else None,
+        _six_digits(sum(each.count for each in tallies) / lasts) if lasts > 0 else None,
         _six_digits(1000 * counter.think_seconds / counter.thinks) if counter.thinks else None,
         (*notes(), *_notes(counter, left_out)),
     )
@@ -183,9 +201,12 @@ def _notes(counter: KindCounter, left_out: LeftOut) -> Iterator[str]:
     if counter.cut_off:
         words = "is in no kind: a part of it is" if counter.cut_off == 1 else "are in no kind: parts of them are"
         yield f"{count(counter.cut_off, 'transaction')} {words} missing in the source."
-    for reason, words in LEFT_OUT.items():
-        if statements := left_out.statements.get(reason, 0):
-            yield f"{count(statements, 'statement')} {'is' if statements == 1 else 'are'} left out: {words}."
+    commands = sorted(reason for reason in left_out.statements if reason.isupper())
+    for reasons, words in (*(([reason], words) for reason, words in LEFT_OUT.items()), (commands, ", ".join(commands))):
+        if statements := sum(left_out.statements.get(reason, 0) for reason in reasons):
+            seconds = sum(left_out.seconds.get(reason, 0.0) for reason in reasons)
+            took = f", with {milliseconds(1000 * seconds)} in the server" if seconds else ""
+            yield f"{count(statements, 'statement')} {'is' if statements == 1 else 'are'} left out{took}: {words}."
 
 
 def _most_important(counter: KindCounter) -> list[KindTally]:
@@ -219,8 +240,8 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
             _name(texts, names),
             tally.count // len(variants) + (place < tally.count % len(variants)),
             tuple(statements),
-            _six_digits(1000 * seconds),
-            None if isnan(held) else _six_digits(1000 * max(held, seconds)),  # a log may round times to seconds
+            _six_digits(1000 * seconds) if seconds else None,
+            None if isnan(held) else _six_digits(1000 * max(held, seconds)) or None,  # a log may round times to seconds
             tally.is_explicit,
             tally.ends,
             not all(map(reads_only, texts)),

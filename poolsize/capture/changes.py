@@ -41,7 +41,8 @@ class Change:
 def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change, ...]:
     """Return the changes: of rates, kinds, their shares and times, rows, and the draws of parameters.
 
-    Kinds are the same where their statements are. Shares differ only where chance does not explain the difference.
+    Kinds are the same where their statements are, and else where their names are. Shares differ only where chance does
+    not explain the difference.
     """
     return (*_of_whole(earlier, later), *_of_kinds(earlier, later))
 
@@ -56,7 +57,11 @@ def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
 
 
 def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
-    before, after = ({_key(kind): kind for kind in workload.kinds} for workload in (earlier, later))
+    both = {_key(kind) for kind in earlier.kinds} & {_key(kind) for kind in later.kinds}
+    before, after = (
+        {key if (key := _key(kind)) in both else (kind.name,): kind for kind in workload.kinds}
+        for workload in (earlier, later)
+    )
     totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
     for key, kind in (after | before).items():
         old, new = before.get(key), after.get(key)
@@ -83,7 +88,10 @@ def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:
 def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
     """Yield the changes of a kind, as parts of sentences."""
     if _differ(old.mean_ms, new.mean_ms):
-        yield f"its time in the server was {milliseconds(old.mean_ms)} and is {milliseconds(new.mean_ms)}"
+        yield f"its time in the server was {milliseconds(old.mean_ms or 0)} and is {milliseconds(new.mean_ms or 0)}"
+    if _key(old) != _key(new):
+        yield "its statements changed"
+        return
     for place, (before, after) in enumerate(zip(old.statements, new.statements, strict=True), start=1):
         for name, was, is_now in (
             ("executions", before.repeats_mean, after.repeats_mean),

@@ -188,12 +188,13 @@ def _capture(logs: "Paths", kind: "LogKind", url: str | None, *, as_json: bool, 
 
     output, description = _new_files(options["output"])
     earlier = None if options["against"] is None else load_workload(options["against"])
-    workload, is_whole = _read(logs, kind, url, options)
+    workload, is_whole, shown = _read(logs, kind, url, options)
     written = locustfile(workload, output.name, writes=options["writes"], keeps_values=options["keep_values"])
     _write(description, workload_json(workload))
     _write(output, written.text.encode())
-    for caution in written.cautions:
-        _note(caution)
+    for caution in (*workload.notes, *written.cautions):
+        if caution not in shown:
+            _note(caution)
     changed = None if earlier is None else changes(earlier, workload)
     if as_json:
         click.echo(json_text(captured_values(workload, written, output, description, changed)))
@@ -203,8 +204,10 @@ def _capture(logs: "Paths", kind: "LogKind", url: str | None, *, as_json: bool, 
         raise WorkFailed("the server went away; the workload is of the time before")
 
 
-def _read(logs: "Paths", kind: "LogKind", url: str | None, options: dict[str, Any]) -> tuple["CapturedWorkload", bool]:
-    """Return the workload of the source, and whether the server was there until the end."""
+def _read(
+    logs: "Paths", kind: "LogKind", url: str | None, options: dict[str, Any]
+) -> tuple["CapturedWorkload", bool, list[str]]:
+    """Return the workload of the source, whether the server was there until the end, and the notes that were shown."""
     from poolsize.capture.captured import with_counters, workload_of_logs, workload_of_server
     from poolsize.capture.statement_history import StatementHistory
     from poolsize.server.connection import database_url
@@ -214,10 +217,10 @@ def _read(logs: "Paths", kind: "LogKind", url: str | None, options: dict[str, An
         with _bar(sum(path.stat().st_size for path in logs)) as progress:
             workload = workload_of_logs(logs, kind, keeps_values=keeps_values, progress=progress)
         if url is None:
-            return workload, True
+            return workload, True, []
     seconds = options["for_seconds"] or FOR_SECONDS
     with StatementHistory(database_url(url or ""), needs_history=not logs) as history, _ending(history.end):
-        for line in history.notes:
+        for line in (shown := list(history.notes)):
             _note(line)
         _note(f"reads the server once a second for {minutes(seconds)}, and changes nothing; Ctrl-C ends it sooner")
         with _bar(seconds) as progress:
@@ -225,7 +228,7 @@ def _read(logs: "Paths", kind: "LogKind", url: str | None, options: dict[str, An
                 workload = workload_of_server(history, seconds, keeps_values=keeps_values, progress=progress)
             else:
                 workload = with_counters(workload, history, seconds, progress)
-        return workload, history.is_complete
+        return workload, history.is_complete, shown
 
 
 @contextmanager

@@ -27,7 +27,7 @@ _VARIANTS = frozenset((
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
 _ENDS = re.compile(
-    r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|SHOW|USE|PREPARE|DEALLOCATE|KILL)\b", re.IGNORECASE
+    r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|USE|PREPARE|DEALLOCATE)\b", re.IGNORECASE
 )
 """Statements around those of a transaction, which a workload does not count, or under other names, as savepoints."""
 
@@ -75,10 +75,10 @@ def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: flo
     share = _share(counted, covered)
     return replace(
         workload,
-        kinds=tuple(sorted(kinds, key=lambda kind: -kind.weight * kind.mean_ms)),
+        kinds=tuple(sorted(kinds, key=lambda kind: -kind.weight * (kind.mean_ms or 0))),
         other_share_of_statements=1 - share,
-        other_share_of_time=1 - _share(times, covered),
-        arrival_rate=sum(weights) / seconds / share if share and seconds else workload.arrival_rate,
+        other_share_of_time=None if workload.other_share_of_time is None else 1 - _share(times, covered),
+        arrival_rate=sum(weights) / seconds if share and seconds else workload.arrival_rate,
     )
 
 

@@ -1,7 +1,7 @@
 """What every source of a capture yields: the statements that a server ran, the ends of its sessions, and the gaps."""
 
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import inf, isnan, nan
 from typing import NamedTuple
 
 UNKNOWN_ROWS = -1
@@ -45,22 +45,26 @@ class Tally:
     """What a reader has counted so far. All numbers are final after the last event.
 
     versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
-    seconds since the epoch, nan where unknown. unreadable: entries that are cut off or of another format. bytes_read:
-    of the files on the disk, where a log may be compressed.
+    seconds since the epoch, nan where unknown. fastest: the shortest run time, in seconds. unreadable: entries that are
+    cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed. cut_files: names
+    of compressed logs without an end.
     """
 
     versions: set[str] = field(default_factory=set)
     statements: int = 0
     first: float = nan
     last: float = nan
+    fastest: float = inf
     unreadable: int = 0
     without_thread: int = 0
     bytes_read: int = 0
+    cut_files: list[str] = field(default_factory=list)
 
     def counted(self, event: StatementEvent) -> StatementEvent:
         """Count a statement, and return the statement."""
         self.statements += 1
         self.without_thread += event.thread == UNKNOWN_THREAD
+        self.fastest = min(self.fastest, event.seconds)  # also where the latter is nan
         started = event.started
         if isnan(started):
             return event

@@ -2,13 +2,12 @@
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from keyword import iskeyword
 from math import gcd
 from pathlib import Path
-from typing import Any
 
 from poolsize.capture.columns import DOTTED
 from poolsize.capture.statement_code import INDENT, WIDTH, Code, broken, one_line, quoted_code
@@ -44,23 +43,29 @@ _UPDATES_TOO = re.compile(r"\bON\s+DUPLICATE\s+KEY\s+UPDATE\b", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Coverage:
-    """Shares of the source's statements and of its time in the server, from 0 to 1."""
+    """Shares of the source's statements and of its time in the server, from 0 to 1. time: None where it is unknown."""
 
     statements: float
-    time: float
+    time: float | None
+
+    def __str__(self) -> str:
+        """Return both in words: 98 % of the statements and 99 % of the time in the server."""
+        of_time = "" if self.time is None else f" and {percent(self.time)} of the time in the server"
+        return f"{percent(self.statements)} of the statements{of_time}"
 
 
 @dataclass(frozen=True)
 class Locustfile:
     """A generated file.
 
-    text: its content. kinds: of its tasks. coverage: of the source. cautions: the transactions that are left
-    out, and the writes that nothing undoes, as sentences.
+    text: its content. kinds: of its tasks. coverage: of the source. rate: its transactions a second in the source, None
+    where unknown. cautions: the transactions that are left out, and the writes that nothing undoes, as sentences.
     """
 
     text: str
     kinds: tuple[TransactionKind, ...]
     coverage: Coverage
+    rate: float | None
     cautions: tuple[str, ...]
 
 
@@ -74,6 +79,9 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
     if not kinds:
         raise BadInput("every kind of transaction writes: add `writes`, and use a copy of the data that may change")
     code, inserted, share = Code(), inserted_tables(kinds), coverage(workload, kinds)
+    rate = workload.arrival_rate
+    if rate is not None:
+        rate *= sum(kind.weight for kind in kinds) / max(1, sum(kind.weight for kind in workload.kinds))
     tasks = [
         {"name": kind.name, "says": _says(kind, workload), "weight": weight, "lines": code.of_kind(kind)}
         for kind, weight in zip(kinds, weights([kind.weight for kind in kinds]), strict=True)
@@ -84,7 +92,7 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
     text = template.render(
         title=_title(workload),
         header=[
-            *_coverage_lines(workload, kinds),
+            *_coverage_lines(workload, kinds, rate),
             *_paragraph("Writes", " ".join(filter(None, (_undone(inserted), *cautions))) or "None."),
             *_paragraph("Values", KEPT if keeps_values else REDACTED),
             *(line for note in workload.notes for line in _paragraph("Note", one_line(note))),
@@ -93,17 +101,17 @@ def locustfile(workload: CapturedWorkload, name: str, *, writes: bool, keeps_val
         imports=_imports(code, undoes=bool(inserted)),
         columns=code.columns,
         class_name=_class_name(name),
-        covers=_covers(share),
+        covers=str(share),
         undoes=broken(f"delete_inserted(cursor, {{{columns}}})", WIDTH - INDENT) if inserted else [],
         kinds=tasks,
     )
-    return Locustfile(text, kinds, share, cautions)
+    return Locustfile(text, kinds, share, rate, cautions)
 
 
 def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Coverage:
     """Return the coverage of some of a workload's kinds."""
 
-    def share(other: float, amount: Any) -> float:
+    def share(other: float, amount: Callable[[TransactionKind], float]) -> float:
         total = sum(map(amount, workload.kinds))
         return (1 - other) * (sum(map(amount, kinds)) / total if total else 0.0)
 
@@ -112,12 +120,14 @@ def coverage(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Co
 
     return Coverage(
         share(workload.other_share_of_statements, statements),
-        share(workload.other_share_of_time, lambda kind: kind.weight * kind.mean_ms),
+        None
+        if (other := workload.other_share_of_time) is None
+        else share(other, lambda kind: kind.weight * (kind.mean_ms or 0.0)),
     )
 
 
-def shares_of_kind(kind: TransactionKind, workload: CapturedWorkload) -> tuple[float, float]:
-    """Return a kind's share of the transactions of all kinds, and of the source's time."""
+def shares_of_kind(kind: TransactionKind, workload: CapturedWorkload) -> tuple[float, float | None]:
+    """Return a kind's share of the transactions of all kinds, and of the source's time, None where it is unknown."""
     return kind.weight / max(1, sum(kind.weight for kind in workload.kinds)), coverage(workload, [kind]).time
 
 
@@ -208,7 +218,10 @@ def _period(since: str | None, until: str | None) -> str:
 def _says(kind: TransactionKind, workload: CapturedWorkload) -> str:
     share, of_time = shares_of_kind(kind, workload)
     held = "" if kind.held_ms is None else f", held for {milliseconds(kind.held_ms)}"
-    return f"{percent(share)} of the transactions, {percent(of_time)} of the time: {milliseconds(kind.mean_ms)}{held}."
+    took = ""
+    if of_time is not None and kind.mean_ms is not None:
+        took = f", {percent(of_time)} of the time: {milliseconds(kind.mean_ms)}"
+    return f"{percent(share)} of the transactions{took}{held}."
 
 
 def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> str:
@@ -216,15 +229,14 @@ def _left_out(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> s
     without = [kind for kind in workload.kinds if kind not in kinds]
     if not without:
         return ""
-    share = coverage(workload, without)
     return (
-        f"{count(len(without), 'kind')} of transactions that write left out, with {percent(share.statements)} of the "
-        f"statements and {percent(share.time)} of the time: --writes includes them."
+        f"{count(len(without), 'kind')} of transactions that write left out, with {coverage(workload, without)}: "
+        "--writes includes them."
     )
 
 
-def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]) -> Iterator[str]:
-    """Yield the source, the part of the source that the file covers, and the traffic."""
+def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind], rate: float | None) -> Iterator[str]:
+    """Yield the source, the part of the source that the file covers, and the traffic. rate: of these kinds."""
     source = workload.source
     yield from textwrap.wrap(
         f"`poolsize capture` wrote this file from a {source.kind} of {count(source.statements, 'statement')}. You can "
@@ -234,21 +246,16 @@ def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]
     yield ""
     yield from _paragraph(
         "Coverage",
-        f"{count(len(kinds), 'kind')} of transactions: {_covers(coverage(workload, kinds))}. Rare kinds are left out: "
-        f"{percent(workload.other_share_of_statements)} of the statements, {percent(workload.other_share_of_time)} "
-        "of the time.",
+        f"{count(len(kinds), 'kind')} of transactions: {coverage(workload, kinds)}. In no kind of transactions: "
+        f"{Coverage(workload.other_share_of_statements, workload.other_share_of_time)}.",
     )
-    if (rate := workload.arrival_rate) is not None:
+    if rate is not None:
         option = f" To measure at this rate: --rate {write_decimal(_rounded(rate))}/s." if rate <= MOST_RATE else ""
         yield from _paragraph("Rate", f"{number(rate)} transactions per second.{option}")
     if (think := workload.think_ms) is not None:
         pause = f" To pause as long: --think-time {write_milliseconds(_rounded(think))}."
         text = f"{milliseconds(think)} on average between two transactions of a session."
         yield from _paragraph("Think time", text + (pause if think <= MOST_THINK_TIME_MS else ""))
-
-
-def _covers(share: Coverage) -> str:
-    return f"{percent(share.statements)} of the statements and {percent(share.time)} of the time in the server"
 
 
 def _commands(name: str) -> Iterator[str]:

@@ -165,7 +165,7 @@ def _unpacked(file: BinaryIO, path: Path, tally: Tally) -> Iterator[bytes]:
                 raise BadInput(f"{path} unpacks to more than {MOST_RATIO} times its size: it is no log")
             yield block
     except EOFError:  # the end of the gzip file is missing
-        tally.unreadable += 1
+        tally.cut_files.append(path.name)
 
 
 def _with_newlines(blocks: Iterator[bytes], path: Path, format_: Format) -> Iterator[bytes]:

@@ -25,16 +25,17 @@ def captured_text(
 ) -> str:
     """Return what the file covers, its kinds, and the next commands. changes: since another capture, or None."""
     share = written.coverage
-    rate = "" if workload.arrival_rate is None else f"{number(workload.arrival_rate)} transactions per second"
+    of_time = "" if share.time is None else f"{percent(share.time)} of the time and "
+    rate = "" if written.rate is None else f"{number(written.rate)} transactions per second"
     think = "" if workload.think_ms is None else f"{milliseconds(workload.think_ms)} between two of a session"
     changed = [] if changes is None else [change.text for change in changes] or ["nothing that is significant"]
     rows = []
     for kind in written.kinds[:MOST_ROWS]:
-        shares = map(percent, shares_of_kind(kind, workload))
-        held = "?" if kind.held_ms is None else milliseconds(kind.held_ms)
-        rows.append((kind.name, *shares, milliseconds(kind.mean_ms), held))
+        shares = ("?" if share is None else percent(share) for share in shares_of_kind(kind, workload))
+        times = ("?" if time is None else milliseconds(time) for time in (kind.mean_ms, kind.held_ms))
+        rows.append((kind.name, *shares, *times))
     return short_answer(
-        f"{output} covers {percent(share.time)} of the time and {percent(share.statements)} of the statements.",
+        f"{output} covers {of_time}{percent(share.statements)} of the statements.",
         [("Traffic", "; ".join(filter(None, [rate, think]))), ("Changed", " ".join(changed))],
         [
             pasteable("poolsize", "capture", "--check", output, "--schema", "copy"),
@@ -53,8 +54,8 @@ class KindValues(TypedDict):
 
     name: str
     share: float
-    share_of_time: float
-    mean_ms: float
+    share_of_time: float | None
+    mean_ms: float | None
     statements: int
     writes: bool
     included: bool
@@ -63,8 +64,8 @@ class KindValues(TypedDict):
 class CapturedValues(TypedDict):
     """A captured workload.
 
-    output: the locustfile. description: the file of its figures. rate: transactions per second. think_ms: between two
-    transactions of a session. null: not known. changes: since the capture that --against names.
+    output: the locustfile. description: the file of its figures. rate: transactions per second of output. think_ms:
+    between two transactions of a session. null: not known. changes: since the capture that --against names.
     """
 
     output: str
@@ -97,7 +98,7 @@ def captured_values(
         })  # fmt: skip
     values: CapturedValues = {
         "output": str(output), "description": str(description), "coverage": written.coverage,
-        "rate": workload.arrival_rate, "think_ms": workload.think_ms, "kinds": kinds,
+        "rate": written.rate, "think_ms": workload.think_ms, "kinds": kinds,
         "cautions": [*workload.notes, *written.cautions],
     }  # fmt: skip
     if changes is not None:

@@ -20,8 +20,10 @@ BYTES_PER_STATEMENT, BYTES_PER_CHARACTER = 500, 10
 MOST_SESSIONS = 100_000
 
 Ends = Literal["commit", "rollback"]
-Reason = Literal["too long", "not whole", "not of the workload", "empty", "cut", "prepared"]
-Role = Literal["begin", "commit", "rollback", "statement", "savepoint", "definition", "set", "prepared", "other"]
+Reason = str
+"""Why a statement is in no transaction: see LeftOut."""
+Role = str
+"""begin, commit, rollback, statement, savepoint; for other statements, the reason why they are left out."""
 
 
 class Executed(NamedTuple):
@@ -57,9 +59,10 @@ class Transaction(NamedTuple):
 class LeftOut:
     """Statements that are part of no transaction, by reason; final after the last transaction.
 
-    Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "not of the workload" (settings of a
-    session, definitions, administration); "empty" (BEGIN and COMMIT without a statement); "cut" (a transaction with
-    more statements than are kept); "prepared" (EXECUTE, whose statement the source does not show).
+    Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (SET, USE, PREPARE and the
+    like); "empty" (BEGIN and COMMIT without a statement); "cut" (a transaction with more statements than are kept);
+    "prepared" (EXECUTE, whose statement the source does not show); the first word of a statement that no workload
+    repeats, such as SHOW; "other" (of an unknown first word).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
@@ -84,6 +87,12 @@ _DEFINITIONS = frozenset(
      "RESET", "REVOKE", "TRUNCATE", "UNINSTALL", "UNLOCK")
 )  # fmt: skip
 """The first words of statements that end an open transaction."""
+_COMMANDS = frozenset(
+    ("BINLOG", "CACHE", "CHANGE", "CHECKSUM", "DESC", "DESCRIBE", "EXPLAIN", "GET", "HANDLER", "HELP", "IMPORT", "KILL",
+     "LOAD", "PURGE", "SHOW", "SHUTDOWN", "SIGNAL", "START", "STOP", "XA")
+)  # fmt: skip
+"""The first words of other statements that no workload repeats. Only known words are shown: others may be values."""
+_SETTINGS = frozenset(("SET", "USE", "PREPARE", "DEALLOCATE"))
 
 
 @lru_cache(5000)
@@ -104,9 +113,9 @@ def _role(text: str) -> Role:
     if first in ("SAVEPOINT", "RELEASE", "ROLLBACK"):
         return "savepoint"
     return (
-        "set" if first == "SET"
+        "setting" if is_setting or first in _SETTINGS
         else "prepared" if first == "EXECUTE"
-        else "definition" if first in _DEFINITIONS
+        else first if first in _DEFINITIONS | _COMMANDS
         else "other"
     )  # fmt: skip
 
@@ -218,7 +227,7 @@ class _Sessions:
         elif role == "begin":
             ended = self._begun(session, event)
         elif role in ("commit", "rollback"):
-            ended = self._finished(session, event, role)
+            ended = self._finished(session, event, "commit" if role == "commit" else "rollback")
             if _CHAINS.search(fingerprint.text) and session.thread != UNKNOWN_THREAD:
                 session.is_begun = True
                 self._open[session.thread] = None
@@ -299,14 +308,14 @@ class _Sessions:
 
     def _other(self, session: _Session, event: StatementEvent, role: Role) -> Sequence[Transaction]:
         """Count a statement that is no part of the workload. Returns the transaction that it commits."""
-        self._left_out.add("not of the workload", event.seconds)
-        autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "set" else None
+        self._left_out.add(role, event.seconds)
+        autocommit = _SET_AUTOCOMMIT.search(event.text) if role == "setting" else None
         ended: Sequence[Transaction] = ()
         if autocommit is not None and session.thread != UNKNOWN_THREAD:
             ended = self._left(session) if session.is_unsure else ()
             session.autocommits = autocommit[1].upper() not in ("0", "OFF", "FALSE")
             session.is_guess = session.is_unsure = False
-        commits = role == "definition" or (autocommit is not None and session.autocommits)
+        commits = role in _DEFINITIONS or (autocommit is not None and session.autocommits)
         return (*ended, *self._closed(session, "commit")) if commits else ended
 
     def _left(self, session: _Session, *, is_whole: bool = True) -> Sequence[Transaction]:

@@ -254,14 +254,14 @@ class TransactionKind:
     """Transactions with the same statements in the same order.
 
     weight: how many there were. mean_ms: time in the server of all statements of a transaction. held_ms: from its first
-    statement's start to its last statement's end, None where the times are not known. is_explicit: BEGIN and COMMIT (or
-    ROLLBACK) surround the statements, which does not count them.
+    statement's start to its last statement's end. Both are None where the times are not known. is_explicit: BEGIN and
+    COMMIT (or ROLLBACK) surround the statements, which does not count them.
     """
 
     name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,60}$")]
     weight: Count
     statements: Annotated[tuple[CapturedStatement, ...], Field(min_length=1, max_length=MOST_STATEMENTS)]
-    mean_ms: Amount
+    mean_ms: Amount | None
     held_ms: Amount | None
     is_explicit: bool
     ends: Literal["commit", "rollback"]
@@ -283,15 +283,16 @@ class CaptureSource:
 class CapturedWorkload:
     """The transactions that a server ran.
 
-    kinds: by descending share of time. other_share_of_statements, other_share_of_time: of the transactions in none of
-    the kinds. arrival_rate: transactions a second. think_ms: mean time between two transactions of a session. notes:
-    what the source does not show, as sentences.
+    kinds: by descending share of time. other_share_of_statements, other_share_of_time: of what is in none of the kinds,
+    but for the statements that drivers send; the latter is None where the source has no times. arrival_rate:
+    transactions of all kinds a second. think_ms: mean time between two transactions of a session. notes: what the
+    source does not show, as sentences.
     """
 
     source: CaptureSource
     kinds: Annotated[tuple[TransactionKind, ...], Field(max_length=MOST_KINDS)]
     other_share_of_statements: Fraction
-    other_share_of_time: Fraction
+    other_share_of_time: Fraction | None
     arrival_rate: Amount | None
     think_ms: Amount | None
     notes: tuple[Name, ...] = ()
@@ -320,4 +321,6 @@ def load_workload(path: Path) -> CapturedWorkload:
         return _FILE.validate_json(text).workload
     except (ValidationError, BadInput) as error:
         reason = wrong_field(error) if isinstance(error, ValidationError) else error
-        raise BadInput(f"{path} is no description of a captured workload: {reason}") from None
+        beside = path.with_suffix(".json")
+        way_out = f"; give {beside}, the description beside it" if beside != path and beside.exists() else ""
+        raise BadInput(f"{path} is no description of a captured workload: {reason}{way_out}") from None

@@ -60,10 +60,14 @@ class Source(QuickRecord):
         """Return the commands to type after the answer: for a curve, the command that stores the curve as a run."""
         if self.run_path:
             return next_commands(self.run_path, run, answer)
+        if answer.pool_size is None:
+            return []
+        from pathlib import Path
+
         from poolsize.terminal import pasteable
 
         of_host = typed_words("cores", "disks")
-        stored = pasteable("poolsize", "import", *self.curve, *of_host, "--output", "run.jsonl")
+        stored = pasteable("poolsize", "import", *map(Path, self.curve), *of_host, "--output", "run.jsonl")
         return [f"{stored}  # then give --run run.jsonl to fleet or config"]
 
 

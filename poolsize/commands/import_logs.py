@@ -79,7 +79,9 @@ def import_logs(logs: "tuple[Path, ...]", cores: int | None, disks: int | None, 
 
 
 def _resolution(recording: "Recording") -> str:
-    """Return a sentence about figures that are coarser than seconds, with a space before; "" for seconds."""
+    """Return a sentence about what an answer lacks, with a space before; "" where it lacks nothing."""
+    if len(recording.sizes) == 1:
+        return " An answer compares two pool sizes or more: measure others, and import all files together."
     if recording.means_only:
         return " A pool size has too few figures to show how much they vary, so the range of an answer stays unknown."
     return "" if recording.interval_seconds <= 1 else f" Each figure is a mean over {recording.interval_seconds:g} s."

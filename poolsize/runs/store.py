@@ -157,12 +157,15 @@ def resume_command(path: str | os.PathLike[str], extending: dict[str, str] | Non
     """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
 
     path: of the run; of two runs that were measured in turn, of the first. extending: parameter -> text of the options
-    that extend the run.
+    that extend the run. A run that `poolsize import` wrote was measured by another program: it is imported again.
     """
     path = Path(path)
-    named = _named_in(path)
+    setting = _setting_in(path)
+    if setting and setting.recording and setting.plan.attempts == 1:
+        return "poolsize import FILE... --output RUN.jsonl, with the files from which the run was imported"
+    named = named_by(setting) if setting else {}
     if (other := other_path(path)).exists():
-        own, others = (names.get("server_options", {}) for names in (named, _named_in(other)))
+        own, others = (each.server_options if each else {} for each in (setting, _setting_in(other)))
         named["against_options"] = {name: value for name, value in others.items() if own.get(name) != value}
     return " ".join(["poolsize sweep", *parameter_words({"resume": str(path)} | named | (extending or {}))])
 
@@ -180,11 +183,11 @@ def parameter_words(named: Mapping[str, Any]) -> list[str]:
     return [f"`{name}`{'=' if text.startswith('-') else ' '}{pasteable(text)}" for name, text in pairs]
 
 
-def _named_in(path: Path) -> dict[str, Any]:
+def _setting_in(path: Path) -> Setting | None:
     try:
-        return named_by(load_setting(path))
+        return load_setting(path)
     except BadInput:
-        return {}
+        return None
 
 
 def other_path(path: Path) -> Path:

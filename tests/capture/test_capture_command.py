@@ -1,5 +1,6 @@
 """`poolsize capture` as a user types it: what it refuses, what it writes, and what it prints."""
 
+import gzip
 import json
 import stat
 from dataclasses import replace
@@ -102,6 +103,48 @@ def test_several_logs_follow_one_option(poolsize_here: Command, tmp_path: Path) 
     done = poolsize_here("capture", "--slow-log", "a.log", "b.log", "--json")
     assert done.returncode == 0, done.stderr
     assert load_workload(tmp_path / "workload.json").source.statements == 2 * (3 * 120 + 40)
+
+
+def test_the_rate_of_a_file_is_that_of_its_transactions(poolsize_here: Command, tmp_path: Path) -> None:
+    """120 of 160 transactions read. The others write, and are left out."""
+    slow_log(tmp_path / "a.log")
+    rates = {}
+    for name, *words in (("all.py", "--writes"), ("reads.py",)):
+        done = poolsize_here("capture", "--slow-log", "a.log", "--output", name, "--json", *words)
+        rates[name] = json.loads(done.stdout)["rate"]
+        assert f"--rate {rates[name]:.3g}/s" in (tmp_path / name).read_text()
+    assert rates["reads.py"] == pytest.approx(0.75 * rates["all.py"])
+
+
+def test_a_log_without_fast_statements_or_without_an_end_is_doubted(poolsize_here: Command, tmp_path: Path) -> None:
+    entries = [mysql_entry(f"SELECT a FROM t WHERE b = {number * number * 7919}", seconds=1.2) for number in range(900)]
+    packed = gzip.compress("".join(entries).encode())
+    (tmp_path / "a.log.gz").write_bytes(packed[: len(packed) // 2])
+    done = poolsize_here("capture", "--slow-log", "a.log.gz")
+    assert "No statement took less than 1,200 ms: long_query_time was probably not 0" in done.stderr
+    assert "a.log.gz is cut off: its gzip file has no end" in done.stderr
+    assert "statements were read, until 2023-11-14 22:13:20 UTC" in done.stderr
+
+
+def test_times_that_a_log_does_not_have_are_not_shown(poolsize_here: Command, tmp_path: Path) -> None:
+    log = "".join(f"2023-11-14T22:13:{second:02}.0Z\t8 Query\tSELECT a FROM t\n" for second in range(60))
+    (tmp_path / "a.log").write_text(log)
+    shown = poolsize_here("capture", "--general-log", "a.log", "--output", "a.py")
+    assert shown.stdout.startswith("a.py covers 100 % of the statements.\n")
+    assert " 0 ms" not in shown.stdout + (tmp_path / "a.py").read_text()
+    answer = json.loads(poolsize_here("capture", "--general-log", "a.log", "--output", "b.py", "--json").stdout)
+    assert (answer["coverage"]["time"], answer["kinds"][0]["mean_ms"]) == (None, None)
+
+
+def test_the_locustfile_is_no_description_and_the_description_is_named(poolsize_here: Command, tmp_path: Path) -> None:
+    slow_log(tmp_path / "a.log")
+    poolsize_here("capture", "--slow-log", "a.log", "--output", "old.py")
+    words = ("capture", "--slow-log", "a.log", "--output", "new.py", "--against")
+    refused = poolsize_here(*words, "old.py").stderr
+    assert "old.py is no description of a captured workload: Invalid JSON: " in refused
+    assert refused.endswith("; give old.json, the description beside it\n")
+    (tmp_path / "list.json").write_text("[1]")
+    assert "workload: the record is [1]: Input should be an object\n" in poolsize_here(*words, "list.json").stderr
 
 
 @pytest.mark.costly

@@ -2,15 +2,17 @@
 
 import random
 from dataclasses import replace
+from math import nan
 from pathlib import Path
 
 import pytest
 
 from poolsize.capture import kinds
-from poolsize.capture.captured import captured_workload
+from poolsize.capture.captured import LEFT_OUT, captured_workload
 from poolsize.capture.changes import changes
 from poolsize.capture.events import StatementEvent, Tally
 from poolsize.capture.kinds import KindCounter
+from poolsize.capture.locustfile import Coverage, coverage
 from poolsize.capture.transactions import LeftOut, rebuilt
 from poolsize.capture.workload import (
     MOST_PARAMETERS,
@@ -103,13 +105,32 @@ def test_rollbacks_are_a_kind_of_their_own() -> None:
 
 
 def test_what_is_left_out_is_said() -> None:
-    """A transaction that the log cuts off, and the settings of sessions."""
-    workload = captured([("SET NAMES utf8mb4",), *[(READ,)] * 9, ("BEGIN", READ)])
+    """Work that no kind repeats is not covered. Settings, which drivers send, count in no share."""
+    workload = captured([
+        ("SET NAMES utf8mb4",), ("ROLLBACK",), *[(READ,)] * 12, ("TRUNCATE t",), ("SHOW STATUS",),
+        ("LOAD DATA INFILE 'x' INTO TABLE t",), ("BEGIN", READ),
+    ])  # fmt: skip
     assert workload.notes == (
         "1 transaction is in no kind: a part of it is missing in the source.",
-        "1 statement is left out: settings of a session, definitions of tables, or administration.",
+        f"1 statement is left out, with 1 ms in the server: {LEFT_OUT['setting']}.",
+        f"1 statement is left out, with 1 ms in the server: {LEFT_OUT['empty']}.",
+        "3 statements are left out, with 3 ms in the server: LOAD, SHOW, TRUNCATE.",
     )
-    assert workload.other_share_of_statements == pytest.approx(0.1)
+    assert workload.other_share_of_statements == pytest.approx(4 / 16)
+    assert workload.other_share_of_time == pytest.approx(5 / 17, abs=1e-6)
+
+
+def test_the_rate_is_that_of_the_kinds() -> None:
+    """A transaction that the log cuts off is in no kind, so a sweep does not repeat it."""
+    whole, cut = (captured([*[(READ,)] * 99, last]).arrival_rate for last in ((READ,), ("BEGIN", READ)))
+    assert (cut or 0) / (whole or 1) == pytest.approx(0.99, rel=1e-3)
+
+
+def test_times_that_a_source_does_not_have_are_unknown() -> None:
+    events = (event._replace(seconds=nan) for event in logged([(READ,)] * 5))
+    workload = captured_workload(events, "general log", Tally(), lambda: (), keeps_values=False)
+    assert (workload.kinds[0].mean_ms, workload.other_share_of_time) == (None, None)
+    assert coverage(workload, workload.kinds) == Coverage(1.0, None)
 
 
 def test_an_execute_is_not_covered() -> None:
@@ -117,7 +138,10 @@ def test_an_execute_is_not_covered() -> None:
     workload = captured([explicit(READ, "EXECUTE s USING @a")] * 5 + [(READ,)] * 9 + [("EXECUTE s",)] * 5)
     assert [(kind.is_explicit, kind.weight) for kind in workload.kinds] == [(False, 9)]
     assert workload.other_share_of_statements == pytest.approx(15 / 24, abs=1e-6)
-    assert "10 statements are left out: EXECUTE of a statement that the source does not show." in workload.notes
+    assert (
+        "10 statements are left out, with 10 ms in the server: EXECUTE of a statement that the source does not show."
+        in (workload.notes)
+    )
 
 
 @pytest.mark.costly
@@ -190,6 +214,17 @@ def test_two_captures_are_compared() -> None:
         "The kind delete_t is new: 16.7 % of the transactions.",
         "The kind select_t: parameter id of statement 1 had a range of 9,999 and has 49,999.",
     }
+
+
+def test_a_kind_whose_statements_changed_is_not_a_new_kind() -> None:
+    """Unless another kind has its name: select_t of the earlier log is select_t_2 of the later."""
+    earlier, later = captured([(READ,)] * 9), captured([(f"{READ} LIMIT 30",)] * 9)
+    assert [change.text for change in changes(earlier, later)] == ["The kind select_t: its statements changed."]
+    later = captured([(f"{READ} LIMIT 30",)] * 90 + [(READ,)] * 9)
+    assert [change.text for change in changes(earlier, later)] == [
+        "The kind select_t is new: 90.9 % of the transactions.",
+        "The kind select_t_2 was 100.0 % of the transactions and is 9.1 %.",
+    ]
 
 
 EVEN, UNEVEN = Range((1, 1_000)), Range((1, 100, 1_000), shares=(0.6, 0.4))

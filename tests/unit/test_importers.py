@@ -197,10 +197,41 @@ def test_one_mean_a_size_gives_a_size_whose_range_is_unknown(tmp_path: Path, nam
 
 
 def test_means_of_too_few_sizes_are_at_an_edge_without_a_range(tmp_path: Path) -> None:
-    for text in ("threads,tps\n50,998.2\n", "threads,tps\n8,4931\n16,7787\n"):
-        answer = answer_of(read_logs(written(tmp_path, text)))
-        assert (answer.verdict, answer.range) == ("edge", None)
-        assert "range unknown" in headline(answer)
+    answer = answer_of(read_logs(written(tmp_path, "threads,tps\n8,4931\n16,7787\n")))
+    assert (answer.verdict, answer.range) == ("edge", None)
+    assert "range unknown" in headline(answer)
+
+
+def test_a_file_of_one_size_gives_no_answer_but_the_way_to_one(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "-x").write_text("threads,tps\n50,998.2\n50,998.9\n")
+    imported = poolsize_here("import", "./-x", "--output", "run.jsonl")
+    assert "An answer compares two pool sizes or more: measure others, and import all" in imported.stdout
+    for words in (("--curve", "-x"), ("--run", "run.jsonl")):
+        done = poolsize_here("recommend", *words)
+        assert done.returncode == 1
+        assert "Only one pool size, 50, is valid" in done.stdout
+        assert "measure or replay other pool sizes" in " ".join(done.stdout.split())
+        assert "poolsize import" not in done.stdout
+
+
+def test_an_imported_run_that_was_cut_off_is_imported_again(poolsize_here: Command, tmp_path: Path) -> None:
+    """A sweep can't measure what another program measured, and the run has the name of the first file only."""
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "a.csv").write_text(MEANS["threads,tps"])
+    assert poolsize_here("import", "there/a.csv", "--output", "run.jsonl").returncode == 0
+    run = tmp_path / "run.jsonl"
+    run.write_bytes(run.read_bytes()[:-30])
+    assert (
+        "finish the run with: poolsize import FILE... --output RUN.jsonl"
+        in poolsize_here("analyze", "run.jsonl").stderr
+    )
+
+
+def test_a_printed_command_reads_a_file_whose_name_begins_like_an_option(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "-x").write_text(MEANS["threads,tps"])
+    assert "poolsize import ./-x --output run.jsonl" in poolsize_here("recommend", "--curve", "-x").stdout
 
 
 @pytest.mark.costly
@@ -380,8 +411,10 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
         ("a.txt", MYSQLSLAP.format(size=4, seconds=1, queries=0), "ran no query"),
         ("a.txt", "Vuser 1:8 Active Virtual Users configured\n", "no line `TEST RESULT"),
         ("a.txt", "System achieved 9 NOPM from 9 MySQL TPM\n", "no line `Active Virtual Users"),
-        ("a.txt", "sysbench 1.0.20\n\nFATAL: no server\n", "no figures of sysbench"),
-        ("a.csv", "threads,tps\n4,many\n", "line 2 lacks a number"),
+        ("a.txt", "sysbench 1.0.20\n\nFATAL: no server\n", "a.txt: line 3: 'FATAL: no server': this run of"),
+        ("a.txt", "sysbench 1.0.20\n[ 1s ] thds: 8 tps: 90.1\n[ 2sFATAL: error 1040\n", "line 3: 'FATAL: error 1040'"),
+        ("a.csv", "threads,tps\n4,many\n", "line 2 lacks a number of threads or tps$"),
+        ("a.csv", "clients;tps\n4;900,5\n", "line 2 lacks .* tps: write '900,5' with a decimal point"),
         ("a.csv", "threads,tps\n4,0\n", "no throughput above 0"),
         ("a.csv", "threads,tps\n-4,9\n", "a figure is below 0, too large, or not a number"),
         ("a.csv", "threads,tps\n4,nan\n", "a figure is below 0, too large, or not a number"),
@@ -479,6 +512,9 @@ def test_a_curve_with_what_it_can_not_have_is_refused(
 @pytest.mark.parametrize("name", sorted(path.name for path in OUTPUTS.iterdir()))
 def test_a_real_output_is_answered_even_where_its_steps_fail_a_check(poolsize_here: Command, name: str) -> None:
     """Nothing can be measured again: a recorded step that is not steady is used, and the run is not incomplete."""
-    done = poolsize_here("recommend", "--curve", str(OUTPUTS / name), "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["pool_size"] in read_logs([OUTPUTS / name]).sizes
+    done, sizes = (
+        poolsize_here("recommend", "--curve", str(OUTPUTS / name), "--json"),
+        read_logs([OUTPUTS / name]).sizes,
+    )
+    assert done.returncode == (len(sizes) == 1), done.stderr
+    assert json.loads(done.stdout)["pool_size"] in (sizes if len(sizes) > 1 else [None])

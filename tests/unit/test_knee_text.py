@@ -1,7 +1,11 @@
 """The curve in letters, beside the table."""
 
+from io import BytesIO, TextIOWrapper
+
+import pytest
+
 from poolsize.analysis.analysis import analyze
-from poolsize.present.text.analysis import HEIGHT, WIDTH, knee_text
+from poolsize.present.text.analysis import HEIGHT, WIDTH, analysis_text, knee_text
 from tests.conftest import a_run
 
 
@@ -17,6 +21,13 @@ def test_a_line_bends_where_the_curve_does() -> None:
     assert abs(len(curve[0]) - len(curve[0].lstrip()) - middle) <= 4
     assert curve[-1][0] in "▇█"
     assert lines[HEIGHT].split() == ["1", "2", "4", "8", "16", "32", "64", "connections"]
+
+
+def test_a_line_is_of_ascii_where_the_output_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", TextIOWrapper(BytesIO(), "ascii"))
+    text = analysis_text(analyze(a_run({1: 100, 2: 200, 4: 400, 8: 800, 16: 800})))
+    assert text.isascii()
+    assert "####" in text
 
 
 def test_one_size_has_no_curve() -> None:

@@ -68,6 +68,13 @@ def stored(run: Run, folder: Path) -> str:
     return str(written(folder / "free.jsonl", run))
 
 
+@pytest.mark.parametrize("size", [1, 10])
+def test_one_size_gives_no_answer_whether_it_was_full_or_not(size: int) -> None:
+    answer = recommend(free({size: 1_000}, wait_share=0.0))
+    assert (answer.pool_size, answer.verdict) == (None, "noisy")
+    assert f"Only one pool size, {size}, is valid, and an answer compares two" in recommendation_text(answer)
+
+
 @pytest.mark.costly
 def test_noise_between_the_sizes_is_no_answer() -> None:
     """The answer was 2, with 19 connections losing 19 % and 10 losing 7 %."""

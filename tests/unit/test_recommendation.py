@@ -61,8 +61,11 @@ def test_a_range_too_wide_gives_no_size_but_a_way_to_one() -> None:
 
 def test_one_size_is_nothing_to_compare() -> None:
     answer = recommend(analyze(a_run({4: 400})))
-    assert (answer.pool_size, answer.verdict) == (4, "edge")
+    assert (answer.pool_size, answer.verdict) == (None, "noisy")
     assert "Only one pool size, 4, is valid" in warning_sentences(answer.findings)[0]
+    limited = recommend(analyze(a_run({4: 400}, cpu=0.95)))
+    assert (limited.pool_size, limited.verdict) == (None, "generator-limited")
+    assert "A worker was saturated or late at every pool size" in warning_sentences(limited.findings)[0]
 
 
 def test_pools_as_large_as_the_users_give_no_size() -> None:

@@ -9,7 +9,7 @@ from poolsize.answer.finding import Finding
 from poolsize.answer.latency_limit import LimitBroken, LimitDecides
 from poolsize.answer.reasons import LimitedBy, QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import GeneratorLimited, NotTheLimit, OneSize, SmallestSize, StillRising, UsersLimited
+from poolsize.answer.verdict import GeneratorLimited, NotTheLimit, SmallestSize, StillRising, UsersLimited
 from poolsize.units import count, per_second
 
 LATENCY, BUSY_CORES = "Total time of a transaction", "Busy cores"
@@ -30,7 +30,6 @@ OF_FINDINGS: Mapping[type[Finding], str] = {
     UsersLimited: "Throughput still rises at {largest}",
     LimitBroken: "No pool size surely keeps the latency limit",
     LimitDecides: "The latency limit needs {size}",
-    OneSize: "Only {size} could be judged",
     SmallestSize: "{size} are enough: fewer were not measured",
 }
 """Finding -> the title of the throughput plot, by importance."""

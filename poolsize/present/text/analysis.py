@@ -1,5 +1,6 @@
 """An analysis as text for a terminal, and as a JSON object."""
 
+import sys
 from collections.abc import Iterable, Mapping
 from math import log
 from typing import TypedDict
@@ -47,7 +48,7 @@ def analysis_text(analysis: Analysis) -> str:
         sizes_table(analysis).as_text(),
         *map(paragraph, map(sentence, usage_not_used(analysis.sizes))),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
-        knee_text(analysis, terminal_width()),
+        _writable(knee_text(analysis, terminal_width())),
         _estimates(analysis),
         f"{estimators_table(analysis).as_text()}\n\n{paragraph(ESTIMATOR_TESTS)}" if analysis.models.estimates else "",
         _bottleneck(analysis),
@@ -306,6 +307,16 @@ NARROWEST, BESIDE = 14, 26
 """Columns of the narrowest curve, and of what stands beside a curve: the label on its left, a word on its right."""
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 """A letter for each eighth of a line's height."""
+IN_ASCII = str.maketrans("▁▂▃▄▅▆▇█", "....####")
+
+
+def _writable(curve: str) -> str:
+    """Return a curve in ASCII where standard output does not have its letters."""
+    try:
+        curve.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return curve.translate(IN_ASCII)
+    return curve
 
 
 def knee_text(analysis: Analysis, width: int | None = None) -> str:

@@ -64,7 +64,10 @@ class _Run:
 def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     """Yield the runs in an output of sysbench. Raises BadInput for an output without a run, and for absurd numbers."""
     run, is_any, entry = _Run(), False, dict[str, str]()
-    for line in map(str.strip, lines_of(path, text)):
+    for number, line in enumerate(map(str.strip, lines_of(path, text)), start=1):
+        if (place := line.find("FATAL: ")) >= 0:
+            shown = line[place : place + LONGEST_LINE_SHOWN]
+            raise BadInput(f"{path}: line {number}: {shown!r}: this run of sysbench failed: measure it again")
         figures = _figures(path, line, entry)
         begins = BEGINS.match(line) and (run.lines or run.mean is not None)
         if begins or (figures and run.lines and figures[0][0] <= run.lines[-1][0]):

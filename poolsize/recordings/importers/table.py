@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 
-from poolsize.bounds import MOST_SECONDS
+from poolsize.bounds import MOST_SECONDS, shown
 from poolsize.errors import BadInput
 from poolsize.recordings.importers.load_run import (
     LoadRun,
@@ -72,8 +72,9 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             moment = _seconds(row[moment_place]) if moment_place is not None else 0.0
             by_size.setdefault(int(row[size_place]), []).append((moment, float(row[rate_place]) * per_second, ms))
         except (ValueError, IndexError):
+            decimal_comma = next((f": write {shown(value)} with a decimal point" for value in row if "," in value), "")
             raise BadInput(
-                f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}"
+                f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}{decimal_comma}"
             ) from None
     quantile = quantile_name(percentage) if percentage else None
     for size, figures in by_size.items():
