@@ -107,8 +107,8 @@ class Traffic:
         return ProcessTraffic(rate, self.usage, self.burst, limit_ms, most, slowing, self.busy_share, self.busy_seconds)
 
 
-FAR_BEYOND = 1.2
-"""A rate above this many times the highest measured throughput is extrapolated."""
+FAR_BEYOND, CLOSE = 1.2, 0.95
+"""A rate above this many times the highest measured throughput is extrapolated; from this many times on, it is near."""
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,9 @@ class Supply:
 
     @property
     def taken_for_noise(self) -> float | None:
-        """The run's highest throughput, where `rates` stay below it; else None."""
+        """The run's highest throughput, where `rates` stay far below it; else None."""
         highest = self.highest_measured
-        return highest if highest and self.rates is not None and self.rates.max() < highest else None
+        return highest if highest and self.rates is not None and self.rates.max() < CLOSE * highest else None
 
 
 def is_beyond(rate: float, supply: Supply | None) -> bool:

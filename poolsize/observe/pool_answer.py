@@ -13,7 +13,17 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import Service
 from poolsize.answer.traffic import Traffic
-from poolsize.answer.traffic_findings import BurstsUnseen, CutOff, HeldUnseen, Observed, UsageGrows
+from poolsize.answer.traffic_findings import (
+    BurstsUnseen,
+    CurrentPool,
+    CutOff,
+    HeldUnseen,
+    HoldsWhile,
+    InUse,
+    KeepsWait,
+    Observed,
+    UsageGrows,
+)
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.observe.observation import Observation, ObservedServer
@@ -39,6 +49,8 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
+OF_WHOLE_DEMAND = (CurrentPool, HoldsWhile, InUse, KeepsWait)
+"""Findings of the model that hold where no demand was cut off."""
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""
 
@@ -191,8 +203,13 @@ class PoolAnswer:
         below, above = np.linalg.norm(np.minimum(changes[:, 0], 0)), np.linalg.norm(np.maximum(changes[:, 1], 0))
         return max(1, round(need - below)), round(need + above)
 
-    def findings(self, traffic: Traffic, growth: float, need_range: tuple[int, int] | None) -> Iterator[Finding]:
-        """Yield what the observation says of the answer for the traffic. need_range: None where it is not known."""
+    def findings(
+        self, traffic: Traffic, growth: float, need_range: tuple[int, int] | None, of_model: Sequence[Finding]
+    ) -> Iterator[Finding]:
+        """Yield what the observation says of the answer for the traffic, then what the model says.
+
+        need_range: None where it is not known. of_model: without those of a demand that was not cut off, where it was.
+        """
         signs, load = self.censored, self.busiest
         if signs:
             is_saturated = signs.saturated is not None
@@ -211,6 +228,7 @@ class PoolAnswer:
             yield HeldUnseen()
         if load.is_blind:
             yield BurstsUnseen()
+        yield from (each for each in of_model if not (signs and isinstance(each, OF_WHOLE_DEMAND)))
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:

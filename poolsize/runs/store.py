@@ -112,7 +112,7 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
     header = record_of(path, first)
     if "observation_format" in header:
-        raise BadInput(f"{path} is an observation, not a run: give it to `poolsize recommend --observation`")
+        raise BadInput(f"{path} is an observation, not a run: give it to `poolsize recommend` as `observation`")
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
     require_format(path, header["format"], FORMAT, "measure again")
@@ -162,7 +162,8 @@ def resume_command(path: str | os.PathLike[str], extending: dict[str, str] | Non
     path = Path(path)
     setting = _setting_in(path)
     if setting and setting.recording and setting.plan.attempts == 1:
-        return "poolsize import FILE... --output RUN.jsonl, with the files from which the run was imported"
+        words = parameter_words({"output": "RUN.jsonl"})
+        return " ".join(["poolsize import FILE...", *words]) + ", with the files from which the run was imported"
     named = named_by(setting) if setting else {}
     if (other := other_path(path)).exists():
         own, others = (each.server_options if each else {} for each in (setting, _setting_in(other)))

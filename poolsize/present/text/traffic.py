@@ -149,7 +149,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         if measured := supply.extrapolated_from:
             basis = f"extrapolated: the highest measured throughput is {per_second(measured)}"
         elif measured := supply.taken_for_noise:
-            basis = f"by the run, which takes its highest measured throughput, {per_second(measured)}, for noise"
+            basis = f"by the run: its highest throughput, {per_second(measured)}, counts as noise"
         yield "Up to", f"{per_second(knee)}, {basis}."
 
 

@@ -1,0 +1,193 @@
+"""The answers of `poolsize recommend` for a traffic, as typed or as an observation has it."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from poolsize.command_line.fleet_options import FleetOptions
+from poolsize.command_line.options import Encryption, Form, flag, is_typed
+from poolsize.command_line.run_file import Source, client_times_of, end_unless, supply_of, traffic_with
+from poolsize.command_line.traffic_options import TrafficOptions
+from poolsize.commands.recommend_basis import (
+    OF_CLIENT,
+    OF_FLEET,
+    OF_OBSERVATION,
+    analysis_of,
+    inspection_of,
+    server_limit,
+)
+from poolsize.errors import BadInput
+from poolsize.present.text.json_text import json_text
+from poolsize.quick_record import QuickRecord
+
+if TYPE_CHECKING:  # the formula's answer starts without them
+    from collections.abc import Callable
+
+    from poolsize.answer.from_traffic import TrafficAnswer
+    from poolsize.answer.traffic import Supply, Traffic
+    from poolsize.observe.pool_answer import PoolAnswer
+    from poolsize.observe.text import ObservationValues, ObservedTrafficValues
+    from poolsize.present.text.traffic import TrafficAnswerValues
+
+MOST_GROWTH = 1_000
+
+
+class ObservationOptions(QuickRecord):
+    """The options of an observation, as typed; None where an option was not typed."""
+
+    path: str | None
+    pool: str | None
+    growth: float | None
+
+
+def check_observation(observed: ObservationOptions, demand: TrafficOptions, *, with_limits: bool) -> None:
+    """Raise BadInput for options that an observation has no use for."""
+    if observed.path:
+        if with_limits:
+            raise BadInput("--max-p95 and --max-p99 are limits of a run's total time: give --max-wait-p99 instead")
+        for name in ("rate", "burst"):
+            if is_typed(name):
+                raise _contained(flag(name))
+        if observed.growth is not None and not 0 < observed.growth <= MOST_GROWTH:
+            raise BadInput(f"--growth {observed.growth:g}: give a factor above 0 and up to {MOST_GROWTH:,}, such as 2x")
+        return
+    for name in OF_OBSERVATION:
+        if is_typed(name):
+            raise BadInput(f"{flag(name)} also needs --observation")
+    demand.check(with_limits=with_limits)
+
+
+def _contained(option: str) -> BadInput:
+    return BadInput(f"{option}: the observation contains this value; leave the option out")
+
+
+def _observed_traffic(
+    answer: "PoolAnswer", growth: float, demand: TrafficOptions, fleet: FleetOptions, usage_ms: float | None
+) -> "Traffic":
+    """Return the traffic of an observed pool. Raises BadInput for usage times that are not known, or known twice."""
+    from poolsize.traffic.usage_phases import UsageTimes
+    from poolsize.units import number
+
+    load = answer.busiest
+    if usage_ms is None and load.usage_ms is None:
+        raise BadInput(
+            "the observation has no usage times: add --usage-time, the mean time for which a request uses a "
+            f"connection. By Little's law, it is the connections in use on average, {number(load.mean)} in the busiest "
+            "process, over its requests per second"
+        )
+    if usage_ms is not None and load.usage_ms is not None:
+        raise _contained("--usage-time")
+    if load.pool.usage_buckets and (demand.usage_p95_ms or demand.usage_p99_ms):
+        raise _contained("--usage-p95 and --usage-p99")
+    usage = demand.varied(load.usage if usage_ms is None else UsageTimes(usage_ms))
+    typed = fleet if fleet.of_instances else replace(fleet, instances=answer.processes)
+    return answer.traffic(growth, typed.service(), usage, demand.max_wait_p99_ms, demand.wait_limit_ms)
+
+
+def answer_observation(
+    observed: ObservationOptions,
+    demand: TrafficOptions,
+    fleet: FleetOptions,
+    usage_ms: float | None,
+    current: int | None,
+    form: Form,
+    for_traffic: "Callable[[int | None, Traffic], TrafficAnswer]",
+) -> None:
+    """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
+    from poolsize.observe.pool_answer import pool_named
+    from poolsize.observe.replay import replayed
+    from poolsize.observe.store import load_observation
+    from poolsize.observe.text import observation_values, pools_to_choose, pools_values, replay_table
+
+    assert observed.path
+    answers = pool_named(load_observation(observed.path), observed.pool)
+    if len(answers) > 1:
+        as_json = form == "json"
+        click.echo(json_text(pools_values(answers)) if as_json else pools_to_choose(answers, observed.path))
+        return
+    (of_pool,), growth = answers, observed.growth or 1.0
+    traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
+    answer = for_traffic(current or of_pool.busiest.size, traffic)
+    by_run = answer.supply is not None and answer.supply.rates is not None
+    need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
+    findings = of_pool.findings(traffic, growth, need_range, answer.findings)
+    traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
+    replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
+    values = observation_values(of_pool, growth, need_range, replays)
+    has_table = form == "why" and not of_pool.censored
+    table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
+    answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values)
+
+
+def answer_traffic(
+    answer: "TrafficAnswer",
+    form: Form,
+    fleet: FleetOptions,
+    table: str = "",
+    observed: "ObservationValues | None" = None,
+) -> None:
+    """Print the answer. table: to follow the text, unless empty. observed: further keys of the JSON object, or None."""
+    from poolsize.present.text.traffic import traffic_in_short, traffic_text, traffic_values
+
+    if form == "json":
+        values = traffic_values(answer, fleet.values_of_class())
+        click.echo(json_text(_of_observation(values, observed) if observed else values))
+    else:
+        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, is_observed=observed is not None)
+        click.echo(f"{text}\n\n{table}" if table else text)
+    end_unless(answer.helps)
+
+
+def _of_observation(values: "TrafficAnswerValues", observed: "ObservationValues") -> "ObservedTrafficValues":
+    return {**values, **observed}
+
+
+def answer_for(
+    demand: TrafficOptions,
+    fleet: FleetOptions,
+    source: Source,
+    url: str | None,
+    encryption: Encryption,
+    facts: dict[str, Any],
+    current: int | None,
+    observed: "Traffic | None" = None,
+) -> "TrafficAnswer":
+    """Return the answer for the traffic of an application, beside what the database can use: by the run or the formula.
+
+    observed: the traffic of an observation, in place of typed traffic. Raises BadInput, and WorkFailed for a run
+    without a pool size.
+    """
+    from poolsize.answer.from_traffic import recommend_for
+
+    usage_ms, cpu_ms, app_cores = (facts.pop(name) for name in OF_CLIENT)
+    run_path = source.run_path
+    analysis = analysis_of(source, facts, may_have=OF_FLEET) if run_path else None
+    traffic = observed or traffic_with(demand, usage_ms, fleet.service(), analysis)
+    if run_path and analysis:
+        client_times = client_times_of(traffic.usage.mean_ms, cpu_ms, app_cores)
+        is_observed = observed is not None and usage_ms is None
+        supply: Supply | None = supply_of(run_path, analysis, client_times, is_observed=is_observed)
+        inspection = None
+    elif cpu_ms is not None or app_cores is not None:
+        raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")
+    else:
+        inspection = inspection_of(url, facts, encryption)
+        supply = _supply_by_formula(facts, is_inspected=inspection is not None)
+    return recommend_for(traffic, supply, server_limit(fleet, inspection), current)
+
+
+def _supply_by_formula(facts: dict[str, Any], *, is_inspected: bool) -> "Supply | None":
+    """Return what the database can use by the formula; None without cores. Raises BadInput.
+
+    is_inspected: whether the facts are those of a server, which may not tell its cores.
+    """
+    from poolsize.answer.traffic import Supply
+    from poolsize.formula import starting_point
+
+    if facts["cores"] is not None:
+        return Supply.by_formula(starting_point(**facts))
+    for name in ("disks", "cache_hit_rate", "ssd", "threads_per_core"):
+        if is_typed(name) and not is_inspected:
+            raise BadInput(f"{flag(name)} also needs --cores, of the database's host")
+    return None
