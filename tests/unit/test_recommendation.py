@@ -115,7 +115,6 @@ def test_a_few_steps_do_not_show_their_noise(curve: dict[int, int], repeats: int
       "8 connections, counted over all processes (95 % range 8 or more)  [edge]"),
      ({4: 400, 8: 401, 16: 400}, "95 % range 4 or less", "low",
       "4 connections, counted over all processes (95 % range 4 or less)  [edge]"),
-     ({4: 400}, "", None, "4 connections, counted over all processes  [edge]"),
      ({1: 100, 2: 200, 4: 201, 8: 200}, "95 % range 2 to 4", None,
       "2 connections, counted over all processes (95 % range 2 to 4).")],
 )  # fmt: skip
