@@ -33,12 +33,14 @@ LONGEST_SHOWN = 300
 _HEAD = 64
 """Characters of a line that may hold its time."""
 _DATE = (
-    r"\d{4}[-/.]\d\d[-/.]\d\d|(?<!\.)\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?\.?[-/ ][^\W\d]{3,9}\.?[-/ ]\d{4}"
-    r"|[A-Z][a-z]{2} [ \d]\d|(?<=[IWEF])[01]\d[0-3]\d|^\d\d[01]\d[0-3]\d"
+    r"\d{4}[-/.]\d\d[-/.]\d\d|(?<!\.)\d\d?(?P<mark>[-/.])\d\d(?P=mark)\d{2,4}"
+    r"|\d\d?\.?[-/ ][^\W\d]{3,9}\.?[-/ ]\d{4}|[A-Z][a-z]{2} \d\d?, \d{4}|[A-Z][a-z]{2} [ \d]\d"
+    r"|(?<=[IWEF])[01]\d[0-3]\d|^\d\d[01]\d[0-3]\d"
 )
-"""Dates: ISO, with numbers in another order, 29. Nov. 2026, Nov 29; glog's E1129 and old mysqld's 261129."""
+"""Dates: ISO, numbers in another order, 29. Nov. 2026, Nov 29, 2026, Nov 29; glog's E1129, old mysqld's 261129."""
 _TIME = re.compile(
-    rf"(?<![\d:])(?:(?P<date>{_DATE})[T:, ]{{1,2}})?(?P<clock>(?:[0-2]|(?<=\d\d  ))\d:[0-5]\d:[0-5]\d)"
+    rf"(?<![\d:])(?:(?P<date>{_DATE})[T:, ]{{1,2}})?(?P<clock>(?:[0-2]|(?<=\d\d  )|(?<=, \d{{4}} ))"
+    r"\d:[0-5]\d:[0-5]\d)(?:\s(?P<half>[AP])M\b)?"
     r'|"(?:time|ts|timestamp|timeMillis)": ?"?(?P<epoch_s>1\d{9})(?:\d{3}){0,3}\b'
 )
 _OWN_FRAME = re.compile(
@@ -71,8 +73,8 @@ _STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
 """The beginning of a line that belongs to the statements below an error of Druid."""
 _LONGEST_STATEMENTS = 2000
 """The most characters of a line with the statements of Druid."""
-_POOL_NAME = re.compile(r"([^\s\[\](){}:;,=\"']{1,60}) - (?:\w{1,20} ){0,3}$")
-"""The name of a pool, as HikariCP writes it before a text."""
+_POOL_NAME = re.compile(r"([^\s\[\](){}:;,=\"']{1,60}) - (?:\w{1,20} {1,2}){0,3}$")
+"""The name of a pool without spaces, or its last word, as HikariCP writes it before a text."""
 _MOST_APART = 40
 """The number of events from which on a further pool is not kept apart."""
 _MOST_TEXTS = 1000
@@ -497,4 +499,9 @@ def _time_in(text: str) -> str:
     match = _TIME.search(text) if text.count(":") > 1 or '"t' in text else None  # few lines of a stack trace
     if match and match["epoch_s"]:
         return f"{datetime.fromtimestamp(int(match['epoch_s']), UTC):%Y-%m-%d %H:%M:%S}"
-    return f"{match['date'] or ''} {match['clock'].zfill(8)}".strip().replace("/", "-") if match else ""
+    if not match:
+        return ""
+    clock = match["clock"].zfill(8)
+    if match["half"]:
+        clock = f"{int(clock[:2]) % 12 + 12 * (match['half'] == 'P'):02d}{clock[2:]}"
+    return f"{match['date'] or ''} {clock}".strip().replace("/", "-")

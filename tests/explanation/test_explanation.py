@@ -1221,6 +1221,7 @@ def test_of_several_lost_connections_most_decide() -> None:
     [
         "{:%Y-%m-%d} ", "{:%d.%m.%Y} ", "{:%m/%d/%y} ", "{:%y/%m/%d} ", "{:%d/%m/%Y}, ", "{:%d}. Nov. 2026 ",
         "{:%d}/Nov/2026:", "[{:%d}-Nov-2026 ", "{:%d} Nov 2026 ", "E{:%m%d} ", "{:%y%m%d} ", "Nov {:%d} ",
+        "Nov {:%d}, 2026 ",
     ],
 )  # fmt: skip
 def test_errors_of_other_days_are_counted_apart_and_not_joined(date: str) -> None:
@@ -1229,6 +1230,12 @@ def test_errors_of_other_days_are_counted_apart_and_not_joined(date: str) -> Non
     leak, waits = find_events(log[:2])[::-1]
     assert (leak.kind, waits.load.use) == (Kind.HELD_LONG, Use.HELD)
     assert len(one_event("\n".join(log[1:])).minutes) == 2
+
+
+def test_the_time_of_java_util_logging_is_read_and_a_version_is_no_date() -> None:
+    times = {"Nov 27, 2026 1:10:00 PM": "Nov 27, 2026 13:10", "Nov 27, 2026 12:10:00 AM": "Nov 27, 2026 00:10"}
+    for written, minute in {**times, "mysqld 8.0.36 01:10:00": "01:10"}.items():
+        assert list(one_event(f"{written} ERROR {ON_CALL}").minutes) == [minute]
 
 
 @pytest.mark.parametrize("field", ['"time":{}123', '"ts":{}.1', '"time": {}', '"timestamp":{}000000000'])
@@ -1268,6 +1275,14 @@ def test_the_pools_of_a_log_are_kept_apart_and_named() -> None:
     assert one_event(lines[0]).pool == ""
 
 
+def test_the_lines_of_a_pool_s_housekeeper_are_those_of_one_pool() -> None:
+    lines = [
+        f"HikariPool-1 - {when}(total=9, active=9, idle=0, waiting=7)"
+        for when in ("Before cleanup stats ", "After cleanup  stats ")
+    ]
+    assert one_event("\n".join(lines)).count == 2
+
+
 def test_the_number_of_pools_is_bounded() -> None:
     events = find_events(f"pool-{number} - Pool stats (total=9, active=9, idle=0, waiting=7)" for number in range(1000))
     assert len(events) < 50
@@ -1287,13 +1302,16 @@ def test_the_number_of_pools_is_bounded() -> None:
         ("WARN org.hibernate.orm.jdbc.warn : ErrorCode: 1205, SQLState: 40001", Kind.LOCK_WAIT),
         ('{"code":"ER_LOCK_DEADLOCK","errno":1213,"sqlMessage":"Blocage"}', Kind.DEADLOCK),
         ("redis-sync OperationalError: (1040, 'Too many connections')", Kind.SERVER_FULL),
+        ('order-redis-7 java.sql.SQLException: Refused, message from server: "Too many connections"', Kind.SERVER_FULL),
+        ("ERROR 1205 (HY000) at line 1: Timeout beim Warten", Kind.LOCK_WAIT),
     ],
 )
 def test_an_error_of_the_server_in_another_language_is_known_by_its_code(line: str, kind: Kind) -> None:
     """Sources: Hibernate, CoreMessageLogger.java, 247, and SQLExceptionLogging.java of 7; PDO, pdo_throw_exception."""
-    event = one_event(f"2026-11-29 01:10:00 {line}")
-    assert (event.library, event.kind, event.count) == ("MySQL/MariaDB server", kind, 1)
-    assert "Secret9" not in event.text
+    for at in ("2026-11-29 01:10:00", "2026-11-29T01:10:00Z"):
+        event = one_event(f"{at} {line}")
+        assert (event.library, event.kind, event.count) == ("MySQL/MariaDB server", kind, 1)
+        assert "Secret9" not in event.text
 
 
 def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
