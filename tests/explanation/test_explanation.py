@@ -1213,7 +1213,18 @@ def test_of_several_lost_connections_most_decide() -> None:
     stale = [f"01:1{minute}:00 Communications link failure {RECEIVED.format('3,610,001')}" for minute in range(3)]
     timed_out = f"01:20:00 Communications link failure {RECEIVED.format('30,001')} Read timed out"
     assert [event.kind for event in find_events([*stale, timed_out])] == [Kind.STALE]
-    assert [event.kind for event in find_events([stale[0], *[timed_out] * 3])] == [Kind.LOST]
+    (event,) = find_events([stale[0], *[timed_out] * 3])
+    assert (event.kind, event.numbers["idle_ms"]) == (Kind.LOST, 30_001)
+
+
+def test_a_read_timeout_of_a_connection_that_was_idle_leads_to_the_firewall() -> None:
+    text = f"Communications link failure {RECEIVED.format('3,610,001')} {SENT.format('30,001')} Read timed out"
+    event = one_event(f"01:20:00 {text}")
+    assert "The statement ran or waited for 30 s" in (answer := " ".join(events_text([event]).split()))
+    assert "the connection was idle for 3,580 s" in answer
+    assert "maxLifetime changes nothing" not in answer
+    assert "firewall" in first_action(event)
+    assert "firewall" in advice(event).causes[0].cause
 
 
 @pytest.mark.parametrize(
@@ -1318,6 +1329,13 @@ def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
     helper = "2026-11-29 01:10:00 WARN SqlExceptionHelper : "
     event = one_event(f"{helper}SQL Error: 1213, SQLState: 40001\n{helper}Deadlock found when trying to get lock")
     assert (event.count, event.text) == (1, "Deadlock found when trying to get lock")
+
+
+def test_a_code_counts_beside_a_text_of_another_time() -> None:
+    code = "2026-11-29 01:10:00 OperationalError: (1205, 'Beim Warten auf eine Sperre')"
+    text = "Lock wait timeout exceeded"
+    event = one_event("\n".join([code] * 50 + [f"2026-11-29 02:10:00 {text}"]))
+    assert (event.count, event.text) == (51, text)
 
 
 def test_a_name_without_an_address_leads_to_the_name_server() -> None:
