@@ -1357,6 +1357,11 @@ def test_each_message_of_a_list_of_json_in_a_line_is_read() -> None:
             assert len(event.minutes) == 1
 
 
+def test_a_list_within_a_line_of_json_is_a_part_of_its_error() -> None:
+    line = {"level": "ERROR", "exceptions": [{"message": ON_CALL}, {"message": ON_CALL}]}
+    assert lines_of(json.dumps(line).encode()) == [json.dumps(line)]
+
+
 def test_lines_that_were_cut_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
     lines = lines_of((b"x" * command.LONGEST_LINE + b"\r\n") * 2 + b"x" * (command.LONGEST_LINE + 1))
     assert [len(line) for line in lines] == [command.LONGEST_LINE] * 3
