@@ -279,6 +279,8 @@ FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     "idle time with wait_timeout, and look for KILL and proxies.",
     (Kind.LOST, "timeout"): "look for the statement in SHOW FULL PROCESSLIST: it may still run, or wait for a lock "
     "(sys.innodb_lock_waits). If not, see the slow query log, then the network.",
+    (Kind.LOST, "idle"): "set the pool's maxLifetime below the limits of firewalls: poolsize config --check FILE --url "
+    "URL.",
 }
 CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
     (Kind.UNREACHABLE, "name"): (_UNKNOWN_NAME,),
@@ -287,9 +289,10 @@ CAUSES_OF_FAILURE: Mapping[tuple[Kind, str | None], tuple[Cause, ...]] = {
     (Kind.LOST, ""): (_IDLE_LIMIT, _RESTART, _KILLED),
     (Kind.LOST, "reset"): (_RESTART, _FIREWALL, _IDLE_LIMIT),
     (Kind.LOST, "timeout"): (_SLOW, _FIREWALL),
+    (Kind.LOST, "idle"): (_FIREWALL, _SLOW),
 }
-"""Error of a client and failure -> what its text leaves. Source of 2013: PyMySQL (see text.py); the manual of MySQL,
-"MySQL server has gone away": an end and libmysqlclient's read timeout have the same text."""
+"""Kind of error and failure of the network -> what its text leaves. Source of 2013: PyMySQL (see text.py);
+the manual of MySQL, "MySQL server has gone away": an end and libmysqlclient's read timeout have the same text."""
 FIRST_OF_LIBRARY = {
     "MySQL Connector/Python": "compare the threads of a process with pool_size (by default 5, at most 32): if there "
     "are more, raise it, or run fewer threads; if fewer, look for a missing close().",
@@ -345,7 +348,7 @@ def advice(event: Event) -> Advice:
     if is_at_ease(event):
         return Advice(next=metrics)
     chosen = ADVICE[event.load.use or event.kind]
-    if event.kind is Kind.LOST and event.failure == "timeout":
+    if event.kind is Kind.LOST and event.failure in ("timeout", "idle"):
         chosen = Advice(next=(_PROCESSES, "the slow query log at that time"))
     if event.kind is Kind.STALE and event.library in (CLIENT, SERVER):
         metrics = (_LIFETIMES_OF_CLIENTS,)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # --help starts without the known texts
 MOST_BYTES = 100 * 2**20
 LONGEST_LINE = 2**16
 """Bytes of a line that are searched; the rest of a longer line is skipped."""
-_LIST = re.compile(rb'\s{0,9}(?:\{.{0,200}?)?\[\s{0,9}\{"')
-"""The beginning of a line with a list of JSON objects, as a cloud's command line prints events of a log."""
+_LIST = re.compile(rb'\s{0,9}(?:\{\s{0,9}"[^"]{0,60}"\s{0,9}:\s{0,9})?\[\s{0,9}\{"')
+"""The beginning of a line that is a list of JSON objects, or whose first value is: a cloud's command line prints it."""
 _BETWEEN = re.compile(rb'(?<=\}),\s{0,9}(?=\{")')
 """What is between two objects of JSON: within a text, a quotation mark has a backslash before it."""
 _UTF_16 = "UTF-16: iconv -f UTF-16 -t UTF-8 app.log"

@@ -33,12 +33,14 @@ LONGEST_SHOWN = 300
 _HEAD = 64
 """Characters of a line that may hold its time."""
 _DATE = (
-    r"\d{4}[-/.]\d\d[-/.]\d\d|(?<!\.)\d\d?[-/.]\d\d?[-/.]\d{2,4}|\d\d?\.?[-/ ][^\W\d]{3,9}\.?[-/ ]\d{4}"
-    r"|[A-Z][a-z]{2} [ \d]\d|(?<=[IWEF])[01]\d[0-3]\d|^\d\d[01]\d[0-3]\d"
+    r"\d{4}[-/.]\d\d[-/.]\d\d|(?<!\.)\d\d?(?P<mark>[-/.])\d\d(?P=mark)\d{2,4}"
+    r"|\d\d?\.?[-/ ][^\W\d]{3,9}\.?[-/ ]\d{4}|[A-Z][a-z]{2} \d\d?, \d{4}|[A-Z][a-z]{2} [ \d]\d"
+    r"|(?<=[IWEF])[01]\d[0-3]\d|^\d\d[01]\d[0-3]\d"
 )
-"""Dates: ISO, with numbers in another order, 29. Nov. 2026, Nov 29; glog's E1129 and old mysqld's 261129."""
+"""Dates: ISO, numbers in another order, 29. Nov. 2026, Nov 29, 2026, Nov 29; glog's E1129, old mysqld's 261129."""
 _TIME = re.compile(
-    rf"(?<![\d:])(?:(?P<date>{_DATE})[T:, ]{{1,2}})?(?P<clock>(?:[0-2]|(?<=\d\d  ))\d:[0-5]\d:[0-5]\d)"
+    rf"(?<![\d:])(?:(?P<date>{_DATE})[T:, ]{{1,2}})?(?P<clock>(?:[0-2]|(?<=\d\d  )|(?<=, \d{{4}} ))"
+    r"\d:[0-5]\d:[0-5]\d)(?:\s(?P<half>[AP])M\b)?"
     r'|"(?:time|ts|timestamp|timeMillis)": ?"?(?P<epoch_s>1\d{9})(?:\d{3}){0,3}\b'
 )
 _OWN_FRAME = re.compile(
@@ -71,8 +73,8 @@ _STATEMENT = re.compile(r"runningSqlCount |\s+(?!at |\.\.\. )\S")
 """The beginning of a line that belongs to the statements below an error of Druid."""
 _LONGEST_STATEMENTS = 2000
 """The most characters of a line with the statements of Druid."""
-_POOL_NAME = re.compile(r"([^\s\[\](){}:;,=\"']{1,60}) - (?:\w{1,20} ){0,3}$")
-"""The name of a pool, as HikariCP writes it before a text."""
+_POOL_NAME = re.compile(r"([^\s\[\](){}:;,=\"']{1,60}) - (?:\w{1,20} {1,2}){0,3}$")
+"""The name of a pool without spaces, or its last word, as HikariCP writes it before a text."""
 _MOST_APART = 40
 """The number of events from which on a further pool is not kept apart."""
 _MOST_TEXTS = 1000
@@ -130,13 +132,14 @@ class PoolLoad:
 class Event:
     """A kind of error of a library, and how often it was found.
 
-    text: of the line with the most waiting requests, and of these the first with the most numbers; where requests wait
-    for a full pool, for one that is not and for one without connections, of the most frequent. pool: its name, where
-    there are several. text_seen: its time, empty without a time. minutes: minute -> count, of lines with a time, in the
-    order of the lines. first_seen: time of the first line. place: in the order of first lines. frame: the application's
-    code in most leak reports, empty if unknown. first_waiting: time of the first line with waiting requests, and their
-    number. began_s: seconds of the day at which it began at the latest, the time of its first line less the wait or the
-    pause in that line. is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
+    text: of the line with the most waiting requests, and of these the first with the most numbers. If lines show
+    different states of the pool, it is from the state with the most lines that have waiting requests. If most
+    connections have a read timeout, it is from one of these. pool: its name, where there are several. text_seen: its
+    time, empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen:
+    time of the first line. place: in the order of first lines. frame: the application's code in most leak reports,
+    empty if unknown. first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of
+    the day at which it began at the latest, the time of its first line less the wait or the pause in that line.
+    is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
     """
 
     text: str
@@ -166,16 +169,23 @@ class Event:
 
     @property
     def failure(self) -> str | None:
-        """How the network failed, by the text of a client: `name`, `refused`, `timeout`, `reset`; empty without.
+        """How the network failed: `name`, `refused`, `timeout`, `reset`; empty if the text of a client has no failure.
 
-        None of other texts, and of a failure that is none of these.
+        `idle`: a timeout of a connection that was idle for long before. None if the failure is unknown.
         """
         if self.library != CLIENT or "at '" in self.text:
-            return "timeout" if self.is_read_timeout else None
+            timeout = "idle" if self.idle_before_ms >= LONG_IDLE_MS else "timeout"
+            return timeout if self.is_read_timeout else None
         behind_host = self.text.partition(" on '")[2].partition("'")[2] or self.text
         if match := _FAILURE.search(behind_host):
             return match.lastgroup
         return None if "(" in behind_host else ""
+
+    @property
+    def idle_before_ms(self) -> float:
+        """For how long a connection was idle before the last packet was sent; 0 if unknown."""
+        idle_ms = self.numbers.get("idle_ms", 0)
+        return idle_ms - self.numbers.get("sent_ms", idle_ms)
 
     @property
     def fails_requests(self) -> bool:
@@ -253,17 +263,16 @@ class _Shown:
     text: str
     numbers: Numbers
     seen: str
+    is_code: bool
 
     @property
-    def rank(self) -> tuple[float, int]:
-        return self.numbers.get("waiting", -1), len(self.numbers)
+    def rank(self) -> tuple[float, int, bool]:
+        return self.numbers.get("waiting", -1), len(self.numbers), not self.is_code
 
 
 _Key = tuple[str, Kind, str]
-"""A library, a kind of error, and the name of a pool, _CODE, or an empty text."""
-_CODE = " code"
-_LOST, _TIMED_OUT = (CONNECTOR_J, Kind.LOST, ""), (CONNECTOR_J, Kind.LOST, "Read timed out")
-_LINKS = {_LOST, _TIMED_OUT, (CONNECTOR_J, Kind.UNREACHABLE, "")}
+"""A library, a kind of error, and the name of a pool or an empty text."""
+_LOST, _UNREACHABLE = (CONNECTOR_J, Kind.LOST, ""), (CONNECTOR_J, Kind.UNREACHABLE, "")
 """Connector/J's failures of a connection; its socketTimeout ends one that was read, and stands lines below."""
 
 
@@ -274,6 +283,8 @@ class _Occurrences:
         self.first_seen, self.began_s = "", 0.0
         self.frames: Counter[str] = Counter()
         self.count = self.read_timeouts = 0
+        self.latest: _Shown | None = None
+        self.timed_out: _Shown | None = None
         self.minutes: Counter[str] = Counter()
         self.shown: dict[Use | None, _Shown] = {}
         self.waited: Counter[Use | None] = Counter()
@@ -291,11 +302,18 @@ class _Occurrences:
             self.frames[frame[1]] += 1
         return bool(frame)
 
-    def read(self, text: str, numbers: Numbers, at: str) -> None:
-        """Read a text, and keep the text with the most waiting requests; of several, the first with most numbers.
+    def add_read_timeout(self) -> None:
+        """Count a read timeout of the error that was read last, and keep the first text of such an error."""
+        self.read_timeouts += 1
+        self.timed_out = self.timed_out or self.latest
 
-        Texts of a pool that is full, not full or without connections are kept apart, and counted where requests wait.
+    def read(self, shown: _Shown, is_new: bool) -> None:
+        """Read a text; keep the text with the most waiting requests, and of several the first with most numbers.
+
+        is_new: whether it begins an error. Texts of a pool that is full, not full or without connections are kept
+        apart, and counted where requests wait.
         """
+        numbers, at = shown.numbers, shown.seen
         if not self.shown:
             pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
             self.first_seen = at
@@ -305,7 +323,8 @@ class _Occurrences:
         use = pool_load(numbers).use
         state = use if use in (Use.NOT_FULL, Use.NONE_OPEN) else None
         self.waited[state] += numbers.get("waiting", 0) > 0
-        shown = _Shown(text, numbers, at)
+        if is_new or self.latest is None or shown.rank > self.latest.rank:
+            self.latest = shown
         if state not in self.shown or shown.rank > self.shown[state].rank:
             self.shown[state] = shown
 
@@ -314,6 +333,7 @@ class _Occurrences:
         library, kind, pool = key
         shown = self.shown[max(self.shown, key=lambda state: (self.waited[state], self.shown[state].rank))]
         timed_out = 2 * self.read_timeouts > self.count
+        shown = (timed_out and self.timed_out) or shown
         return Event(
             text=shortened(visible(shown.text), LONGEST_SHOWN),
             library=library,
@@ -334,13 +354,13 @@ class _Occurrences:
 
 
 class _Repeats:
-    """Recognises a failure that a log has twice, with the same text: as a stack trace, and as a logger's line."""
+    """Recognises a failure that a log has twice: as a stack trace, as a logger's line, or as a server's code."""
 
     def __init__(self) -> None:
         self.minute = ""
-        self.lines: dict[str, Counter[object]] = {}
+        self.lines: dict[object, Counter[object]] = {}
 
-    def is_new(self, text: str, minute: str, source: object) -> bool:
+    def is_new(self, text: object, minute: str, source: object) -> bool:
         """Return whether a line is a further failure: its source has written the text more often than any other."""
         if (self.minute and minute != self.minute) or len(self.lines) > _MOST_TEXTS:
             self.lines = {}
@@ -359,9 +379,7 @@ def find_events(lines: Iterable[str], usage_ms: float | None = None) -> list[Eve
     occurrences = _occurrences(lines)
     names = Counter(key[:2] for key in occurrences)
     separate = [
-        each.event(key, names[key[:2]] > 1, place, usage_ms)
-        for place, (key, each) in enumerate(occurrences.items())
-        if key[2] != _CODE or names[key[:2]] == 1  # the text of a code may be in another line
+        each.event(key, names[key[:2]] > 1, place, usage_ms) for place, (key, each) in enumerate(occurrences.items())
     ]
     events = _with_locks(_with_leaks(separate))
     start = _start(events)
@@ -373,7 +391,7 @@ def _occurrences(lines: Iterable[str]) -> dict[_Key, _Occurrences]:
     occurrences: dict[_Key, _Occurrences] = defaultdict(_Occurrences)
     of_error: set[_Key] = set()
     repeats = _Repeats()
-    time, trace_follows = "", False
+    time, trace_follows, is_timed_out = "", False, False
     leak: _Occurrences | None = None
     for line in _with_statements(lines):
         own_time = _time_in(line[:_HEAD])
@@ -383,23 +401,26 @@ def _occurrences(lines: Iterable[str]) -> dict[_Key, _Occurrences]:
         if not _CONTINUES.match(line):
             if own_time or not (trace_follows and _EXCEPTION.match(line)):
                 of_error.clear()
+                is_timed_out = False
             trace_follows = bool(own_time)
         for known, text, numbers in matches(line):
             key = _key(known, line, text)
             key = key if key in occurrences or len(occurrences) < _MOST_APART else (*key[:2], "")
             at = _time_in(line) or time
             entry = occurrences[key]
-            entry.read(text, numbers, at)
+            is_code = known in CODED
+            entry.read(_Shown(text, numbers, at, is_code), key not in of_error)
             leak = entry if known.kind is Kind.HELD_LONG else leak
             if key not in of_error:
                 of_error.add(key)
-                if repeats.is_new(text, at[:-3], _ECHO if _ECHO in line else bool(own_time)):
+                source = is_code, _ECHO if _ECHO in line else bool(own_time)
+                if repeats.is_new(key if known.library == SERVER else text, at[:-3], source):
                     entry.add(at[:-3])
         if leak and leak.add_frame_of(line):
             leak = None
-        if "Read timed out" in line and of_error & _LINKS == {_LOST}:
-            of_error.add(_TIMED_OUT)
-            occurrences[_LOST].read_timeouts += 1
+        if "Read timed out" in line and not is_timed_out and _LOST in of_error and _UNREACHABLE not in of_error:
+            is_timed_out = True
+            occurrences[_LOST].add_read_timeout()
     return occurrences
 
 
@@ -408,7 +429,7 @@ def _key(known: KnownText, line: str, text: str) -> _Key:
     name = None
     if known.library == "HikariCP" and known.kind in OF_POOL:
         name = _POOL_NAME.search(line.partition(text)[0][-_HEAD:])
-    return known.library, known.kind, _CODE if known in CODED else name[1] if name else ""
+    return known.library, known.kind, name[1] if name else ""
 
 
 def _with_statements(lines: Iterable[str]) -> Iterator[str]:
@@ -497,4 +518,9 @@ def _time_in(text: str) -> str:
     match = _TIME.search(text) if text.count(":") > 1 or '"t' in text else None  # few lines of a stack trace
     if match and match["epoch_s"]:
         return f"{datetime.fromtimestamp(int(match['epoch_s']), UTC):%Y-%m-%d %H:%M:%S}"
-    return f"{match['date'] or ''} {match['clock'].zfill(8)}".strip().replace("/", "-") if match else ""
+    if not match:
+        return ""
+    clock = match["clock"].zfill(8)
+    if match["half"]:
+        clock = f"{int(clock[:2]) % 12 + 12 * (match['half'] == 'P'):02d}{clock[2:]}"
+    return f"{match['date'] or ''} {clock}".strip().replace("/", "-")

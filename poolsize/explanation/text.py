@@ -42,6 +42,7 @@ _BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.LOST, ""): "a connection broke: most probably, the other side closed it.",
     (Kind.LOST, "reset"): "a connection broke: the other side, or a device between, reset it.",
     (Kind.LOST, "timeout"): "a connection broke: no answer came within the client's read timeout.",
+    (Kind.LOST, "idle"): "a connection that had been idle broke: no answer came within the client's read timeout.",
 }
 """Of a driver. Source: pymysql/connections.py, _read_bytes: the error in brackets, none where the other side closed."""
 RARELY_WAITING = 100
@@ -243,7 +244,11 @@ def _says_of_idle(event: Event) -> str:
     """Return what the time since the server's last packet says."""
     idle = _time(event.numbers["idle_ms"])
     if event.is_read_timeout:
-        return f"The statement ran or waited for {idle}, the driver's socketTimeout. maxLifetime changes nothing."
+        waited = _time(event.numbers["idle_ms"] - event.idle_before_ms)
+        before = "maxLifetime changes nothing."
+        if event.failure == "idle":
+            before = f"Before it, the connection was idle for {_time(event.idle_before_ms)}."
+        return f"The statement ran or waited for {waited}, the driver's socketTimeout. {before}"
     if event.kind is Kind.STALE and event.is_near_wait_timeout:
         excess_ms = event.numbers["idle_ms"] - WAIT_TIMEOUT_MS
         side = "above" if excess_ms >= 0 else "below"

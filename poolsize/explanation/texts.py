@@ -40,7 +40,7 @@ class Kind(StrEnum):
 class KnownText:
     """A text of a library or of the server.
 
-    mark: its fixed beginning; only a line with it is searched. pattern: each repetition is bounded, so that the search
+    mark: a fixed part of it; only a line with it is searched. pattern: each repetition is bounded, so that the search
     takes linear time; its groups with a name are numbers. unless: parts of a line that show another program's text.
     """
 
@@ -156,8 +156,9 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
             r" session )?after <wait_ms>ms)?")),
     ),
     SERVER: (
-        (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)",
-            "421 ", "ftp", "smtp", "postfix", "redis", "Redis", "Jedis", "memcache", "imap", "ldap", "FTP", "SMTP"),
+        (Kind.SERVER_FULL, r'message from server: "Too many connections"'),
+        (Kind.SERVER_FULL, r"Too many connections(?! from| to| per| for| open)", "421 ", "ftp", "smtp", "postfix",
+            "redis", "Redis", "Jedis", "memcache", "imap", "ldap", "FTP", "SMTP", "IMAP", "LDAP"),
         (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
         (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
@@ -249,12 +250,13 @@ _CODES = {
     "9001": "max connect timeout",
 }
 _WITH_CODE = (
-    r"(?:\(CODE, ?[\"']|SQLSTATE\[\w{5}\](?: \[CODE\]|: [^:]{1,60}: CODE )|ERROR CODE \(\w{5}\):|Error CODE \(\w{5}\):"
+    r"(?:\(CODE, ?[\"']|SQLSTATE\[\w{5}\](?: \[CODE\]|: [^:]{1,60}: CODE )"
+    r"|(?:ERROR|Error) CODE \(\w{5}\)(?: at line [^:]{1,30})?:"
     r"|SQL Error: CODE, SQLState: |ErrorCode: CODE, SQLState: |errno\"?: ?CODE\b)[^(\"']{0,180}(?:[\"']\))?"
 )
 """An error with its code: of Python, PDO, the command line and Go, Hibernate (SQL Error; 7: ErrorCode), Node.js."""
-_FAILED = re.compile("error|exception|warning|failed|^[^a-z]*$", re.IGNORECASE)
-"""What is before an error of Python: others write such a pair in brackets, too."""
+_FAILED = re.compile(r"(?:Error|Warning|Exception)\)?:? ?$|^[\W\dTZ]*$")
+"""What is before an error of Python, the exception's name or a time: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)

@@ -558,6 +558,7 @@ OTHERS = [
     "redis.exceptions.ConnectionError: Too many connections",
     "order 1040 shipped, error 1205 corrected",
     "INFO pairs (1205, 'two words') of 1213 rows",
+    'ERROR could not ship order (1213, "Main Street")',
     "ERROR 1064 (42000): an error in the order 1205 (of 2003)",
     "SQL Error: 0, SQLState: 08S01",
     '{"errno": -111, "code": "ECONNREFUSED", "order": 1040}',

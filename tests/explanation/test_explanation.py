@@ -1213,7 +1213,18 @@ def test_of_several_lost_connections_most_decide() -> None:
     stale = [f"01:1{minute}:00 Communications link failure {RECEIVED.format('3,610,001')}" for minute in range(3)]
     timed_out = f"01:20:00 Communications link failure {RECEIVED.format('30,001')} Read timed out"
     assert [event.kind for event in find_events([*stale, timed_out])] == [Kind.STALE]
-    assert [event.kind for event in find_events([stale[0], *[timed_out] * 3])] == [Kind.LOST]
+    (event,) = find_events([stale[0], *[timed_out] * 3])
+    assert (event.kind, event.numbers["idle_ms"]) == (Kind.LOST, 30_001)
+
+
+def test_a_read_timeout_of_a_connection_that_was_idle_leads_to_the_firewall() -> None:
+    text = f"Communications link failure {RECEIVED.format('3,610,001')} {SENT.format('30,001')} Read timed out"
+    event = one_event(f"01:20:00 {text}")
+    assert "The statement ran or waited for 30 s" in (answer := " ".join(events_text([event]).split()))
+    assert "the connection was idle for 3,580 s" in answer
+    assert "maxLifetime changes nothing" not in answer
+    assert "firewall" in first_action(event)
+    assert "firewall" in advice(event).causes[0].cause
 
 
 @pytest.mark.parametrize(
@@ -1221,6 +1232,7 @@ def test_of_several_lost_connections_most_decide() -> None:
     [
         "{:%Y-%m-%d} ", "{:%d.%m.%Y} ", "{:%m/%d/%y} ", "{:%y/%m/%d} ", "{:%d/%m/%Y}, ", "{:%d}. Nov. 2026 ",
         "{:%d}/Nov/2026:", "[{:%d}-Nov-2026 ", "{:%d} Nov 2026 ", "E{:%m%d} ", "{:%y%m%d} ", "Nov {:%d} ",
+        "Nov {:%d}, 2026 ",
     ],
 )  # fmt: skip
 def test_errors_of_other_days_are_counted_apart_and_not_joined(date: str) -> None:
@@ -1229,6 +1241,12 @@ def test_errors_of_other_days_are_counted_apart_and_not_joined(date: str) -> Non
     leak, waits = find_events(log[:2])[::-1]
     assert (leak.kind, waits.load.use) == (Kind.HELD_LONG, Use.HELD)
     assert len(one_event("\n".join(log[1:])).minutes) == 2
+
+
+def test_the_time_of_java_util_logging_is_read_and_a_version_is_no_date() -> None:
+    times = {"Nov 27, 2026 1:10:00 PM": "Nov 27, 2026 13:10", "Nov 27, 2026 12:10:00 AM": "Nov 27, 2026 00:10"}
+    for written, minute in {**times, "mysqld 8.0.36 01:10:00": "01:10"}.items():
+        assert list(one_event(f"{written} ERROR {ON_CALL}").minutes) == [minute]
 
 
 @pytest.mark.parametrize("field", ['"time":{}123', '"ts":{}.1', '"time": {}', '"timestamp":{}000000000'])
@@ -1268,6 +1286,14 @@ def test_the_pools_of_a_log_are_kept_apart_and_named() -> None:
     assert one_event(lines[0]).pool == ""
 
 
+def test_the_lines_of_a_pool_s_housekeeper_are_those_of_one_pool() -> None:
+    lines = [
+        f"HikariPool-1 - {when}(total=9, active=9, idle=0, waiting=7)"
+        for when in ("Before cleanup stats ", "After cleanup  stats ")
+    ]
+    assert one_event("\n".join(lines)).count == 2
+
+
 def test_the_number_of_pools_is_bounded() -> None:
     events = find_events(f"pool-{number} - Pool stats (total=9, active=9, idle=0, waiting=7)" for number in range(1000))
     assert len(events) < 50
@@ -1287,19 +1313,29 @@ def test_the_number_of_pools_is_bounded() -> None:
         ("WARN org.hibernate.orm.jdbc.warn : ErrorCode: 1205, SQLState: 40001", Kind.LOCK_WAIT),
         ('{"code":"ER_LOCK_DEADLOCK","errno":1213,"sqlMessage":"Blocage"}', Kind.DEADLOCK),
         ("redis-sync OperationalError: (1040, 'Too many connections')", Kind.SERVER_FULL),
+        ('order-redis-7 java.sql.SQLException: Refused, message from server: "Too many connections"', Kind.SERVER_FULL),
+        ("ERROR 1205 (HY000) at line 1: Timeout beim Warten", Kind.LOCK_WAIT),
     ],
 )
 def test_an_error_of_the_server_in_another_language_is_known_by_its_code(line: str, kind: Kind) -> None:
     """Sources: Hibernate, CoreMessageLogger.java, 247, and SQLExceptionLogging.java of 7; PDO, pdo_throw_exception."""
-    event = one_event(f"2026-11-29 01:10:00 {line}")
-    assert (event.library, event.kind, event.count) == ("MySQL/MariaDB server", kind, 1)
-    assert "Secret9" not in event.text
+    for at in ("2026-11-29 01:10:00", "2026-11-29T01:10:00Z"):
+        event = one_event(f"{at} {line}")
+        assert (event.library, event.kind, event.count) == ("MySQL/MariaDB server", kind, 1)
+        assert "Secret9" not in event.text
 
 
 def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
     helper = "2026-11-29 01:10:00 WARN SqlExceptionHelper : "
     event = one_event(f"{helper}SQL Error: 1213, SQLState: 40001\n{helper}Deadlock found when trying to get lock")
     assert (event.count, event.text) == (1, "Deadlock found when trying to get lock")
+
+
+def test_a_code_counts_beside_a_text_of_another_time() -> None:
+    code = "2026-11-29 01:10:00 OperationalError: (1205, 'Beim Warten auf eine Sperre')"
+    text = "Lock wait timeout exceeded"
+    event = one_event("\n".join([code] * 50 + [f"2026-11-29 02:10:00 {text}"]))
+    assert (event.count, event.text) == (51, text)
 
 
 def test_a_name_without_an_address_leads_to_the_name_server() -> None:
@@ -1319,6 +1355,11 @@ def test_each_message_of_a_list_of_json_in_a_line_is_read() -> None:
             (event,) = find_events(lines_of(content))
             assert (event.count, event.numbers["waiting"]) == (900, 899)
             assert len(event.minutes) == 1
+
+
+def test_a_list_within_a_line_of_json_is_a_part_of_its_error() -> None:
+    line = {"level": "ERROR", "exceptions": [{"message": ON_CALL}, {"message": ON_CALL}]}
+    assert lines_of(json.dumps(line).encode()) == [json.dumps(line)]
 
 
 def test_lines_that_were_cut_are_reported(capsys: pytest.CaptureFixture[str]) -> None:
