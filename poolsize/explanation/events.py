@@ -514,7 +514,7 @@ def _seconds_of_day(time: str) -> float:
 
 
 def _time_in(text: str) -> str:
-    """Return a time in a text to the second, empty without: as it is written but for - and a space, or in UTC."""
+    """Return a time in a text to the second, empty if it has none: as written but for - and a space, or in UTC."""
     match = _TIME.search(text) if text.count(":") > 1 or '"t' in text else None  # few lines of a stack trace
     if match and match["epoch_s"]:
         return f"{datetime.fromtimestamp(int(match['epoch_s']), UTC):%Y-%m-%d %H:%M:%S}"
