@@ -306,6 +306,8 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     (".env", "KC_DB=mariadb\nKC_DB_URL_HOST=h\nKC_DB_POOL_MAX_SIZE=40\n", [{"connectionLimit": 40}]),
     # 111s-hue/ecommerce-after-sales-multi-agent-platform: .env.production.example
     (".env.production.example", "DATABASE_URL=mysql+pymysql://u:secret@h/d\nREDIS_URL=redis://h\n", [{}]),
+    (".env", "DATABASE_URL=mysql+pymysql://h/d\nSQLALCHEMY_URL=mysql+pymysql://h/d\nTEST_DATABASE_URL=mysql+pymysql://h/t\n",
+     [{}]),
     # BennyLopesWeb/coreflow-beautyos: docker-compose.mysql.yml
     ("docker-compose.mysql.yml", ("services:\n  mysql:\n    image: mysql:8\n    environment: {MYSQL_USER: u}\n  api:\n"
      "    environment:\n      DATABASE_URL: mysql+pymysql://u:secret@h/d?charset=utf8mb4\n"), [{}]),
