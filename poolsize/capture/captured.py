@@ -46,6 +46,7 @@ LONGEST_NAME, LONGEST_VERSIONS = 50, 200
 OF_DRIVERS: Mapping[Reason, str] = {
     "setting": "SET, USE, SELECT @@name, PREPARE or DEALLOCATE",
     "empty": "BEGIN, COMMIT or ROLLBACK without a statement",
+    "two-phase": "XA END or XA PREPARE",
 }
 """Statements that drivers and pools send: they are no work of the application, and the coverage does not count them."""
 LEFT_OUT: Mapping[Reason, str] = {
@@ -122,9 +123,9 @@ def _log_notes(tally: Tally) -> Iterator[str]:
             f"{count(tally.without_thread, 'statement')} without a session: each is a transaction of its own. Add "
             "the session's id to the log (log_slow_verbosity, log_slow_extra)."
         )
-    for name in tally.cut_files:
-        until = "" if isnan(tally.last) else f", until {datetime.fromtimestamp(tally.last, UTC):%Y-%m-%d %H:%M:%S} UTC"
-        yield f"{name} is cut off: its gzip file has no end. {count(tally.statements, 'statement')} were read{until}."
+    for path, (statements, last) in tally.cut_files.items():
+        until = "" if isnan(last) else f", until {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        yield f"{path.name} is cut off: its gzip file has no end. It has {count(statements, 'statement')}{until}."
     if LEAST_OF_FASTEST_MS < 1000 * tally.fastest < inf:
         yield (
             f"No statement took less than {milliseconds(1000 * tally.fastest)}: long_query_time was probably not 0. "

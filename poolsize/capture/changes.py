@@ -1,6 +1,7 @@
 """Two captured workloads -> the changes from the earlier to the later."""
 
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
@@ -41,8 +42,8 @@ class Change:
 def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change, ...]:
     """Return the changes: of rates, kinds, their shares and times, rows, and the draws of parameters.
 
-    Kinds are the same where their statements are, and else where their names are. Shares differ only where chance does
-    not explain the difference.
+    Kinds are the same where their statements are, and else where their names are, if these end with no number. Shares
+    differ only where chance does not explain the difference.
     """
     return (*_of_whole(earlier, later), *_of_kinds(earlier, later))
 
@@ -57,26 +58,35 @@ def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
 
 
 def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
-    both = {_key(kind) for kind in earlier.kinds} & {_key(kind) for kind in later.kinds}
-    before, after = (
-        {key if (key := _key(kind)) in both else (kind.name,): kind for kind in workload.kinds}
-        for workload in (earlier, later)
-    )
     totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
-    for key, kind in (after | before).items():
-        old, new = before.get(key), after.get(key)
+    for old, new in _pairs(earlier.kinds, later.kinds):
         was, is_now = (each.weight / total if each else 0.0 for each, total in zip((old, new), totals, strict=True))
         if max(was, is_now) < LEAST_SHARE:
             continue
         if old is None or new is None:
-            verb = "is new" if old is None else "is gone"
-            yield Change(kind.name, f"The kind {kind.name} {verb}: {100 * max(was, is_now):.1f} % of the transactions.")
+            name, verb = (new.name, "is new") if new else (old.name if old else "", "is gone")
+            yield Change(name, f"The kind {name} {verb}: {100 * max(was, is_now):.1f} % of the transactions.")
             continue
         if _shares_differ(was, is_now, totals):
             text = f"was {100 * was:.1f} % of the transactions and is {100 * is_now:.1f} %"
             yield Change(new.name, f"The kind {new.name} {text}.")
         for text in _of_kind(old, new):
             yield Change(new.name, f"The kind {new.name}: {text}.")
+
+
+def _pairs(
+    earlier: Sequence[TransactionKind], later: Sequence[TransactionKind]
+) -> Iterator[tuple[TransactionKind | None, TransactionKind | None]]:
+    """Yield each later kind with the same earlier kind, or None; then the earlier kinds that are gone."""
+    remaining, earlier_of = list(earlier), dict[str, TransactionKind]()
+    for identity in (_key, _statements, _plain_name):
+        by_identity = {identity(kind): kind for kind in remaining}
+        for new in later:
+            if new.name not in earlier_of and (old := by_identity.pop(identity(new), None)):
+                earlier_of[new.name] = old
+                remaining.remove(old)
+    yield from ((earlier_of.get(new.name), new) for new in later)
+    yield from ((old, None) for old in remaining)
 
 
 def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:
@@ -89,7 +99,9 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
     """Yield the changes of a kind, as parts of sentences."""
     if _differ(old.mean_ms, new.mean_ms):
         yield f"its time in the server was {milliseconds(old.mean_ms or 0)} and is {milliseconds(new.mean_ms or 0)}"
-    if _key(old) != _key(new):
+    if _runs(old) != _runs(new):
+        yield f"it ran {_runs(old)} and runs {_runs(new)}"
+    if _statements(old) != _statements(new):
         yield "its statements changed"
         return
     for place, (before, after) in enumerate(zip(old.statements, new.statements, strict=True), start=1):
@@ -179,6 +191,18 @@ def _differ(before: float | None, after: float | None) -> bool:
     return before is not None and after is not None and max(before, after) > LEAST_RATIO * min(before, after)
 
 
+def _statements(kind: TransactionKind) -> tuple[object, ...]:
+    return tuple((statement.text, len(statement.parameters)) for statement in kind.statements)
+
+
+def _runs(kind: TransactionKind) -> str:
+    return f"in a transaction that ends with {kind.ends.upper()}" if kind.is_explicit else "under autocommit"
+
+
 def _key(kind: TransactionKind) -> tuple[object, ...]:
-    statements = ((statement.text, len(statement.parameters)) for statement in kind.statements)
-    return (kind.is_explicit, kind.ends, *statements)
+    return (_runs(kind), *_statements(kind))
+
+
+def _plain_name(kind: TransactionKind) -> tuple[object, ...]:
+    """Return the name of a kind; its key where the name ends with a number, which depends on the kinds before."""
+    return _key(kind) if re.search(r"_\d+$", kind.name) else (kind.name,)

@@ -27,7 +27,9 @@ _VARIANTS = frozenset((
 _DIGITS = re.compile(r"\d+")
 _WORDS = re.compile(r"[^\W\d][\w$]*")
 _ENDS = re.compile(
-    r"(BEGIN|START TRANSACTION|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|USE|PREPARE|DEALLOCATE)\b", re.IGNORECASE
+    r"(BEGIN|START TRANSACTION|XA|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|USE|PREPARE|DEALLOCATE)\b"
+    r"|SELECT @@(?!.*\bFROM\b)",
+    re.IGNORECASE | re.DOTALL,
 )
 """Statements around those of a transaction, which a workload does not count, or under other names, as savepoints."""
 

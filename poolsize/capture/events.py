@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from math import inf, isnan, nan
+from pathlib import Path
 from typing import NamedTuple
 
 UNKNOWN_ROWS = -1
@@ -46,8 +47,8 @@ class Tally:
 
     versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
     seconds since the epoch, nan where unknown. fastest: the shortest run time, in seconds. unreadable: entries that are
-    cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed. cut_files: names
-    of compressed logs without an end.
+    cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed. cut_files:
+    compressed logs without an end -> the statements read of each, and the latest end by then, as in last.
     """
 
     versions: set[str] = field(default_factory=set)
@@ -58,7 +59,7 @@ class Tally:
     unreadable: int = 0
     without_thread: int = 0
     bytes_read: int = 0
-    cut_files: list[str] = field(default_factory=list)
+    cut_files: dict[Path, tuple[int, float]] = field(default_factory=dict)
 
     def counted(self, event: StatementEvent) -> StatementEvent:
         """Count a statement, and return the statement."""

@@ -246,7 +246,7 @@ def _coverage_lines(workload: CapturedWorkload, kinds: Sequence[TransactionKind]
     yield ""
     yield from _paragraph(
         "Coverage",
-        f"{count(len(kinds), 'kind')} of transactions: {coverage(workload, kinds)}. In no kind of transactions: "
+        f"{count(len(kinds), 'kind')} of transactions: {coverage(workload, kinds)}. Not covered: "
         f"{Coverage(workload.other_share_of_statements, workload.other_share_of_time)}.",
     )
     if rate is not None:

@@ -86,6 +86,8 @@ def _events(path: Path, format_: Format, tally: Tally) -> Iterator[Event]:
             raise BadInput(
                 f"{path} has more entries that are cut off than whole ones: it is no {format_.kind}, or damaged"
             )
+    if path in tally.cut_files:
+        tally.cut_files[path] = tally.statements - statements, tally.last
 
 
 def moment(text: str) -> float:
@@ -165,7 +167,7 @@ def _unpacked(file: BinaryIO, path: Path, tally: Tally) -> Iterator[bytes]:
                 raise BadInput(f"{path} unpacks to more than {MOST_RATIO} times its size: it is no log")
             yield block
     except EOFError:  # the end of the gzip file is missing
-        tally.cut_files.append(path.name)
+        tally.cut_files[path] = 0, nan
 
 
 def _with_newlines(blocks: Iterator[bytes], path: Path, format_: Format) -> Iterator[bytes]:

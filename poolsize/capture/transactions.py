@@ -60,9 +60,9 @@ class LeftOut:
     """Statements that are part of no transaction, by reason; final after the last transaction.
 
     Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (SET, USE, PREPARE and the
-    like); "empty" (BEGIN and COMMIT without a statement); "cut" (a transaction with more statements than are kept);
-    "prepared" (EXECUTE, whose statement the source does not show); the first word of a statement that no workload
-    repeats, such as SHOW; "other" (of an unknown first word).
+    like); "empty" (BEGIN and COMMIT without a statement); "two-phase" (XA END and XA PREPARE); "cut" (a transaction
+    with more statements than are kept); "prepared" (EXECUTE, whose statement the source does not show); the first word
+    of a statement that no workload repeats, such as SHOW; "other" (of an unknown first word).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
@@ -114,6 +114,7 @@ def _role(text: str) -> Role:
         return "savepoint"
     return (
         "setting" if is_setting or first in _SETTINGS
+        else "two-phase" if (first, second) in (("XA", "END"), ("XA", "PREPARE"))
         else "prepared" if first == "EXECUTE"
         else first if first in _DEFINITIONS | _COMMANDS
         else "other"

@@ -1,5 +1,6 @@
 """`poolsize analyze`: a run's figures by pool size, as a table and a plot."""
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -36,7 +37,8 @@ def analyze(run: str, plot: "Path | None", as_json: bool) -> None:
     if left := remaining(analysis.run):
         finish = with_flags(resume_command(run))
         click.echo(f"poolsize: the run is incomplete ({left}); finish it with: {finish}", err=True)
-    click.echo(json_text(analysis_values(analysis)) if as_json else analysis_text(analysis))
+    encoding = sys.stdout.encoding or "utf-8"
+    click.echo(json_text(analysis_values(analysis)) if as_json else analysis_text(analysis, encoding))
     if plot:
         from poolsize.present.plots import figure
 

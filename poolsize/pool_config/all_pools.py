@@ -178,10 +178,11 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file
-    of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails or of a workload, and a
-    file such as .env.production. Each server of a proxy has a limit of its own. The largest counts. The pool of a
-    workload or a ConfigMap replaces that of the only application's file. A number of the project's own, such as
-    DB_POOL_SIZE, is that of the pool whose size names it. The defaults of fields in Go give way to a configuration.
+    of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails, of a workload or of own
+    names such as mysql.dev, and a file such as .env.production. Each server of a proxy has a limit of its own. The
+    largest counts. The pool of a workload or a ConfigMap replaces that of the only application's file. A number of the
+    project's own, such as DB_POOL_SIZE, is that of the pool whose size names it. The defaults of fields in Go give way
+    to a configuration.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     of_code = _texts_of_sizes(files)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -120,10 +121,13 @@ def test_a_log_without_fast_statements_or_without_an_end_is_doubted(poolsize_her
     entries = [mysql_entry(f"SELECT a FROM t WHERE b = {number * number * 7919}", seconds=1.2) for number in range(900)]
     packed = gzip.compress("".join(entries).encode())
     (tmp_path / "a.log.gz").write_bytes(packed[: len(packed) // 2])
-    done = poolsize_here("capture", "--slow-log", "a.log.gz")
+    (tmp_path / "b.log").write_text(mysql_entry("SELECT a FROM t", seconds=1.2))
+    done = poolsize_here("capture", "--slow-log", "a.log.gz", "--slow-log", "b.log")
     assert "No statement took less than 1,200 ms: long_query_time was probably not 0" in done.stderr
     assert "a.log.gz is cut off: its gzip file has no end" in done.stderr
-    assert "statements were read, until 2023-11-14 22:13:20 UTC" in done.stderr
+    read = re.search(r"It has (\d+) statements, until 2023-11-14 22:13:20 UTC", done.stderr)
+    assert read, done.stderr
+    assert load_workload(tmp_path / "workload.json").source.statements == int(read[1]) + 1, "with that of b.log"
 
 
 def test_times_that_a_log_does_not_have_are_not_shown(poolsize_here: Command, tmp_path: Path) -> None:

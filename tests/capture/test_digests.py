@@ -48,7 +48,7 @@ def test_statements_that_no_kind_has_are_other_statements() -> None:
     digests = [
         Digest(SELECT, 1000, 1.0),
         Digest("DELETE FROM `t`", 250, 3.0),
-        Digest("COMMIT", 9, 9),
+        *(Digest(text, 9, 9) for text in ("COMMIT", "XA END ?", "XA PREPARE ?", "SELECT @@SESSION . `a` AS `a`")),
     ]
     corrected = weighted(a_workload(READS), digests, seconds=10)
     assert corrected.kinds[0].weight == 100

@@ -227,6 +227,21 @@ def test_a_kind_whose_statements_changed_is_not_a_new_kind() -> None:
     ]
 
 
+def test_kinds_with_numbers_in_their_names_are_compared_by_their_statements_alone() -> None:
+    first = [(READ,)] * 90
+    earlier, later = captured([*first, *[(f"{READ} LIMIT 3",)] * 9]), captured([*first, *[(f"{READ} FOR UPDATE",)] * 9])
+    assert [change.text for change in changes(earlier, later)] == [
+        "The kind select_t_2 is new: 9.1 % of the transactions.",
+        "The kind select_t_2 is gone: 9.1 % of the transactions.",
+    ]
+
+
+def test_equal_statements_in_another_transaction_did_not_change() -> None:
+    texts = [change.text for change in changes(captured([(READ,)] * 9), captured([explicit(READ)] * 9))]
+    assert "The kind select_t: it ran under autocommit and runs in a transaction that ends with COMMIT." in texts
+    assert not any("statements changed" in text or "new" in text for text in texts)
+
+
 EVEN, UNEVEN = Range((1, 1_000)), Range((1, 100, 1_000), shares=(0.6, 0.4))
 FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
 

@@ -46,6 +46,12 @@ def test_all_ways_to_begin_and_to_roll_back(begin: str, end: str | None) -> None
     assert (made.ends, made.is_explicit, made.is_whole, len(made.statements)) == ("rollback", True, True, 1)
 
 
+def test_the_two_phases_of_a_distributed_transaction_are_no_work() -> None:
+    left_out = LeftOut()
+    (made,) = rebuilt_from(ran("XA START 'a'", "SELECT 1", "XA END 'a'", "XA PREPARE 'a'", "XA COMMIT 'a'"), left_out)
+    assert (made.ends, len(made.statements), left_out.statements) == ("commit", 1, {"two-phase": 2})
+
+
 @pytest.mark.parametrize("end", ["COMMIT AND CHAIN", "ROLLBACK WORK AND CHAIN"])
 def test_a_commit_with_chain_begins_the_next_transaction(end: str) -> None:
     events = ran("BEGIN", "SELECT a", end, "SELECT b", "SELECT c", "COMMIT AND NO CHAIN", "SELECT d")

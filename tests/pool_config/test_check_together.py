@@ -38,6 +38,18 @@ def test_the_limit_holds_for_the_sum_of_all_processes(poolsize_here: Command, tm
     assert "No known problem" not in text
 
 
+@pytest.mark.parametrize(("file", "files"), [(".env", 1), ("shop/.env", 1), ("other/.env", 2)])
+def test_a_url_is_that_of_the_source_below_its_folder_only(
+    poolsize_here: Command, tmp_path: Path, file: str, files: int
+) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "other").mkdir()
+    (tmp_path / "shop/db.py").write_text(ENGINE.format(10))
+    (tmp_path / file).write_text("DATABASE_URL=mysql+aiomysql://u@h/b\n")
+    done = poolsize_here("config", "--check", "shop/db.py", file)
+    assert done.stdout.count("SQLAlchemy (") == files, done.stdout
+
+
 @pytest.mark.parametrize(("size", "code"), [(30, 0), (31, 3)])
 def test_the_largest_pool_that_fits_is_no_problem(poolsize_here: Command, tmp_path: Path, size: int, code: int) -> None:
     (tmp_path / "db.py").write_text(ENGINE.format(size))

@@ -306,6 +306,8 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     (".env", "KC_DB=mariadb\nKC_DB_URL_HOST=h\nKC_DB_POOL_MAX_SIZE=40\n", [{"connectionLimit": 40}]),
     # 111s-hue/ecommerce-after-sales-multi-agent-platform: .env.production.example
     (".env.production.example", "DATABASE_URL=mysql+pymysql://u:secret@h/d\nREDIS_URL=redis://h\n", [{}]),
+    (".env", "DATABASE_URL=mysql+pymysql://h/d\nSQLALCHEMY_URL=mysql+pymysql://h/d\nTEST_DATABASE_URL=mysql+pymysql://h/t\n",
+     [{}]),
     # BennyLopesWeb/coreflow-beautyos: docker-compose.mysql.yml
     ("docker-compose.mysql.yml", ("services:\n  mysql:\n    image: mysql:8\n    environment: {MYSQL_USER: u}\n  api:\n"
      "    environment:\n      DATABASE_URL: mysql+pymysql://u:secret@h/d?charset=utf8mb4\n"), [{}]),
@@ -322,6 +324,8 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ),
     ("a.py", ("c = {'url': 'postgresql://h/d', 'size': 7}\na = create_engine(c.get('url'))\n"
      "b = create_engine(u, pool_size=os.environ.get('size', 6))\n"), [{"pool_size": 6}]),
+    ("a.py", ("c = {'size': 20}\nc['size'] = 5\na = create_engine('mysql://h/d', pool_size=c['size'])\n"
+     "b = create_engine('mysql://h/d', pool_size=c.get('size', 9))\n"), [{"pool_size": 20}, {"pool_size": 20}]),
     (".env", "DB_TYPE=mysql\nDB_HOST=h\nDB_MAX_OPEN=10\nDB_MAX_IDLE=9\nDB_LIFE_TIME=120\nDB_IDLE_TIME=90\n",
      [{"maxOpenConns": 10, "maxIdleConns": 9, "connMaxLifetime": 120, "connMaxIdleTime": 90}]),
     (".env", "DB_DRIVER=mysql\nDB_MAX_CONNECTIONS=25\nDB_MIN_CONNECTIONS=5\n",

@@ -1382,6 +1382,7 @@ MAPPERS = {
     "new DataSource({type: 'mariadb', entities: [], poolSize: 9})": [{"connectionLimit": 9}],
     "new DataSource({type: 'postgres', entities: [], poolSize: 9})": [],
     "const field = {type: 'mysql', name: 'f'}": [],
+    "import { mysqlOptions } from './options';\nnew Sequelize(mysqlOptions)": [],
 }
 
 

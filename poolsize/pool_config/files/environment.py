@@ -10,7 +10,7 @@ from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import split_words, variable_counts
-from poolsize.pool_config.files.places import NO_DATABASE, SEGMENTS
+from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
 from poolsize.pool_config.libraries.java import HIKARICP
@@ -33,8 +33,6 @@ OWN = re.compile(
 
 MYSQL_MAX_CONNECTIONS is often the server's.
 """
-NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
-"""Words before DB_ in names of frameworks, of tests, and of other services."""
 OWN_NAMES = {
     "POOL": "POOL_SIZE", "MAX_POOL_SIZE": "POOL_SIZE", "MAX_POOL": "POOL_SIZE", "LIFE_TIME": "CONN_MAX_LIFETIME",
     "IDLE_TIME": "CONN_MAX_IDLE_TIME",

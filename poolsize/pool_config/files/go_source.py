@@ -354,7 +354,7 @@ def _constants(tree: GoTree) -> dict[str, list[Node]]:
 
 
 def _alias(tree: GoTree, call: Node) -> str:
-    """Return beego's name of the database that a call is for, after a space; "" for a call of another package."""
+    """Return beego's name of the database that a call is for, after a space; "" for a call with one argument."""
     alias, *values = map(tree.text, tree.arguments(call))
     return f" {alias}" if values and re.fullmatch(r'\w{1,60}|"\w{1,60}"', alias) else ""
 

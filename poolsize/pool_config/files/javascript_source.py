@@ -178,8 +178,9 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
             continue
         options = tree.resolved(arguments[-1])
         is_object = options is not None and options.type == "object"
-        if len(arguments) == 1 and not is_object and _is_mysql(tree, options or arguments[0]):  # a URL has no pool
-            yield FilePool(SEQUELIZE, f"Sequelize, line {line(node)}", {}, complete=options is not None)
+        is_url = len(arguments) == 1 and not is_object and "://" in tree.text(options)
+        if is_url and _is_mysql(tree, options):  # a URL has no pool
+            yield FilePool(SEQUELIZE, f"Sequelize, line {line(node)}", {})
         elif options is not None:
             of_sequelize[options.start_byte] = arguments[0]
     others = _names_others(tree)

@@ -84,12 +84,15 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
 
 def _of_environments(pools: Sequence[FilePool]) -> Iterator[FilePool]:
     """Yield the pools; those of a project's own whose places differ by an environment only are its alternatives."""
-    bare = [PROFILE.sub("", pool.place).strip(".-_") if pool.library in OWN.values() else "." for pool in pools]
-    numbers = Counter(bare)
-    for pool, place in zip(pools, bare, strict=True):
-        named = PROFILE.search(pool.place)
-        if named and place != "." and numbers[place] > 1:
-            yield replace(pool, place=place, alternative=f"profile {named[0]}")
+    own = OWN.values()
+    environments = [
+        (pool, PROFILE.search(pool.place) if pool.library in own else None, PROFILE.sub("", pool.place).strip(".-_"))
+        for pool in pools
+    ]
+    numbers = Counter(bare for pool, _, bare in environments if pool.library in own)
+    for pool, named, bare in environments:
+        if named and numbers[bare] > 1:
+            yield replace(pool, place=bare, alternative=f"profile {named[0]}")
         else:
             yield pool
 

@@ -24,6 +24,8 @@ NO_DATABASE = {
     "memcached", "zookeeper", "influxdb",
 }  # fmt: skip
 """Parts of a key below which a pool is none of a database."""
+NO_APPLICATION = NO_DATABASE | {"spring", "quarkus", "micronaut", "test"}
+"""Words before DB_ in names of frameworks, of tests, and of other services."""
 OF_DATABASES = {"jdbc", "db", "datasource", "database", "mysql", "mariadb", "dbcp"}
 """Parts of a key that show a database; also as the beginning or the end of a part."""
 OWN_NAMES = (

@@ -95,14 +95,21 @@ class Values:
             case ast.BoolOp(op=ast.Or()):
                 value = next((known for each in node.values if (known := self.value(each, depth))), None)
             case ast.Call():
-                value = self._of_function(node, depth)
+                items = self.definitions(node)
+                value = self._one_of(items, depth) if items else self._of_function(node, depth)
         return value
 
     def definitions(self, node: ast.expr) -> Sequence[ast.expr]:
-        """Return what a name, an attribute or an item with a constant key is; None only if nothing else is."""
+        """Return what a name, an attribute, an item with a constant key, or get() of an item, is in the file.
+
+        None only if nothing else is.
+        """
         found = self.names.definitions(node)
-        if isinstance(node, ast.Subscript) and not found:
-            found = self._items_named(last_name(node), node.value)
+        match node:
+            case ast.Subscript() if not found:
+                found = self._items_named(last_name(node), node.value)
+            case ast.Call(func=ast.Attribute(value=mapping, attr="get"), args=[ast.Constant(value=key), *_]):
+                found = self._items_named(key, mapping)
         return [each for each in found if not (isinstance(each, ast.Constant) and each.value is None)] or found
 
     def _items_named(self, name: object, mapping: ast.expr) -> Sequence[ast.expr]:
@@ -152,12 +159,8 @@ class Values:
         return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
 
     def default(self, call: ast.Call) -> ast.expr | None:
-        """Return the argument of a call that is its result where the environment gives no other; of get(), the item."""
+        """Return the argument of a call that is its result where the environment gives no other."""
         name, of_name = last_name(call.func), isinstance(call.func, ast.Name)
-        match call:
-            case ast.Call(func=ast.Attribute(value=mapping, attr="get"), args=[ast.Constant(value=key), *_]):
-                if items := self._items_named(key, mapping):
-                    return items[-1]
         for word in call.keywords:
             if word.arg in DEFAULTS:
                 return word.value
@@ -281,7 +284,10 @@ class Values:
             case ast.Name() | ast.Attribute() | ast.Subscript():
                 text = self._best([self.text(each, depth) for each in self.definitions(node)])
             case ast.Call():
-                text = self._text_of_call(node, depth)
+                items = self.definitions(node)
+                text = (
+                    self._best([self.text(each, depth) for each in items]) if items else self._text_of_call(node, depth)
+                )
         return text
 
     def _text_of_call(self, call: ast.Call, depth: int) -> str:

@@ -236,8 +236,8 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. A URL in the environment is that of a pool in Python source, if there is any. Raises
-    BadInput for a file that is named itself and can't be read, and where no file has pools.
+    pools that is named itself. A URL in the environment is that of a pool in Python source below its folder, if there
+    is any. Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
     errors: list[BadInput] = []
@@ -256,11 +256,13 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
                     raise
                 if not (is_folder and has_no_pools):
                     errors.append(error)
-    if any(file.path.suffix == ".py" and file.pools for file in files):
-        files = [
-            replace(file, pools=tuple(pool for pool in file.pools if file.path.suffix == ".py" or not is_of_url(pool)))
-            for file in files
-        ]
+    sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
+    files = [
+        replace(file, pools=tuple(pool for pool in file.pools if not is_of_url(pool)))
+        if file.path.suffix != ".py" and any(path.is_relative_to(file.path.resolve().parent) for path in sources)
+        else file
+        for file in files
+    ]
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:

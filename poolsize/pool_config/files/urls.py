@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
+from poolsize.pool_config.files.places import NO_APPLICATION
 from poolsize.pool_config.files.values import setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.libraries.python import SQLALCHEMY
@@ -51,10 +52,17 @@ def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
 
 
 def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
-    """Yield the pools of environment variables with a URL of SQLAlchemy. The source has their settings."""
+    """Yield a pool for each different URL of SQLAlchemy in the environment. The source has its settings.
+
+    Variables of tests and of other services are left out.
+    """
+    names: dict[str, str] = {}
     for variable in variables:
-        if OF_SQLALCHEMY.match(variable.text):
-            yield FilePool(SQLALCHEMY, variable.path[0], {}, complete=False)
+        name = variable.path[0]
+        if OF_SQLALCHEMY.match(variable.text) and not NO_APPLICATION & {*name.lower().split("_")}:
+            names.setdefault(variable.text, name)
+    for name in names.values():
+        yield FilePool(SQLALCHEMY, name, {}, complete=False)
 
 
 def is_of_url(pool: FilePool) -> bool:

@@ -1,6 +1,5 @@
 """An analysis as text for a terminal, and as a JSON object."""
 
-import sys
 from collections.abc import Iterable, Mapping
 from math import log
 from typing import TypedDict
@@ -40,15 +39,18 @@ POOL_IN_TITLE = {
 }
 
 
-def analysis_text(analysis: Analysis) -> str:
-    """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck."""
+def analysis_text(analysis: Analysis, encoding: str = "utf-8") -> str:
+    """Return a table with one row a pool size, the curve in letters, the estimates and the bottleneck.
+
+    encoding: of the output; the curve is in ASCII where the encoding does not have its letters.
+    """
     setting = analysis.setting
     parts = [
         f"{run_title(analysis)}, {counted_seconds(analysis.steps, setting)} counted per step, {setting.created[:10]}",
         sizes_table(analysis).as_text(),
         *map(paragraph, map(sentence, usage_not_used(analysis.sizes))),
         kinds_table(analysis).below("Each kind of transaction; times in milliseconds"),
-        _writable(knee_text(analysis, terminal_width())),
+        _writable(knee_text(analysis, terminal_width()), encoding),
         _estimates(analysis),
         f"{estimators_table(analysis).as_text()}\n\n{paragraph(ESTIMATOR_TESTS)}" if analysis.models.estimates else "",
         _bottleneck(analysis),
@@ -310,10 +312,10 @@ EIGHTHS = " ▁▂▃▄▅▆▇█"
 IN_ASCII = str.maketrans("▁▂▃▄▅▆▇█", "....####")
 
 
-def _writable(curve: str) -> str:
-    """Return a curve in ASCII where standard output does not have its letters."""
+def _writable(curve: str, encoding: str) -> str:
+    """Return a curve in ASCII where an encoding does not have its letters."""
     try:
-        curve.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+        curve.encode(encoding)
     except UnicodeEncodeError:
         return curve.translate(IN_ASCII)
     return curve

@@ -72,9 +72,13 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             moment = _seconds(row[moment_place]) if moment_place is not None else 0.0
             by_size.setdefault(int(row[size_place]), []).append((moment, float(row[rate_place]) * per_second, ms))
         except (ValueError, IndexError):
-            decimal_comma = next((f": write {shown(value)} with a decimal point" for value in row if "," in value), "")
+            with_comma = next(
+                (row[each] for each in (size_place, rate_place) if "," in "".join(row[each : each + 1])), ""
+            )
+            advice = f": write {shown(with_comma)} without thousands separators, and with a decimal point"
             raise BadInput(
-                f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}{decimal_comma}"
+                f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}"
+                f"{advice if with_comma else ''}"
             ) from None
     quantile = quantile_name(percentage) if percentage else None
     for size, figures in by_size.items():
