@@ -82,8 +82,8 @@ def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer]) -> Itera
         if then is None:
             yield f"{shown(answer.name)}: the stored observation does not have this pool."
         elif answer.need > (high := then.need_range()[1]):
-            was = f"{then.need:,}" if high == then.need else f"{then.need:,} (at most {high:,})"
-            yield f"{shown(answer.name)}: the need was {was}, and is {need_text(answer)}."
+            was = f" (at most {high:,})" if high != then.need else ""
+            yield f"{shown(answer.name)}: the need was {need_text(then)}{was}, and is {need_text(answer)}."
 
 
 def _beyond_run(answers: Sequence[PoolAnswer], path: str, analysis: "Analysis") -> Iterator[str]:

@@ -110,6 +110,14 @@ def test_the_need_is_above_a_pool_for_which_requests_waited_though_few_connectio
         for growth, instances in [(1.0, 2), (2.0, 2), (1.0, 1), (1.0, 4), (0.5, 2)]
     ]
     assert sizes == [9, 9, 9, 5, 5]
+    limits = [(answer.traffic(max_wait_p99_ms=limit_ms).least_need, limit_ms) for limit_ms in (50.0, 60_000.0)]
+    assert limits == [(9, 50.0), (1, 60_000.0)]
+
+
+def test_the_time_to_test_and_open_connections_is_no_sign_of_a_small_pool() -> None:
+    counts: dict[str, Any] = {"size": 20, "uses": 600, "usage_seconds": 1.8, "wait_seconds": 0.3, "samples": 60}
+    (answer,) = pool_answers(observed([plain(in_use_max=2, waiting_max=0, **counts)]))
+    assert verdict(answer).startswith("at most 2 of 20 connections were in use")
 
 
 def test_a_pool_that_was_full_but_whose_waits_are_not_known_is_needed_at_least() -> None:
@@ -126,6 +134,15 @@ def test_a_pool_of_another_size_is_not_needed_where_only_the_smaller_one_was_ful
     full = plain(instance="old", size=2, in_use_max=2, waiting_max=3, wait_seconds=60, **series)
     (answer,) = pool_answers(observed([full, plain(instance="new", size=20, in_use_max=3, wait_seconds=0, **series)]))
     assert answer.censored.least_need == 3
+
+
+def test_the_size_of_periods_with_short_waits_is_not_needed() -> None:
+    """60 minutes at a size of 50, then 60 at a size of 4, at which the pool is full."""
+    both = {"size": (50.0, 4.0), "in_use_max": (5.0, 4.0), "waiting_max": (0.0, 3.0), "wait_seconds": (0.6, 60.0)}
+    series: dict[str, Any] = {name: (first,) * 60 + (last,) * 60 for name, (first, last) in both.items()}
+    span = replace(plain(periods=120, uses=60, usage_seconds=6, samples=60), **series)
+    (answer,) = pool_answers(observed([span]))
+    assert answer.censored.least_need == 5
 
 
 def test_processes_that_follow_each_other_are_observed_for_their_whole_time() -> None:
