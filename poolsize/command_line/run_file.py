@@ -184,7 +184,8 @@ def supply_of(
 
     That of an application shows it for the application's own usage time. is_observed: whether the usage time is that of
     an observation. Raises WorkFailed for a run without a pool size, or without an answer for an observed usage time;
-    and BadInput for the run of an application that the database does not limit, and for a typed usage time.
+    and BadInput for the run of an application that the database does not limit, or that has no answer for a typed
+    usage time.
     """
     from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend

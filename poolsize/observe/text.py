@@ -30,14 +30,9 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     why: with the evidence. stored: the observation's file, or None.
     """
     answers = pool_answers(observation)
-    unknown = [
-        f"Nothing says how many connections of {shown(name)} are in use."
-        for name in unknown_pools(observation, answers)
-    ]
-    server = list(server_lines(observation))
+    unknown, server = [*unanswered(observation, answers)], list(server_lines(observation))
     if not answers:
-        nothing = ["No pool was observed: observe for longer, or another source."]
-        return "\n".join(map(paragraph, [*server, *(unknown or nothing)]))
+        return "\n".join(map(paragraph, [*server, *unknown]))
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
@@ -59,6 +54,14 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         evidence += server
         lines = [*lines, "", bullets(evidence)]
     return short_answer(parts[0], [], _next(stored, answers), "\n".join([*lines[1:], ""]))
+
+
+def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:
+    """Yield a sentence for each pool without an answer, or that there is no pool. answers: of all pools that have."""
+    unknown = unknown_pools(observation, answers)
+    if not answers and not unknown:
+        yield "No pool was observed: observe for longer, or another source."
+    yield from (f"Nothing says how many connections of {shown(name)} are in use." for name in unknown)
 
 
 def _size_text(answer: PoolAnswer) -> str:
@@ -254,7 +257,8 @@ class PoolsValues(TypedDict):
 class ObservedValues(PoolsValues):
     """The answers for observed pools, the most used first, and the figures of each server.
 
-    drift: with --check, what no longer fits, or what does not show whether it fits, in sentences.
+    drift: with --check, sentences on conditions that no longer hold, or else on pools of which nothing shows whether
+    they fit.
     """
 
     server: list[ServerValues]

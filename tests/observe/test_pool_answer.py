@@ -14,7 +14,7 @@ from poolsize.answer.fleet import Service
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import page_samples
-from poolsize.observe.drift import drift, read_reference
+from poolsize.observe.drift import drift, read_reference, unproven
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
@@ -280,6 +280,22 @@ def test_a_pool_that_was_never_in_use_has_no_number(series: dict[str, Any]) -> N
 
 def test_a_pool_of_which_nothing_is_known_is_named() -> None:
     assert "Nothing says how many connections of shop are in use." in observed_text(observed([plain(size=10)]))
+
+
+def test_a_need_above_the_lower_bound_of_before_shows_no_drift(tmp_path: Path) -> None:
+    before = observed([plain(uses=600, usage_seconds=60, size=2, in_use_max=2, waiting_max=3, samples=60)])
+    reference = read_reference(stored(tmp_path / "before.jsonl", before))
+    now = observed([plain(uses=3_000, usage_seconds=300, size=40)])
+    assert drift(now, reference) == ()
+    (line,) = unproven(now, pool_answers(now), reference)
+    assert re.fullmatch(r"shop: the need was at least \d+, and is \d+\.", line)
+
+
+def test_a_check_of_unused_pools_says_why_it_has_no_answer() -> None:
+    idle = observed([plain(size=10, uses=0, usage_seconds=0), plain("tasks", size=3)])
+    lines = [*unproven(idle, pool_answers(idle), read_reference("20"))]
+    assert lines[0] == "Nothing says how many connections of tasks are in use."
+    assert lines[1].startswith("shop: no answer. No connection was in use in 60 minutes: ")
 
 
 def test_names_of_strangers_do_not_reach_the_terminal() -> None:
