@@ -119,12 +119,13 @@ class FloorBound(Reason, code="traffic_floor"):
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
 
-    variables: of the server, with the values that the need takes. one_away_of: as in KeepsWait.
+    None for demand that was cut off. variables: of the server, with the values that the need takes. one_away_of: as in
+    KeepsWait.
     """
 
     need: int
     limit: int
-    wait_p99_ms: float
+    wait_p99_ms: float | None
     usable: int
     processes: int
     variables: Mapping[str, int]

@@ -21,6 +21,7 @@ from poolsize.answer.traffic_findings import (
     HoldsWhile,
     InUse,
     KeepsWait,
+    LimitBound,
     Observed,
     UsageGrows,
 )
@@ -231,7 +232,11 @@ class PoolAnswer:
             yield HeldUnseen()
         if load.is_blind:
             yield BurstsUnseen()
-        yield from (each for each in of_model if not (signs and isinstance(each, OF_WHOLE_DEMAND)))
+        for each in of_model:
+            if not signs:
+                yield each
+            elif not isinstance(each, OF_WHOLE_DEMAND):
+                yield replace(each, wait_p99_ms=None) if isinstance(each, LimitBound) else each
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:

@@ -194,7 +194,7 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
                 shown(answer.name),
                 f"{answer.processes:,}",
                 number(load.mean),
-                f"{load.in_use_p99_9:,}",
+                UNKNOWN if answer.censored else f"{load.in_use_p99_9:,}",
                 UNKNOWN if size is None else f"{size:,}",
                 UNKNOWN if usage_ms is None else milliseconds(usage_ms),
                 UNKNOWN if wait_ms is None else milliseconds(wait_ms),
@@ -219,8 +219,9 @@ class PoolValues(TypedDict):
     period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
     use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: standard deviation of
     the usage time, as a share of its mean. usage_grows: the mean usage time with few and with many connections in use;
-    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound. saturated:
-    whether the server is. need: connections of each process; a lower bound also where in_use is. null: not known.
+    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound, and
+    in_use_p99_9 is null. saturated: whether the server is. need: connections of each process; a lower bound also where
+    in_use is. null: not known.
     """
 
     name: str
@@ -232,7 +233,7 @@ class PoolValues(TypedDict):
     in_use_together: float
     in_use_busiest: float
     busiest_at: str
-    in_use_p99_9: int
+    in_use_p99_9: int | None
     in_use_max: int | None
     burst: float
     size: int | None
@@ -269,7 +270,7 @@ class ObservationValues(TypedDict):
     """What `recommend --observation` adds to the answer for a traffic.
 
     range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
-    other pool sizes over the whole observed time.
+    other pool sizes over the whole observed time; none where demand was cut off.
     """
 
     range: tuple[int, int] | None
@@ -351,7 +352,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "in_use_together": answer.together,
         "in_use_busiest": float(load.load.max()),
         "busiest_at": datetime.fromtimestamp(answer.busiest_at, UTC).isoformat(),
-        "in_use_p99_9": load.in_use_p99_9,
+        "in_use_p99_9": None if censored else load.in_use_p99_9,
         "in_use_max": load.highest,
         "burst": load.bursts.times,
         "size": load.size,

@@ -381,7 +381,11 @@ def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_pat
         finding["code"] for finding in values["findings"]
     )
     assert (values["pool_size"], values["need"], values["range"]) == (9, 9, None)
+    assert (values["sizes"], values["replay"], values["observation"]["in_use_p99_9"]) == ([], [], None)
     assert "wait p99" not in poolsize_here(*words, "--why").stdout
+    limited = poolsize_here(*words, "--max-connections", "20", "--why").stdout
+    assert re.search(r"^Use \d+ connection", limited, re.MULTILINE)
+    assert "p99 wait" not in limited
 
 
 def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:

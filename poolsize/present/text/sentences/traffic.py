@@ -42,11 +42,14 @@ def _current_pool(finding: of.CurrentPool) -> str:
 
 def _limit_bound(finding: of.LimitBound) -> str:
     away = " with one instance away" if finding.one_away_of else ""
-    wait = "The queue grows without end" if isinf(finding.wait_p99_ms) else "The p99 wait time is {wait_p99_ms:ms}"
+    wait = ""
+    if finding.wait_p99_ms is not None:
+        grows = isinf(finding.wait_p99_ms)
+        wait = f" {'The queue grows without end' if grows else 'The p99 wait time is {wait_p99_ms:ms}'}{away}."
     each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
     each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
     allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
-    return f"{allowed}. {wait}{away}. Raise {{variables:raised}}{fewer}."
+    return f"{allowed}.{wait} Raise {{variables:raised}}{fewer}."
 
 
 def _in_use(finding: of.InUse) -> str:
