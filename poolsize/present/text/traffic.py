@@ -24,6 +24,7 @@ from poolsize.answer.traffic_findings import (
 from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
     CONFIGURE,
+    IF_FAST,
     PoolsValues,
     each_and_together,
     fleet_words,
@@ -51,6 +52,8 @@ from poolsize.units import milliseconds, number, per_second, percent
 
 CONFIGURE_SAME = "poolsize config --for STACK, with the same traffic and fleet"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
+OF_SERVICES = "by the traffic of each service"
+"""The basis of the pool sizes of several services."""
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
 FIRST = (BeyondSupply, LimitBound, TooFewThreads, CutOff)
@@ -115,7 +118,7 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
 
 def _use(doubts: Sequence[Finding]) -> str:
     if any(isinstance(each, BeyondSupply) for each in doubts):
-        return "If the database were fast enough:"
+        return f"{IF_FAST}:"
     is_limited = any(isinstance(each, LimitBound) for each in doubts)
     return "Use at least" if is_cut_off(doubts) and not is_limited else "Use"
 
@@ -385,8 +388,9 @@ def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
     doubts = [finding for finding in plan.findings if _is_doubt(finding)]
     others = [finding for finding in plan.findings if not _is_doubt(finding)]
-    answer = pools_text(plan.pools, "by the traffic of each service", _services_table(plan), others)
-    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, CONFIGURATIONS])
+    answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
+    configurations = [CONFIGURATIONS] if plan.helps else []
+    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, *configurations])
 
 
 def traffic_fleet_in_short(plan: TrafficPlan) -> str:
@@ -395,7 +399,7 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
         return traffic_fleet_text(plan)
     doubts = [each for each in plan.findings if _is_doubt(each)]
     others = [each for each in plan.findings if not _is_doubt(each)]
-    answer = pools_in_short(plan.pools, "by the traffic of each service", _services_table(plan), others)
+    answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
     return "\n".join([*_first(doubts), answer])
 
 
