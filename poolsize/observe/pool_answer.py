@@ -23,6 +23,7 @@ from poolsize.answer.traffic_findings import (
     KeepsWait,
     LimitBound,
     Observed,
+    Readings,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -141,9 +142,15 @@ class PoolAnswer:
         return 1000 * self.peak_together / self.busiest.usage_ms if self.busiest.usage_ms else None
 
     @property
-    def highest(self) -> int | None:
-        """The most connections of a process in use in any sample; None without samples."""
-        return max((load.highest for load in self.loads if load.highest is not None), default=None)
+    def most_used(self) -> ProcessLoad:
+        """The process with the most connections in use in any sample; the busiest without samples."""
+        return max((self.busiest, *self.loads), key=lambda load: load.highest or 0)
+
+    @property
+    def readings(self) -> Readings:
+        """What shows the most connections in use."""
+        number = self.most_used.readings
+        return "each moment" if number is None else "one" if number == 1 else "several"
 
     def traffic(
         self,
@@ -225,7 +232,9 @@ class PoolAnswer:
                 signs.timeouts,
                 is_saturated,
             )
-        yield Observed(self.seconds, need_range, growth, self.highest, load.size)
+        yield Observed(
+            self.seconds, need_range, growth, self.most_used.highest, self.most_used.size_then, self.readings
+        )
         if self.growing:
             yield self.growing
         if load.is_lower_bound:

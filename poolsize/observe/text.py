@@ -12,6 +12,7 @@ from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.sentences.traffic import AT_READINGS
 from poolsize.present.text.short import SAME, short_answer
 from poolsize.present.text.traffic import TrafficAnswerValues
 from poolsize.terminal import pasteable, visible
@@ -79,7 +80,7 @@ def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
 
 def verdict(answer: PoolAnswer) -> str:
     """Return what is known of the need of a pool, in a sentence without its full stop."""
-    censored, load, size = answer.censored, answer.busiest, answer.busiest.size
+    censored, load, most_used = answer.censored, answer.busiest, answer.most_used
     if not answer.is_used:
         return f"no answer. No connection was in use in {lasting(answer.seconds)}: {answer.way_out}"
     if censored.saturated is not None:
@@ -87,13 +88,11 @@ def verdict(answer: PoolAnswer) -> str:
         return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
     if censored:
         return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
-    most = load.in_use_p99_9 if answer.highest is None else answer.highest
-    of_size = f" of {size:,}" if size is not None else ""
-    in_use = f"at most {most:,}{of_size} connections were in use"
-    if answer.highest is None:
-        in_use += " for 99.9 % of the time"
-    elif load.pool.library != "SQLAlchemy":  # whose highest number is of every moment
-        in_use += " at any reading"
+    highest, size = most_used.highest, most_used.size_then
+    most = load.in_use_p99_9 if highest is None else highest
+    of_size = count(most, "connection") if size is None else f"{most:,} of {count(size, 'connection')}"
+    shows = " for 99.9 % of the time" if highest is None else AT_READINGS[answer.readings]
+    in_use = f"at most {of_size} {'was' if most == 1 else 'were'} in use{shows}"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice

@@ -12,6 +12,7 @@ import pytest
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.from_traffic import recommend_for
+from poolsize.answer.traffic_findings import Observed
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift, read_reference, unproven
@@ -23,6 +24,7 @@ from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import in_use_text, observed_text, observed_values, verdict
+from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of
 from tests.observe.workload import Served, Workload, serve
@@ -161,6 +163,19 @@ def test_processes_that_follow_each_other_are_observed_for_their_whole_time() ->
 def test_only_a_high_water_mark_is_the_most_at_any_time(library: str, most: float | None, shown: str) -> None:
     span = replace(plain(uses=60, usage_seconds=6), library=library, in_use_max=() if most is None else (most,) * 60)
     assert shown in verdict(pool_answers(observed([span]))[0])
+
+
+def test_the_most_in_use_is_beside_the_size_of_its_own_process() -> None:
+    series: dict[str, Any] = {"usage_seconds": 6, "samples": 4}
+    large = plain(instance="large", uses=60, size=20, in_use_max=12, **series)
+    small = plain(instance="small", uses=30, size=8, in_use_max=2, **(series | {"usage_seconds": 12}))
+    (answer,) = pool_answers(observed([large, small]))
+    assert answer.busiest.pool.instance == "small"
+    assert verdict(answer).startswith("at most 12 of 20 connections were in use at any reading")
+    (observation,) = (each for each in answer.findings(answer.traffic(), 1.0, None, ()) if isinstance(each, Observed))
+    assert "at most 12 of 20 connections of a process in use at any reading" in sentence(observation)
+    (answer,) = pool_answers(observed([plain(periods=1, uses=9, usage_seconds=1, in_use_max=1, samples=1)]))
+    assert verdict(answer).startswith("at most 1 connection was in use at the only reading in ")
 
 
 @pytest.mark.costly

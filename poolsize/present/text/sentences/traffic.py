@@ -132,11 +132,18 @@ def _cut_off(finding: of.CutOff) -> str:
     )
 
 
+AT_READINGS: dict[of.Readings, str] = {
+    "each moment": "",
+    "one": " at the only reading",
+    "several": " at any reading",
+}
+
+
 def _observed(finding: of.Observed) -> str:
     most = ""
     if finding.in_use_max is not None:
-        of_size = " of {size:,}" if finding.size is not None else ""
-        most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use at any reading"
+        number = "{in_use_max:#connection}" if finding.size is None else "{in_use_max:,} of {size:#connection}"
+        most = f", with at most {number} of a process in use{AT_READINGS[finding.readings]}"
     grown = " times {growth:number}" if finding.growth != 1 else ""
     need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
     return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
