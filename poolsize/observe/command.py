@@ -309,7 +309,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
-    lines = drift(observation, reference) if reference and has_answer else ()
+    lines = drift(answers, reference) if reference and has_answer else ()
     unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)

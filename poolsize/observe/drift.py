@@ -46,13 +46,14 @@ def read_reference(name: str) -> Reference:
     return Reference(name, complete_run(name))
 
 
-def drift(observation: Observation, reference: Reference) -> tuple[str, ...]:
-    """Return a sentence for each condition of a reference that an observation no longer fits; empty where it fits.
+def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...]:
+    """Return a sentence for each condition of a reference that pools no longer fit; empty where they fit.
 
+    answers: of all pools of an observation.
     Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
     limit.
     """
-    answers, content = [answer for answer in pool_answers(observation) if answer.is_used], reference.content
+    answers, content = [answer for answer in answers if answer.is_used], reference.content
     if isinstance(content, int):
         return tuple(_of_sizes(answers, content))
     if isinstance(content, Observation):

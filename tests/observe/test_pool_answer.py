@@ -106,7 +106,9 @@ def test_the_need_is_above_a_pool_for_which_requests_waited_though_few_connectio
     (answer,) = pool_answers(observation)
     assert verdict(answer) == "censored: a mean wait of 107 ms; at least 9 connections"
     assert "99.9 %" not in in_use_text(answer)
-    assert drift(observation, read_reference("8")) == ("shop: the need is at least 9, above the pool size of 8.",)
+    assert drift(pool_answers(observation), read_reference("8")) == (
+        "shop: the need is at least 9, above the pool size of 8.",
+    )
     sizes = [
         recommend_for(answer.traffic(growth, Service("shop", instances))).pool_size
         for growth, instances in [(1.0, 2), (2.0, 2), (1.0, 1), (1.0, 4), (0.5, 2)]
@@ -301,7 +303,7 @@ def test_a_need_above_the_lower_bound_of_before_shows_no_drift(tmp_path: Path) -
     before = observed([plain(uses=600, usage_seconds=60, size=2, in_use_max=2, waiting_max=3, samples=60)])
     reference = read_reference(stored(tmp_path / "before.jsonl", before))
     now = observed([plain(uses=3_000, usage_seconds=300, size=40)])
-    assert drift(now, reference) == ()
+    assert drift(pool_answers(now), reference) == ()
     (line,) = unproven(now, pool_answers(now), reference)
     assert re.fullmatch(r"shop: the need was at least \d+, and is \d+\.", line)
 
@@ -338,12 +340,14 @@ def test_a_pool_without_limit_has_poisson_use_and_a_full_one_uses_all() -> None:
 def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
     calm = observed([plain(uses=600, usage_seconds=60, size=4)])
     busy = observed([plain(uses=3_000, usage_seconds=300, size=4), plain("other", uses=1, usage_seconds=0.1)])
-    assert drift(calm, read_reference("4")) == ()
-    assert drift(busy, read_reference("4")) == ("shop: the need is at least 7, above the pool size of 4.",)
+    assert drift(pool_answers(calm), read_reference("4")) == ()
+    assert drift(pool_answers(busy), read_reference("4")) == (
+        "shop: the need is at least 7, above the pool size of 4.",
+    )
     before = read_reference(stored(tmp_path / "before.jsonl", calm))
-    assert drift(calm, before) == ()
-    assert len(drift(busy, before)) == 3
-    run = drift(busy, read_reference("data/examples/oltp_read_write-mysql.jsonl"))
+    assert drift(pool_answers(calm), before) == ()
+    assert len(drift(pool_answers(busy), before)) == 3
+    run = drift(pool_answers(busy), read_reference("data/examples/oltp_read_write-mysql.jsonl"))
     assert any("shop: the need" in line for line in run)
     for reference in ("0", "9" * 5_000, str(tmp_path / "none"), ""):
         with pytest.raises(BadInput, match="check"):
