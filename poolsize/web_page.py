@@ -155,6 +155,11 @@ class _Exchange:
         for _ in range(1 + MOST_REDIRECTS):
             response = self._response(address)
             location = response.headers.get("Location")
+            if response.status >= 400:
+                self.page = WebPage(f"status {response.status}")  # so far: a body that stalls hides no status
+                with suppress(Exception):
+                    return replace(self.page, text=response.read(MOST_ERROR_BYTES).decode(errors="replace"))
+                return self.page
             if response.status not in REDIRECTS or location is None:
                 return _page_of(response, self._most_bytes)
             try:
@@ -229,8 +234,6 @@ class _Bounded(io.RawIOBase):
 
 
 def _page_of(response: HTTPResponse, most_bytes: int) -> WebPage:
-    if response.status >= 400:
-        return WebPage(f"status {response.status}", response.read(MOST_ERROR_BYTES).decode(errors="replace"))
     if response.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
         return WebPage("its answer is compressed, which poolsize did not ask for")
     body = response.read(most_bytes)

@@ -161,6 +161,14 @@ class ClientTimes:
             )
 
 
+class NoPoolSize(BadInput):
+    """A usage time for which a run has no pool size. reason: why, without the option, which may not be typed."""
+
+    def __init__(self, usage_time_ms: float, reason: str, way_out: str) -> None:
+        super().__init__(f"`usage_time_ms` {usage_time_ms:g}ms: {reason}; {way_out}")
+        self.reason = reason
+
+
 def size_for_application(analysis: Analysis, client_times: ClientTimes) -> ApplicationSize:
     """Return the pool size of an application. A usage time below the database's time adds nothing.
 
@@ -169,21 +177,24 @@ def size_for_application(analysis: Analysis, client_times: ClientTimes) -> Appli
     usage_time_ms = client_times.usage_time_ms
     if analysis.setting.application is not None:
         raise BadInput(f"`usage_time_ms` {usage_time_ms:g}ms: this run's pool is the application's own; leave it out")
-    network, text = analysis.models.network_with_client, f"`usage_time_ms` {usage_time_ms:g}ms"
+    network = analysis.models.network_with_client
     if network is None or analysis.plateau is None:
-        raise BadInput(f"{text}: {EXPLANATIONS[_why_unknown(analysis)]}; leave it out")
+        raise NoPoolSize(usage_time_ms, EXPLANATIONS[_why_unknown(analysis)], "leave it out")
     if usage_time_ms < LEAST_SHARE * network.database_ms:
-        raise BadInput(
-            f"{text}: a transaction of this run takes {network.database_ms:.3g}ms in the database alone; give the mean "
-            "usage time of the same transaction, measured where nothing queues"
+        raise NoPoolSize(
+            usage_time_ms,
+            f"a transaction of this run takes {network.database_ms:.3g}ms in the database alone",
+            "give the mean usage time of the same transaction, measured where nothing queues",
         )
     size = size_for_usage_time(
         network, usage_time_ms, analysis.plateau.tolerance, client_times.cpu_time_ms or 0.0, client_times.cores or 1
     )
     if size is None:
-        raise BadInput(f"{text}: the application needs more than {LARGEST:,} connections; give a shorter time")
+        reason = f"the application needs more than {LARGEST:,} connections"
+        raise NoPoolSize(usage_time_ms, reason, "give a shorter time")
     if not size.is_certain:
-        raise BadInput(f"{text}: {EXPLANATIONS[Unknown.UNCERTAIN]}; leave it out, or measure longer and more sizes")
+        way_out = "leave it out, or measure longer and more sizes"
+        raise NoPoolSize(usage_time_ms, EXPLANATIONS[Unknown.UNCERTAIN], way_out)
     return size
 
 

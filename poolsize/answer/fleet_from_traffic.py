@@ -100,6 +100,11 @@ class TrafficPlan(PoolTotals):
     load: DatabaseLoad | None = None
     findings: tuple[Finding, ...] = ()
 
+    @property
+    def helps(self) -> bool:
+        """Whether any pool sizes help: not where the database is too small for the traffic."""
+        return bool(self.pools) and not any(isinstance(each, BeyondSupply) for each in self.findings)
+
 
 def plan_fleet_for(
     traffics: Sequence[Traffic], supply: Supply | None = None, limit: ServerLimit | None = None

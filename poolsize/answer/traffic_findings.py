@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import ceil
+from typing import Literal
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.price import LOAD
@@ -13,6 +14,9 @@ from poolsize.traffic.pool_use import pool_use
 
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
+
+
+Readings = Literal["each moment", "one", "several"]
 
 
 class KeepsWait(Reason, code="traffic_need"):
@@ -49,7 +53,8 @@ class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
 class Observed(Reason, code="traffic_observed"):
     """The traffic is that of an observation. range: 95 % range of the need, or None. growth: factor on the rate.
 
-    in_use_max: the most in use in any reading of a process. size: of its pool. None where they are not known.
+    in_use_max: the most connections of a process in use at these readings. size: of this process's pool. None where
+    they are not known.
     """
 
     seconds: float
@@ -57,6 +62,7 @@ class Observed(Reason, code="traffic_observed"):
     growth: float
     in_use_max: int | None = None
     size: int | None = None
+    readings: Readings = "several"
 
 
 class UsageGrows(Caution, code="traffic_usage_grows"):
@@ -119,12 +125,13 @@ class FloorBound(Reason, code="traffic_floor"):
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
 
-    variables: of the server, with the values that the need takes. one_away_of: as in KeepsWait.
+    None for demand that was cut off. variables: of the server, with the values that the need takes. one_away_of: as in
+    KeepsWait.
     """
 
     need: int
     limit: int
-    wait_p99_ms: float
+    wait_p99_ms: float | None
     usable: int
     processes: int
     variables: Mapping[str, int]

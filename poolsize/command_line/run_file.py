@@ -184,20 +184,22 @@ def supply_of(
 
     That of an application shows it for the application's own usage time. is_observed: whether the usage time is that of
     an observation. Raises WorkFailed for a run without a pool size, or without an answer for an observed usage time;
-    and BadInput for the run of an application that the database does not limit, and for a typed usage time.
+    and BadInput for the run of an application that the database does not limit, or that has no answer for a typed
+    usage time.
     """
-    from poolsize.answer.application import LoadGeneratorSize, ShortUsageTime, rates_in_use
+    from poolsize.answer.application import LoadGeneratorSize, NoPoolSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
     from poolsize.answer.traffic import Supply
 
     of_application = analysis.setting.application is not None
     try:
         measured = recommend(analysis, None, None, None if of_application else client_times)
-    except BadInput as error:
+    except NoPoolSize as error:
         if not is_observed:
             raise
-        why = str(error).partition(": ")[2].partition(";")[0]  # without the option, which nobody typed
-        raise WorkFailed(f"{path} has no answer for the observed usage time: {why}; name another run") from None
+        raise WorkFailed(
+            f"{path} has no answer for the observed usage time: {error.reason}; name another run"
+        ) from None
     if of_application:
         _require_database(analysis, measured)
     if measured.connections is None:

@@ -177,7 +177,7 @@ def _answer_traffic(
         click.echo(json_text(traffic_fleet_values(plan, fleet.values_of_class())))
     else:
         click.echo({"short": traffic_fleet_in_short, "why": traffic_fleet_text}[form](plan))
-    end_unless(plan.pools)
+    end_unless(plan.helps)
 
 
 def _answer_weights(

@@ -113,9 +113,9 @@ def answer_observation(
     need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
     findings = of_pool.findings(traffic, growth, need_range, answer.findings)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
-    replays = [] if form == "short" else replayed(of_pool.loads, traffic, sizes)
+    replays = [] if form == "short" or of_pool.censored else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)
-    has_table = form == "why" and not of_pool.censored
+    has_table = form == "why" and replays
     table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
     answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values)
 

@@ -309,18 +309,18 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
-    lines = drift(observation, reference) if reference and has_answer else ()
-    unknown = [*unproven(answers)] if reference and not lines else []
+    lines = drift(answers, reference) if reference and has_answer else ()
+    unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)
         if reference:
             values["drift"] = (*lines, *unknown)
         click.echo(json_text(values))
     else:
-        if reference is None or form == "why" or not has_answer:
+        if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))
-        if reference and has_answer:
+        if reference:
             click.echo("\n".join([*lines, *unknown]) or f"What is observed still fits {reference.name}.")
     if lines:
         sys.exit(FOUND_WRONG)
-    end_unless(has_answer and not unknown)
+    end_unless(not unknown if reference else has_answer)

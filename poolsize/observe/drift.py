@@ -10,7 +10,7 @@ from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
-from poolsize.observe.text import need_text
+from poolsize.observe.text import need_text, unanswered, verdict
 from poolsize.units import milliseconds, number, per_second
 
 if TYPE_CHECKING:
@@ -46,24 +46,34 @@ def read_reference(name: str) -> Reference:
     return Reference(name, complete_run(name))
 
 
-def drift(observation: Observation, reference: Reference) -> tuple[str, ...]:
-    """Return a sentence for each condition of a reference that an observation no longer fits; empty where it fits.
+def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...]:
+    """Return a sentence for each condition of a reference that pools no longer fit; empty where they fit.
 
-    Raises WorkFailed for a run that has no answer.
+    answers: of all pools of an observation.
+    Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
+    limit.
     """
-    answers, content = [answer for answer in pool_answers(observation) if answer.is_used], reference.content
+    answers, content = [answer for answer in answers if answer.is_used], reference.content
     if isinstance(content, int):
         return tuple(_of_sizes(answers, content))
     if isinstance(content, Observation):
-        return *_of_sizes(answers, None), *_since(answers, pool_answers(content))
+        return *_of_sizes(answers, None), *_since(answers, pool_answers(content), censored=False)
     return *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
 
 
-def unproven(answers: Sequence[PoolAnswer]) -> Iterator[str]:
-    """Yield a sentence for each pool that cut demand off: nothing shows whether the pool fits."""
-    for answer in answers:
+def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference: Reference) -> Iterator[str]:
+    """Yield a sentence for each pool of which nothing shows whether it fits. answers: of all pools that have.
+
+    Such a pool cut demand off, now or in the reference; or its use is not known, or no pool was used.
+    """
+    used = [answer for answer in answers if answer.is_used]
+    yield from unanswered(observation, answers)
+    yield from (f"{shown(answer.name)}: {verdict(answer)}." for answer in answers if not used)
+    for answer in used:
         if answer.censored:
             yield f"{shown(answer.name)}: no answer. Demand was cut off: the need is at least {answer.need:,}."
+    if isinstance(reference.content, Observation):
+        yield from _since(used, pool_answers(reference.content), censored=True)
 
 
 def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
@@ -74,16 +84,20 @@ def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
             yield f"{shown(answer.name)}: the need is {need_text(answer)}, above the pool size of {pool_size:,}."
 
 
-def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer]) -> Iterator[str]:
-    """Yield which needs are above the 95 % ranges of those of the observation before."""
+def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer], *, censored: bool) -> Iterator[str]:
+    """Yield which needs are above the 95 % ranges of those of the observation before.
+
+    censored: of the pools whose demand was cut off then, or of the others.
+    """
     of_before = {answer.name: answer for answer in before}
     for answer in answers:
         then = of_before.get(answer.name)
         if then is None:
-            yield f"{shown(answer.name)}: the stored observation does not have this pool."
-        elif answer.need > (high := then.need_range()[1]):
-            was = f"{then.need:,}" if high == then.need else f"{then.need:,} (at most {high:,})"
-            yield f"{shown(answer.name)}: the need was {was}, and is {need_text(answer)}."
+            if not censored:
+                yield f"{shown(answer.name)}: the stored observation does not have this pool."
+        elif bool(then.censored) == censored and answer.need > (high := then.need_range()[1]):
+            was = f" (at most {high:,})" if high != then.need else ""
+            yield f"{shown(answer.name)}: the need was {need_text(then)}{was}, and is {need_text(answer)}."
 
 
 def _beyond_run(answers: Sequence[PoolAnswer], path: str, analysis: "Analysis") -> Iterator[str]:

@@ -21,7 +21,9 @@ from poolsize.answer.traffic_findings import (
     HoldsWhile,
     InUse,
     KeepsWait,
+    LimitBound,
     Observed,
+    Readings,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -34,6 +36,8 @@ RARELY = 0.01
 """The share of the busy periods in which the pool may be at its maximum, or requests wait, by chance."""
 WAITS = 0.1
 """A mean wait time above this share of the usage time shows that requests wait."""
+LONG = 1.0
+"""That share where readings show no waiting request and no full pool: tests and new connections take time, too."""
 SHORT = 0.05
 """A mean wait time in busy periods up to this share of the usage time is that of a large enough pool."""
 MOSTLY = 0.5
@@ -62,7 +66,8 @@ class Censored:
     at_maximum, waiting: periods with all connections in use, and with waiting requests, of so many busy `periods`.
     timeouts: requests that gave up. saturated: threads that run on the saturated server; None for another server. wait:
     mean wait time in these periods, in usage times; NaN where it is not known. is_ordinary: requests wait as rarely as
-    they do in a pool that is larger than the need. pool_size: the largest with any of these signs; 0 for none.
+    they do in a pool that is larger than the need. pool_size: the largest that was full in these periods, and 1 more
+    than the largest for which requests waited, and not only shortly; 0 for none.
     """
 
     periods: int
@@ -83,10 +88,8 @@ class Censored:
 
     @property
     def least_need(self) -> int:
-        """The pool that is needed at least: a larger one than that for which requests waited, and not only shortly."""
-        has_waits = self.waiting or self.timeouts or self.has_long_waits
-        larger = has_waits and self.saturated is None and not self.wait <= SHORT
-        return self.pool_size + bool(larger) if self else 0
+        """The pool that is needed at least."""
+        return self.pool_size if self else 0
 
 
 @dataclass(frozen=True)
@@ -139,9 +142,15 @@ class PoolAnswer:
         return 1000 * self.peak_together / self.busiest.usage_ms if self.busiest.usage_ms else None
 
     @property
-    def highest(self) -> int | None:
-        """The most connections of a process in use in any sample; None without samples."""
-        return max((load.highest for load in self.loads if load.highest is not None), default=None)
+    def most_used(self) -> ProcessLoad:
+        """The process with the most connections in use in any sample; the busiest without samples."""
+        return max((self.busiest, *self.loads), key=lambda load: load.highest or 0)
+
+    @property
+    def readings(self) -> Readings:
+        """What shows the most connections in use."""
+        number = self.most_used.readings
+        return "each moment" if number is None else "one" if number == 1 else "several"
 
     def traffic(
         self,
@@ -154,11 +163,13 @@ class PoolAnswer:
         """Return the traffic of the busiest period.
 
         growth: factor on the observed rate. service: the processes, where they are not the observed processes. usage:
-        the usage times where they are not known. The waits are limited as in Traffic.
+        the usage times where they are not known. The waits are limited as in Traffic; a limit above the observed mean
+        wait time is not known to need a larger pool, unless requests gave up.
         """
         bursts, service = self.busiest.bursts, service or Service("application", self.processes)
         fewer = min(growth, 1.0) * min(self.processes / service.pools, 1.0)
-        usage = usage or self.busiest.usage
+        usage, wait_ms = usage or self.busiest.usage, self.busiest.wait_ms
+        is_kept = max_wait_p99_ms is not None and wait_ms is not None and max_wait_p99_ms > wait_ms
         return Traffic(
             1000 * self.peak_together / usage.mean_ms * growth,
             usage,
@@ -169,7 +180,7 @@ class PoolAnswer:
             busiest=min(self.share, service.pools),
             busy_share=bursts.share,
             busy_seconds=bursts.seconds,
-            least_need=ceil(self.censored.least_need * fewer),
+            least_need=1 if is_kept and not self.censored.timeouts else ceil(self.censored.least_need * fewer),
         )
 
     @cached_property
@@ -221,14 +232,20 @@ class PoolAnswer:
                 signs.timeouts,
                 is_saturated,
             )
-        yield Observed(self.seconds, need_range, growth, self.highest, load.size)
+        yield Observed(
+            self.seconds, need_range, growth, self.most_used.highest, self.most_used.size_then, self.readings
+        )
         if self.growing:
             yield self.growing
         if load.is_lower_bound:
             yield HeldUnseen()
         if load.is_blind:
             yield BurstsUnseen()
-        yield from (each for each in of_model if not (signs and isinstance(each, OF_WHOLE_DEMAND)))
+        for each in of_model:
+            if not signs:
+                yield each
+            elif not isinstance(each, OF_WHOLE_DEMAND):
+                yield replace(each, wait_p99_ms=None) if isinstance(each, LimitBound) else each
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
@@ -305,7 +322,8 @@ def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, 
 def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
     """Return the signs of cut-off demand, in the busy periods of any of the processes."""
     periods = at_maximum = waiting = 0
-    of_usage, readings, pool_size = [], 0.0, 0.0
+    of_usage, readings, full_size, waited_size = [], 0.0, 0.0, 0.0
+    share = LONG if any(load.highest is not None for load in loads) else WAITS
     floor = BUSY * float(busiest.load.max())
     for load in loads:
         size, highest, waits = (load.series(name) for name in ("size", "in_use_max", "waiting_max"))
@@ -321,13 +339,17 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         waited = np.where(is_counted, waited, mean_waits * load.seconds)
         readings += float(np.nansum(np.where(is_counted, inf, load.series("samples"))[busy]))
         of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
-        is_cut_off = full | (waits > 0) | (load.series("timeouts") > 0) | (waited > SHORT * in_use)
-        pool_size = max(pool_size, np.nanmax(size, where=is_cut_off, initial=0.0))
+        is_long = waited > np.where(full | waits_now, SHORT, share) * in_use
+        has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.series("timeouts") > 0)
+        full_size = max(full_size, np.nanmax(size, where=full, initial=0.0))
+        waited_size = max(waited_size, np.nanmax(size + 1, where=has_waited, initial=0.0))
     timeouts = sum(load.total("timeouts") for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
-    has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > WAITS * usage_ms
+    share = WAITS if at_maximum or waiting or timeouts else share
+    has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > share * usage_ms
     wait = float(np.max(of_usage)) if readings * RARELY >= 1 else nan  # few readings show no rare waits
     signs = at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, wait
+    pool_size = full_size if saturated is not None or wait <= SHORT else max(full_size, waited_size)
     return Censored(periods, *signs, pool_size=int(pool_size))
 
 

@@ -115,6 +115,16 @@ class ProcessLoad:
         highest = self.pool.highest("in_use_max")
         return None if highest is None else int(highest)
 
+    @property
+    def size_then(self) -> int | None:
+        """The size, unless more connections were in use before it was reduced."""
+        return self.size if self.size is not None and self.size >= (self.highest or 0) else None
+
+    @property
+    def readings(self) -> float | None:
+        """How many readings `highest` is of; None where the library recorded each moment."""
+        return None if self.pool.library == "SQLAlchemy" else self.total("samples")
+
     @cached_property
     def usage_ms(self) -> float | None:
         """The mean usage time in busy periods; None where it is not known."""

@@ -22,7 +22,7 @@ SOURCES = {"server": "--url", "prometheus": "--prometheus"}
 
 
 def observation_html(observation: Observation, path: str) -> str:
-    """Return the report as an HTML page. path: of the observation. Raises BadInput where no pool has an answer."""
+    """Return the report as an HTML page. path: of the observation. Raises WorkFailed where no pool has an answer."""
     answers = pool_named(observation, None)
     contents = _contents(observation, answers, path)
     for pool, answer in zip(contents["pools"], answers, strict=False):

@@ -12,6 +12,7 @@ from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.sentences.traffic import AT_READINGS
 from poolsize.present.text.short import SAME, short_answer
 from poolsize.present.text.traffic import TrafficAnswerValues
 from poolsize.terminal import pasteable, visible
@@ -30,14 +31,9 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     why: with the evidence. stored: the observation's file, or None.
     """
     answers = pool_answers(observation)
-    unknown = [
-        f"Nothing says how many connections of {shown(name)} are in use."
-        for name in unknown_pools(observation, answers)
-    ]
-    server = list(server_lines(observation))
+    unknown, server = [*unanswered(observation, answers)], list(server_lines(observation))
     if not answers:
-        nothing = ["No pool was observed: observe for longer, or another source."]
-        return "\n".join(map(paragraph, [*server, *(unknown or nothing)]))
+        return "\n".join(map(paragraph, [*server, *unknown]))
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
@@ -61,6 +57,14 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     return short_answer(parts[0], [], _next(stored, answers), "\n".join([*lines[1:], ""]))
 
 
+def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:
+    """Yield a sentence for each pool without an answer, or that there is no pool. answers: of all pools that have."""
+    unknown = unknown_pools(observation, answers)
+    if not answers and not unknown:
+        yield "No pool was observed: observe for longer, or another source."
+    yield from (f"Nothing says how many connections of {shown(name)} are in use." for name in unknown)
+
+
 def _size_text(answer: PoolAnswer) -> str:
     at_least, size = "at least " if answer.is_lower_bound else "", answer.busiest.size
     each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
@@ -76,7 +80,7 @@ def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
 
 def verdict(answer: PoolAnswer) -> str:
     """Return what is known of the need of a pool, in a sentence without its full stop."""
-    censored, load, size = answer.censored, answer.busiest, answer.busiest.size
+    censored, load, most_used = answer.censored, answer.busiest, answer.most_used
     if not answer.is_used:
         return f"no answer. No connection was in use in {lasting(answer.seconds)}: {answer.way_out}"
     if censored.saturated is not None:
@@ -84,13 +88,11 @@ def verdict(answer: PoolAnswer) -> str:
         return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
     if censored:
         return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
-    most = load.in_use_p99_9 if answer.highest is None else answer.highest
-    of_size = f" of {size:,}" if size is not None else ""
-    in_use = f"at most {most:,}{of_size} connections were in use"
-    if answer.highest is None:
-        in_use += " for 99.9 % of the time"
-    elif load.pool.library != "SQLAlchemy":  # whose highest number is of every moment
-        in_use += " at any reading"
+    highest, size = most_used.highest, most_used.size_then
+    most = load.in_use_p99_9 if highest is None else highest
+    of_size = count(most, "connection") if size is None else f"{most:,} of {count(size, 'connection')}"
+    shows = " for 99.9 % of the time" if highest is None else AT_READINGS[answer.readings]
+    in_use = f"at most {of_size} {'was' if most == 1 else 'were'} in use{shows}"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
@@ -191,7 +193,7 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
                 shown(answer.name),
                 f"{answer.processes:,}",
                 number(load.mean),
-                f"{load.in_use_p99_9:,}",
+                UNKNOWN if answer.censored else f"{load.in_use_p99_9:,}",
                 UNKNOWN if size is None else f"{size:,}",
                 UNKNOWN if usage_ms is None else milliseconds(usage_ms),
                 UNKNOWN if wait_ms is None else milliseconds(wait_ms),
@@ -216,8 +218,9 @@ class PoolValues(TypedDict):
     period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
     use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: standard deviation of
     the usage time, as a share of its mean. usage_grows: the mean usage time with few and with many connections in use;
-    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound. saturated:
-    whether the server is. need: connections of each process; a lower bound also where in_use is. null: not known.
+    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound, and
+    in_use_p99_9 is null. saturated: whether the server is. need: connections of each process; a lower bound also where
+    in_use is. null: not known.
     """
 
     name: str
@@ -229,7 +232,7 @@ class PoolValues(TypedDict):
     in_use_together: float
     in_use_busiest: float
     busiest_at: str
-    in_use_p99_9: int
+    in_use_p99_9: int | None
     in_use_max: int | None
     burst: float
     size: int | None
@@ -254,7 +257,8 @@ class PoolsValues(TypedDict):
 class ObservedValues(PoolsValues):
     """The answers for observed pools, the most used first, and the figures of each server.
 
-    drift: with --check, what no longer fits, or what does not show whether it fits, in sentences.
+    drift: with --check, sentences on conditions that no longer hold, or else on pools of which nothing shows whether
+    they fit.
     """
 
     server: list[ServerValues]
@@ -265,7 +269,7 @@ class ObservationValues(TypedDict):
     """What `recommend --observation` adds to the answer for a traffic.
 
     range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
-    other pool sizes over the whole observed time.
+    other pool sizes over the whole observed time; none where demand was cut off.
     """
 
     range: tuple[int, int] | None
@@ -347,7 +351,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "in_use_together": answer.together,
         "in_use_busiest": float(load.load.max()),
         "busiest_at": datetime.fromtimestamp(answer.busiest_at, UTC).isoformat(),
-        "in_use_p99_9": load.in_use_p99_9,
+        "in_use_p99_9": None if censored else load.in_use_p99_9,
         "in_use_max": load.highest,
         "burst": load.bursts.times,
         "size": load.size,

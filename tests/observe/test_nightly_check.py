@@ -27,6 +27,7 @@ CASES = in_ci(
         (1, "full", "30"),
         (1, "idle", "20"),
         (1, "unknown", "20"),
+        (1, "partly", "20"),
         (2, "calm", "0"),
         (2, "calm", "absent.jsonl"),
         (2, "calm", "calm"),
@@ -39,6 +40,7 @@ CASES = in_ci(
     (1, "http://127.0.0.1:1/metrics", "20"),
     (1, "full", "30"),
     (1, "idle", "20"),
+    (1, "partly", "20"),
     (2, "calm", "absent.jsonl"),
     (3, "busy", "run.jsonl"),
 )
@@ -47,18 +49,20 @@ NO_ANSWERS = {
     "full": "HikariCP: no answer. Demand was cut off: the need is at least ",
     "idle": "HikariCP: no answer. No connection was in use in ",
     "unknown": "Nothing says how many connections of HikariCP are in use.",
+    "partly": "Nothing says how many connections of other are in use.",
 }
 """Page that does not show whether its pool fits -> the beginning of what is printed."""
 
 
 @pytest.fixture
 def night(poolsize_here: Command, tmp_path: Path) -> Path:
-    """A folder with the pages of five pools, an observation of the calm one, and two runs."""
+    """A folder with the pages of six pools, an observation of the calm one, and two runs."""
     (tmp_path / "calm").write_text(PAGE.format(size=4, usage_ms=50_000, uses=5_000))
     (tmp_path / "full").write_text("hikaricp_active_connections 20\nhikaricp_pending_threads 40\n"
                                    "hikaricp_max_connections 20\n")  # fmt: skip
     (tmp_path / "idle").write_text("hikaricp_active_connections 0\nhikaricp_max_connections 20\n")
     (tmp_path / "unknown").write_text("hikaricp_max_connections 20\n")
+    (tmp_path / "partly").write_text(f'{(tmp_path / "calm").read_text()}hikaricp_max_connections{{pool="other"}} 20\n')
     (tmp_path / "busy").write_text(PAGE.format(size=90, usage_ms=40_000_000, uses=100_000))
     run = EXAMPLES["oltp_read_write-mysql"].read_bytes()
     (tmp_path / "run.jsonl").write_bytes(run)
@@ -87,7 +91,7 @@ def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, re
     assert done.returncode == code, done.stderr
     if page in NO_ANSWERS:
         assert done.stdout.startswith(NO_ANSWERS[page])
-        assert poolsize_here("observe", "--metrics", page).returncode == (0 if page == "full" else 1)
+        assert poolsize_here("observe", "--metrics", page).returncode == (0 if page in {"full", "partly"} else 1)
     elif code in {1, 2}:
         assert done.stdout == ""
         assert [line for line in done.stderr.splitlines() if line.startswith("poolsize: error: ")]

@@ -12,9 +12,10 @@ import pytest
 
 from poolsize.answer.fleet import Service
 from poolsize.answer.from_traffic import recommend_for
+from poolsize.answer.traffic_findings import Observed
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import page_samples
-from poolsize.observe.drift import drift, read_reference
+from poolsize.observe.drift import drift, read_reference, unproven
 from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
@@ -23,6 +24,7 @@ from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import in_use_text, observed_text, observed_values, verdict
+from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of
 from tests.observe.workload import Served, Workload, serve
@@ -104,12 +106,22 @@ def test_the_need_is_above_a_pool_for_which_requests_waited_though_few_connectio
     (answer,) = pool_answers(observation)
     assert verdict(answer) == "censored: a mean wait of 107 ms; at least 9 connections"
     assert "99.9 %" not in in_use_text(answer)
-    assert drift(observation, read_reference("8")) == ("shop: the need is at least 9, above the pool size of 8.",)
+    assert drift(pool_answers(observation), read_reference("8")) == (
+        "shop: the need is at least 9, above the pool size of 8.",
+    )
     sizes = [
         recommend_for(answer.traffic(growth, Service("shop", instances))).pool_size
         for growth, instances in [(1.0, 2), (2.0, 2), (1.0, 1), (1.0, 4), (0.5, 2)]
     ]
     assert sizes == [9, 9, 9, 5, 5]
+    limits = [(answer.traffic(max_wait_p99_ms=limit_ms).least_need, limit_ms) for limit_ms in (50.0, 60_000.0)]
+    assert limits == [(9, 50.0), (1, 60_000.0)]
+
+
+def test_the_time_to_test_and_open_connections_is_no_sign_of_a_small_pool() -> None:
+    counts: dict[str, Any] = {"size": 20, "uses": 600, "usage_seconds": 1.8, "wait_seconds": 0.3, "samples": 60}
+    (answer,) = pool_answers(observed([plain(in_use_max=2, waiting_max=0, **counts)]))
+    assert verdict(answer).startswith("at most 2 of 20 connections were in use")
 
 
 def test_a_pool_that_was_full_but_whose_waits_are_not_known_is_needed_at_least() -> None:
@@ -128,6 +140,15 @@ def test_a_pool_of_another_size_is_not_needed_where_only_the_smaller_one_was_ful
     assert answer.censored.least_need == 3
 
 
+def test_the_size_of_periods_with_short_waits_is_not_needed() -> None:
+    """60 minutes at a size of 50, then 60 at a size of 4, at which the pool is full."""
+    both = {"size": (50.0, 4.0), "in_use_max": (5.0, 4.0), "waiting_max": (0.0, 3.0), "wait_seconds": (0.6, 60.0)}
+    series: dict[str, Any] = {name: (first,) * 60 + (last,) * 60 for name, (first, last) in both.items()}
+    span = replace(plain(periods=120, uses=60, usage_seconds=6, samples=60), **series)
+    (answer,) = pool_answers(observed([span]))
+    assert answer.censored.least_need == 5
+
+
 def test_processes_that_follow_each_other_are_observed_for_their_whole_time() -> None:
     spans = [plain(instance=name, uses=60, usage_seconds=6, in_use_max=most, samples=4)
              for name, most in (("a", 2), ("b", 3))]  # fmt: skip
@@ -144,6 +165,19 @@ def test_processes_that_follow_each_other_are_observed_for_their_whole_time() ->
 def test_only_a_high_water_mark_is_the_most_at_any_time(library: str, most: float | None, shown: str) -> None:
     span = replace(plain(uses=60, usage_seconds=6), library=library, in_use_max=() if most is None else (most,) * 60)
     assert shown in verdict(pool_answers(observed([span]))[0])
+
+
+def test_the_most_in_use_is_beside_the_size_of_its_own_process() -> None:
+    series: dict[str, Any] = {"usage_seconds": 6, "samples": 4}
+    large = plain(instance="large", uses=60, size=20, in_use_max=12, **series)
+    small = plain(instance="small", uses=30, size=8, in_use_max=2, **(series | {"usage_seconds": 12}))
+    (answer,) = pool_answers(observed([large, small]))
+    assert answer.busiest.pool.instance == "small"
+    assert verdict(answer).startswith("at most 12 of 20 connections were in use at any reading")
+    (observation,) = (each for each in answer.findings(answer.traffic(), 1.0, None, ()) if isinstance(each, Observed))
+    assert "at most 12 of 20 connections of a process in use at any reading" in sentence(observation)
+    (answer,) = pool_answers(observed([plain(periods=1, uses=9, usage_seconds=1, in_use_max=1, samples=1)]))
+    assert verdict(answer).startswith("at most 1 connection was in use at the only reading in ")
 
 
 @pytest.mark.costly
@@ -265,6 +299,22 @@ def test_a_pool_of_which_nothing_is_known_is_named() -> None:
     assert "Nothing says how many connections of shop are in use." in observed_text(observed([plain(size=10)]))
 
 
+def test_a_need_above_the_lower_bound_of_before_shows_no_drift(tmp_path: Path) -> None:
+    before = observed([plain(uses=600, usage_seconds=60, size=2, in_use_max=2, waiting_max=3, samples=60)])
+    reference = read_reference(stored(tmp_path / "before.jsonl", before))
+    now = observed([plain(uses=3_000, usage_seconds=300, size=40)])
+    assert drift(pool_answers(now), reference) == ()
+    (line,) = unproven(now, pool_answers(now), reference)
+    assert re.fullmatch(r"shop: the need was at least \d+, and is \d+\.", line)
+
+
+def test_a_check_of_unused_pools_says_why_it_has_no_answer() -> None:
+    idle = observed([plain(size=10, uses=0, usage_seconds=0), plain("tasks", size=3)])
+    lines = [*unproven(idle, pool_answers(idle), read_reference("20"))]
+    assert lines[0] == "Nothing says how many connections of tasks are in use."
+    assert lines[1].startswith("shop: no answer. No connection was in use in 60 minutes: ")
+
+
 def test_names_of_strangers_do_not_reach_the_terminal() -> None:
     text = observed_text(observed([plain("a\x1b[31m\nb" * 100, uses=60, usage_seconds=6)]))
     assert "\x1b" not in text
@@ -290,12 +340,14 @@ def test_a_pool_without_limit_has_poisson_use_and_a_full_one_uses_all() -> None:
 def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
     calm = observed([plain(uses=600, usage_seconds=60, size=4)])
     busy = observed([plain(uses=3_000, usage_seconds=300, size=4), plain("other", uses=1, usage_seconds=0.1)])
-    assert drift(calm, read_reference("4")) == ()
-    assert drift(busy, read_reference("4")) == ("shop: the need is at least 7, above the pool size of 4.",)
+    assert drift(pool_answers(calm), read_reference("4")) == ()
+    assert drift(pool_answers(busy), read_reference("4")) == (
+        "shop: the need is at least 7, above the pool size of 4.",
+    )
     before = read_reference(stored(tmp_path / "before.jsonl", calm))
-    assert drift(calm, before) == ()
-    assert len(drift(busy, before)) == 3
-    run = drift(busy, read_reference("data/examples/oltp_read_write-mysql.jsonl"))
+    assert drift(pool_answers(calm), before) == ()
+    assert len(drift(pool_answers(busy), before)) == 3
+    run = drift(pool_answers(busy), read_reference("data/examples/oltp_read_write-mysql.jsonl"))
     assert any("shop: the need" in line for line in run)
     for reference in ("0", "9" * 5_000, str(tmp_path / "none"), ""):
         with pytest.raises(BadInput, match="check"):
@@ -348,7 +400,11 @@ def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_pat
         finding["code"] for finding in values["findings"]
     )
     assert (values["pool_size"], values["need"], values["range"]) == (9, 9, None)
+    assert (values["sizes"], values["replay"], values["observation"]["in_use_p99_9"]) == ([], [], None)
     assert "wait p99" not in poolsize_here(*words, "--why").stdout
+    limited = poolsize_here(*words, "--max-connections", "20", "--why").stdout
+    assert re.search(r"^Use \d+ connection", limited, re.MULTILINE)
+    assert "p99 wait" not in limited
 
 
 def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:

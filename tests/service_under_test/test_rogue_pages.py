@@ -1,7 +1,9 @@
 """Pages of a rogue application: read within their deadline, and never followed to another server."""
 
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -103,6 +105,20 @@ def test_the_deadline_holds_for_the_handshake_of_tls(rogue: RoguePage) -> None:
 )
 def test_a_page_without_an_answer_says_why(rogue: RoguePage, name: str, failure: str) -> None:
     assert page(rogue.url(name)).failure == failure
+
+
+def test_a_body_that_cant_be_read_hides_no_status() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_refuse, args=(server,), daemon=True).start()
+        refused = read_page(page_address(f"http://127.0.0.1:{server.getsockname()[1]}/"), 60.0)
+    assert refused == WebPage("status 401")
+
+
+def _refuse(server: socket.socket) -> None:
+    connection, _ = server.accept()
+    with connection:
+        connection.recv(1_000)
+        connection.sendall(b"HTTP/1.1 401 Unauthorized\r\nTransfer-Encoding: chunked\r\n\r\nno length\r\n")
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -441,6 +441,15 @@ def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     assert (refused.returncode, "65 too few" in " ".join(refused.stdout.split())) == (1, True)
 
 
+def test_a_database_that_is_too_small_for_the_traffic_has_no_pool_size(poolsize_here: Command) -> None:
+    for form in ((), ("--why",)):
+        done = poolsize_here("fleet", "--service", "shop:2:1:4000/s:15ms", "--cores", "8", *form)
+        assert done.returncode == 1
+        assert "\nIf the database were fast enough: 64 connections" in done.stdout
+        assert "Use " not in done.stdout
+        assert "poolsize config" not in done.stdout
+
+
 @pytest.mark.costly
 def test_a_file_gives_spread_bursts_and_threads(poolsize_here: Command, tmp_path: Path) -> None:
     more = "usage_p99_ms = 600\nburst = 3\nthreads = 40\n"

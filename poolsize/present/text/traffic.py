@@ -1,6 +1,6 @@
 """The answer for a traffic as text for a terminal, and as a JSON object."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import isinf
 from typing import Literal, TypedDict
 
@@ -24,6 +24,7 @@ from poolsize.answer.traffic_findings import (
 from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
     CONFIGURE,
+    IF_FAST,
     PoolsValues,
     each_and_together,
     fleet_words,
@@ -51,6 +52,8 @@ from poolsize.units import milliseconds, number, per_second, percent
 
 CONFIGURE_SAME = "poolsize config --for STACK, with the same traffic and fleet"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
+OF_SERVICES = "by the traffic of each service"
+"""The basis of the pool sizes of several services."""
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
 FIRST = (BeyondSupply, LimitBound, TooFewThreads, CutOff)
@@ -71,13 +74,12 @@ def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
     doubts = [finding for finding in answer.findings if isinstance(finding, FIRST)]
-    is_cut_off = any(isinstance(each, CutOff) for each in doubts)  # waits that nobody had
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
         f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        "" if is_cut_off else _sizes_table(answer).below(_sizes_title(answer.traffic)),
+        "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(tuple(finding for finding in answer.findings if finding not in doubts)),
         *(f"The lines for your library: {each}" for each in _configure(answer, is_observed=is_observed)),
     )
@@ -116,8 +118,14 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
 
 def _use(doubts: Sequence[Finding]) -> str:
     if any(isinstance(each, BeyondSupply) for each in doubts):
-        return "If the database were fast enough:"
-    return "Use at least" if any(isinstance(each, CutOff) for each in doubts) else "Use"
+        return f"{IF_FAST}:"
+    is_limited = any(isinstance(each, LimitBound) for each in doubts)
+    return "Use at least" if is_cut_off(doubts) and not is_limited else "Use"
+
+
+def is_cut_off(findings: Iterable[Finding]) -> bool:
+    """Return whether these findings say that demand was cut off, so that nothing computed from it holds."""
+    return any(isinstance(each, CutOff) for each in findings)
 
 
 def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labelled]:
@@ -218,7 +226,7 @@ class LoadValues(TypedDict):
     """Requests together. rate: per second. usage_ms: mean usage time; loaded_usage_ms: with the database's load.
 
     in_use_mean, in_use_p99_9: connections in use, on average and 99.9 % of the time at most. Where the database can't
-    keep up, they and loaded_usage_ms are null.
+    keep up, or demand was cut off, they and loaded_usage_ms are null.
     """
 
     rate: float
@@ -291,7 +299,8 @@ class TrafficAnswerValues(FindingsValues, OfClass):
     pool_size: of each process. connections, connections_in_deploy: of all pools, usually and in a rolling deploy. need:
     connections of each process. These are null where the database can't keep up with any pool. supply: null where
     nothing is known of the database. limit: connections of each process that the limits allow; null where not known.
-    knee_rate: requests per second that the database completes, by the run. instance_class: with --instance-class.
+    sizes: none where demand was cut off. knee_rate: requests per second that the database completes, by the run.
+    instance_class: with --instance-class.
     """
 
     basis: Literal["traffic"]
@@ -309,18 +318,18 @@ class TrafficAnswerValues(FindingsValues, OfClass):
 
 def traffic_values(answer: TrafficAnswer, more: OfClass | None = None) -> TrafficAnswerValues:
     """Return the answer as data for JSON. more: further keys, or None."""
-    exists = answer.need is not None
+    exists, is_unknown = answer.need is not None, is_cut_off(answer.findings)
     return {
         "basis": "traffic",
         "pool_size": answer.pool_size if exists else None,
         "connections": answer.connections if exists else None,
         "connections_in_deploy": answer.connections_in_deploy if exists else None,
-        "traffic": _traffic_values(answer.traffic, answer.load),
+        "traffic": _traffic_values(answer.traffic, None if is_unknown else answer.load),
         "need": answer.need,
         "supply": _supply_values(answer.supply),
         "limit": answer.limit,
         "decides": answer.decides,
-        "sizes": list(map(_size_values, answer.sizes)),
+        "sizes": [] if is_unknown else list(map(_size_values, answer.sizes)),
         "knee_rate": knee_rate(answer.supply),
         **findings_values(answer.findings),
         **(more or {}),
@@ -379,8 +388,9 @@ def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
     doubts = [finding for finding in plan.findings if _is_doubt(finding)]
     others = [finding for finding in plan.findings if not _is_doubt(finding)]
-    answer = pools_text(plan.pools, "by the traffic of each service", _services_table(plan), others)
-    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, CONFIGURATIONS])
+    answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
+    configurations = [CONFIGURATIONS] if plan.helps else []
+    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, *configurations])
 
 
 def traffic_fleet_in_short(plan: TrafficPlan) -> str:
@@ -389,7 +399,7 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
         return traffic_fleet_text(plan)
     doubts = [each for each in plan.findings if _is_doubt(each)]
     others = [each for each in plan.findings if not _is_doubt(each)]
-    answer = pools_in_short(plan.pools, "by the traffic of each service", _services_table(plan), others)
+    answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
     return "\n".join([*_first(doubts), answer])
 
 

@@ -191,8 +191,8 @@ register_templates(
         price.CurrentNotMeasured: "Your current pool size, {current}, is outside of the measured sizes ({low} to "
         "{high}), so its price is not known. To measure it, use --pool-sizes {pool_size},{current}.",
         price.ModelledTimes: lambda finding: (
-            "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}: with these, the "
-            "queue only grows."
+            "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}: with so many "
+            "connections, the queue grows without end."
             if finding.load >= 1
             else (
                 "The total times are computed, not measured, because the run has no valid open-loop step at this rate. "

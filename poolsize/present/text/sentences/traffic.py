@@ -42,11 +42,14 @@ def _current_pool(finding: of.CurrentPool) -> str:
 
 def _limit_bound(finding: of.LimitBound) -> str:
     away = " with one instance away" if finding.one_away_of else ""
-    wait = "The queue grows without end" if isinf(finding.wait_p99_ms) else "The p99 wait time is {wait_p99_ms:ms}"
+    wait = ""
+    if finding.wait_p99_ms is not None:
+        grows = isinf(finding.wait_p99_ms)
+        wait = f" {'The queue grows without end' if grows else 'The p99 wait time is {wait_p99_ms:ms}'}{away}."
     each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
     each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
     allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
-    return f"{allowed}. {wait}{away}. Raise {{variables:raised}}{fewer}."
+    return f"{allowed}.{wait} Raise {{variables:raised}}{fewer}."
 
 
 def _in_use(finding: of.InUse) -> str:
@@ -129,11 +132,18 @@ def _cut_off(finding: of.CutOff) -> str:
     )
 
 
+AT_READINGS: dict[of.Readings, str] = {
+    "each moment": "",
+    "one": " at the only reading",
+    "several": " at any reading",
+}
+
+
 def _observed(finding: of.Observed) -> str:
     most = ""
     if finding.in_use_max is not None:
-        of_size = " of {size:,}" if finding.size is not None else ""
-        most = f", with at most {{in_use_max:,}}{of_size} connections of a process in use at any reading"
+        number = "{in_use_max:#connection}" if finding.size is None else "{in_use_max:,} of {size:#connection}"
+        most = f", with at most {number} of a process in use{AT_READINGS[finding.readings]}"
     grown = " times {growth:number}" if finding.growth != 1 else ""
     need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
     return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
