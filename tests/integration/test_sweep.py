@@ -98,7 +98,7 @@ def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     """The table has the p95 of that step. Without the step, as after an interruption, --resume measures it again."""
     (tmp_path / "serial.py").write_text(SERIAL)
     done = poolsize(
-        "sweep", "--workload", "serial.py", "--users", "16", "--budget", "40s", "--step-time", "4s", "--warm-up", "1s",
+        "sweep", "--workload", "serial.py", "--users", "16", "--budget", "60s", "--step-time", "4s", "--warm-up", "1s",
         "--output", "a.jsonl", "--json", url=server.url,
     )  # fmt: skip
     assert_swept(done)
@@ -107,7 +107,7 @@ def test_a_search_ends_with_the_answer_in_an_open_loop_within_its_budget(
     searched, last = [step for step in run.steps if step.rate is None], run.steps[-1]
     assert run.steps[: len(searched)] == tuple(searched)
     assert not last.failed_checks, "disturbed"
-    assert run.load_seconds <= 40
+    assert run.load_seconds <= 60
     (price,) = (price for price in answer["regret"] if price["pool_size"] == answer["pool_size"])
     assert last.pool_size == answer["pool_size"]
     assert last.rate == pytest.approx(0.7 * answer["throughput"])
