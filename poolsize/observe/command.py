@@ -305,7 +305,8 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
     from poolsize.observe.text import observed_text, observed_values
     from poolsize.present.text.json_text import json_text
 
-    if observation.server and not observation.spans:
+    is_of_server_alone = bool(observation.server and not observation.spans)
+    if is_of_server_alone:
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
@@ -323,4 +324,4 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
             click.echo("\n".join([*lines, *unknown]) or f"What is observed still fits {reference.name}.")
     if lines:
         sys.exit(FOUND_WRONG)
-    end_unless(not unknown if reference else has_answer)
+    end_unless(not unknown if reference else has_answer or is_of_server_alone)

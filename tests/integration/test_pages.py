@@ -95,10 +95,11 @@ def test_a_script_is_there(line: str) -> None:
 
 @pytest.mark.parametrize("line", commands(*NO_SERVER))
 def test_what_needs_no_server_works_as_shown(line: str, tmp_path: Path, poolsize_here: Command) -> None:
-    seconds = "\n".join(f"[ {second}s ] thds: 8 tps: 100.00 lat (ms,95%): 9.00 err/s: 0.00" for second in range(9))
-    (tmp_path / "threads-8.log").write_text(seconds)
+    for threads in (8, 16):
+        line_of = f"s ] thds: {threads} tps: 100.00 lat (ms,95%): 9.00 err/s: 0.00"
+        (tmp_path / f"threads-{threads}.log").write_text("\n".join(f"[ {second}{line_of}" for second in range(9)))
     link_checkout(tmp_path)
-    _, *words = [word.replace("*", "8") for word in shlex.split(line)]
+    _, *words = shlex.split(line.replace("threads-*.log", "threads-8.log threads-16.log"))
     done = poolsize_here(*words, *_output(line))
     assert done.returncode == 0, done.stderr
 
