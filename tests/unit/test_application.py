@@ -112,6 +112,7 @@ def test_the_size_counts_the_queue_for_the_application_s_own_cpu(name: str, cpu_
     assert size.range[0] - 1 <= truth <= size.range[1] + 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NETWORKS)
 def test_cpu_time_counts_where_it_exceeds_the_added_time(name: str) -> None:
     """An application adds 0.1 ms, and most of what was the load generator's delay is the application's CPU time."""

@@ -32,6 +32,7 @@ def test_an_answer_says_that_the_data_grew() -> None:
     assert (grew.pool_size, round(grew.pages), round(grew.later_pages)) == (8, 56, 70)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "second",
     [[50, 52, 54, 56], [49, 60, 62, 67], [51, 53, 55, 57]],

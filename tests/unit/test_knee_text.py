@@ -1,5 +1,7 @@
 """The curve in letters, beside the table."""
 
+import pytest
+
 from poolsize.analysis.analysis import analyze
 from poolsize.present.text.analysis import HEIGHT, WIDTH, analysis_text, knee_text
 from tests.conftest import a_run
@@ -19,6 +21,7 @@ def test_a_line_bends_where_the_curve_does() -> None:
     assert lines[HEIGHT].split() == ["1", "2", "4", "8", "16", "32", "64", "connections"]
 
 
+@pytest.mark.costly
 def test_a_line_is_of_ascii_where_the_output_is() -> None:
     text = analysis_text(analyze(a_run({1: 100, 2: 200, 4: 400, 8: 800, 16: 800})), "ascii")
     assert text.isascii()

@@ -38,6 +38,7 @@ def assert_one_size(answer: Recommendation) -> None:
         assert "Use two pools" in evidence
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_a_stored_run_has_one_size(name: str) -> None:
     assert_one_size(recommend(example(name)))
