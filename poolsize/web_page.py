@@ -22,6 +22,7 @@ from poolsize.bounds import LONGEST_NAME_SHOWN
 MOST_BYTES = 2_000_000
 """The longest answer that is read by default, its headers included."""
 MOST_ERROR_BYTES = 10_000
+"""The longest text of an error that is read."""
 MOST_REDIRECTS, REDIRECTS = 5, {301, 302, 303, 307, 308}
 PORTS = {"http": 80, "https": 443}
 """Scheme of a page -> its default port."""

@@ -33,7 +33,7 @@ from poolsize.answer.fleet_plan import (
 from poolsize.answer.from_traffic import SizeUse, size_use
 from poolsize.answer.shared_database import SharedDatabase, all_traffic
 from poolsize.answer.traffic import Supply, Traffic, is_beyond
-from poolsize.answer.traffic_findings import BeyondSupply, SpreadAssumed, ThreadsBound, bound, of_database, with_load
+from poolsize.answer.traffic_findings import SpreadAssumed, ThreadsBound, bound, is_too_small, of_database, with_load
 from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.usage_phases import UsageTimes
@@ -103,7 +103,7 @@ class TrafficPlan(PoolTotals):
     @property
     def helps(self) -> bool:
         """Whether any pool sizes help: not where the database is too small for the traffic."""
-        return bool(self.pools) and not any(isinstance(each, BeyondSupply) for each in self.findings)
+        return bool(self.pools) and not is_too_small(self.findings)
 
 
 def plan_fleet_for(
@@ -187,7 +187,7 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
                 yield finding
     of_all_services = list(of_database(plan.traffic, plan.supply, plan.load, plan.connections, len(plan.pools)))
     yield from of_all_services
-    if below and not any(isinstance(finding, BeyondSupply) for finding in of_all_services):
+    if below and not is_too_small(of_all_services):
         yield from _alternatives(traffics, needed, plan)
     if limit.usable is None:
         yield LimitUnknown(of_all, instances)

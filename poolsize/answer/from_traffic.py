@@ -14,7 +14,6 @@ from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, more_instances
 from poolsize.answer.shared_database import SharedDatabase
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
 from poolsize.answer.traffic_findings import (
-    BeyondSupply,
     BurstBeyondSupply,
     Collapses,
     CurrentPool,
@@ -29,6 +28,7 @@ from poolsize.answer.traffic_findings import (
     UsageOfRun,
     WaitsElsewhere,
     bound,
+    is_too_small,
     of_database,
     with_load,
 )
@@ -114,7 +114,7 @@ class TrafficAnswer:
     @property
     def helps(self) -> bool:
         """Whether any pool size helps: not where the database is too small for the traffic."""
-        return self.need is not None and not any(isinstance(each, BeyondSupply) for each in self.findings)
+        return self.need is not None and not is_too_small(self.findings)
 
     @property
     def at_size(self) -> SizeUse:

@@ -1,6 +1,6 @@
 """The findings of an answer for a traffic: what bounds the pools, and how they and the database go together."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from math import ceil
 from typing import Literal
@@ -16,7 +16,8 @@ OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 
 
-Readings = Literal["each moment", "one", "several"]
+ReadingTimes = Literal["each moment", "single", "several"]
+"""When an observation has read the connections in use."""
 
 
 class KeepsWait(Reason, code="traffic_need"):
@@ -62,7 +63,7 @@ class Observed(Reason, code="traffic_observed"):
     growth: float
     in_use_max: int | None = None
     size: int | None = None
-    readings: Readings = "several"
+    readings: ReadingTimes = "several"
 
 
 class UsageGrows(Caution, code="traffic_usage_grows"):
@@ -225,6 +226,11 @@ class WaitsElsewhere(Reason, code="traffic_waits_elsewhere"):
     share: float
     one_away_of: int | None
     in_burst: bool = False
+
+
+def is_too_small(findings: Iterable[Finding]) -> bool:
+    """Return whether these findings say that the database is too small for the traffic, so that no pool size helps."""
+    return any(isinstance(each, BeyondSupply) for each in findings)
 
 
 class BeyondKnee(Refusal, code="traffic_beyond_knee"):

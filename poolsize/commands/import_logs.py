@@ -75,10 +75,10 @@ def import_logs(logs: "tuple[Path, ...]", cores: int | None, disks: int | None, 
     sizes = recording.sizes
     is_short = len(sizes) <= MOST_SHOWN
     shown = ", ".join(map(str, sizes)) if is_short else f"{sizes[0]} to {sizes[-1]}, {len(sizes):,} of them"
-    click.echo(f"{output} contains the pool sizes {shown}.{_resolution(recording)} Next: {then}")
+    click.echo(f"{output} contains the pool sizes {shown}.{_lacking(recording)} Next: {then}")
 
 
-def _resolution(recording: "Recording") -> str:
+def _lacking(recording: "Recording") -> str:
     """Return a sentence about what an answer lacks, with a space before; "" where it lacks nothing."""
     if len(recording.sizes) == 1:
         return " An answer compares two pool sizes or more: measure others, and import all files together."

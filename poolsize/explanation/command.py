@@ -102,7 +102,7 @@ def _standard_input() -> BinaryIO:
 def _lines(stream: BinaryIO) -> Iterator[str]:
     """Yield the lines of a log, each up to LONGEST_LINE bytes; characters that are not UTF-8 are replaced.
 
-    The objects of a list of JSON in one line are lines. Raises BadInput for other encodings.
+    A line that is a list of JSON objects gives a line for each object. Raises BadInput for other encodings.
     """
     read = cut = 0
     part, rest, is_list = b"?", b"", False

@@ -134,11 +134,11 @@ class Event:
 
     text: of the line with the most waiting requests, and of these the first with the most numbers. If lines show
     different states of the pool, it is from the state with the most lines that have waiting requests. If most
-    connections have a read timeout, it is from one of these. pool: its name, where there are several. text_seen: its
-    time, empty without a time. minutes: minute -> count, of lines with a time, in the order of the lines. first_seen:
-    time of the first line. place: in the order of first lines. frame: the application's code in most leak reports,
-    empty if unknown. first_waiting: time of the first line with waiting requests, and their number. began_s: seconds of
-    the day at which it began at the latest, the time of its first line less the wait or the pause in that line.
+    connections have a read timeout, it is that of such a connection. pool: its name, if several pools have errors.
+    text_seen: time of the text, empty if it has none. minutes: minute -> count, of lines with a time, in the order of
+    the lines. first_seen: time of the first line. place: in the order of first lines. frame: the application's code in
+    most leak reports, empty if unknown. first_waiting: time of the first line with waiting requests, and their number.
+    began_s: seconds of the day at which it began at the latest, the time of its first line less the wait or the pause.
     is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
     """
 
@@ -262,7 +262,7 @@ class _Shown:
 
     text: str
     numbers: Numbers
-    seen: str
+    time: str
     is_code: bool
 
     @property
@@ -273,7 +273,7 @@ class _Shown:
 _Key = tuple[str, Kind, str]
 """A library, a kind of error, and the name of a pool or an empty text."""
 _LOST, _UNREACHABLE = (CONNECTOR_J, Kind.LOST, ""), (CONNECTOR_J, Kind.UNREACHABLE, "")
-"""Connector/J's failures of a connection; its socketTimeout ends one that was read, and stands lines below."""
+"""Connector/J's failures of a connection. The text of its socketTimeout stands some lines below a lost connection."""
 
 
 class _Occurrences:
@@ -313,7 +313,7 @@ class _Occurrences:
         is_new: whether it begins an error. Texts of a pool that is full, not full or without connections are kept
         apart, and counted where requests wait.
         """
-        numbers, at = shown.numbers, shown.seen
+        numbers, at = shown.numbers, shown.time
         if not self.shown:
             pause_ms = max(numbers.get("late_ms", 0) - HOUSEKEEPING_MS, 0)
             self.first_seen = at
@@ -344,7 +344,7 @@ class _Occurrences:
             count=self.count,
             minutes=dict(self.minutes),
             first_seen=self.first_seen,
-            text_seen=shown.seen,
+            text_seen=shown.time,
             place=place,
             frame=max(self.frames, key=self.frames.__getitem__, default=""),
             first_waiting=self.first_waiting,

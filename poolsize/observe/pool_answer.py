@@ -23,7 +23,7 @@ from poolsize.answer.traffic_findings import (
     KeepsWait,
     LimitBound,
     Observed,
-    Readings,
+    ReadingTimes,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -147,10 +147,10 @@ class PoolAnswer:
         return max((self.busiest, *self.loads), key=lambda load: load.highest or 0)
 
     @property
-    def readings(self) -> Readings:
+    def readings(self) -> ReadingTimes:
         """What shows the most connections in use."""
         number = self.most_used.readings
-        return "each moment" if number is None else "one" if number == 1 else "several"
+        return "each moment" if number is None else "single" if number == 1 else "several"
 
     def traffic(
         self,

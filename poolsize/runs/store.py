@@ -157,7 +157,7 @@ def resume_command(path: str | os.PathLike[str], extending: dict[str, str] | Non
     """Return the command that finishes a run, quoted for a shell, with all that the run names; flags are parameters.
 
     path: of the run; of two runs that were measured in turn, of the first. extending: parameter -> text of the options
-    that extend the run. A run that `poolsize import` wrote was measured by another program: it is imported again.
+    that extend the run. A run that `poolsize import` wrote can't go on: the text says to import its files again.
     """
     path = Path(path)
     setting = _setting_in(path)

@@ -20,6 +20,7 @@ from poolsize.answer.traffic_findings import (
     ThreadsBound,
     TooFewThreads,
     WaitsElsewhere,
+    is_too_small,
 )
 from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
@@ -117,7 +118,7 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
 
 
 def _use(doubts: Sequence[Finding]) -> str:
-    if any(isinstance(each, BeyondSupply) for each in doubts):
+    if is_too_small(doubts):
         return f"{IF_FAST}:"
     is_limited = any(isinstance(each, LimitBound) for each in doubts)
     return "Use at least" if is_cut_off(doubts) and not is_limited else "Use"

@@ -132,9 +132,9 @@ def _cut_off(finding: of.CutOff) -> str:
     )
 
 
-AT_READINGS: dict[of.Readings, str] = {
+AT_READINGS: dict[of.ReadingTimes, str] = {
     "each moment": "",
-    "one": " at the only reading",
+    "single": " at the only reading",
     "several": " at any reading",
 }
 
