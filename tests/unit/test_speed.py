@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -224,20 +225,30 @@ def measured(core: int, seconds: float) -> float:
 
 @pytest.mark.long
 def test_preemption_does_not_change_the_speed(core: int) -> None:
-    """Three busy loops take three quarters of the probed core; the clock on the wall would show a quarter."""
+    """Three busy loops take three quarters of the probed core; by the clock on the wall, the speed would be a quarter.
+
+    The pairs alternate, and 0.5 is far from a quarter, because the speed of a shared machine changes by a third.
+    """
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+    ratios = []
     try:
         for process in busy:
             os.sched_setaffinity(process.pid, {core})
-        crowded = [measured(core, 1.0) for _ in range(3)]
-        for process in busy:
-            process.send_signal(signal.SIGSTOP)
-        alone = [measured(core, 1.0) for _ in range(3)]
+        for _ in range(5):
+            signal_all(busy, signal.SIGCONT)
+            crowded = measured(core, 0.6)
+            signal_all(busy, signal.SIGSTOP)
+            ratios.append(crowded / measured(core, 0.6))
     finally:
         for process in busy:
             process.kill()
             process.wait()
-    assert median(crowded) > 0.75 * median(alone)
+    assert median(ratios) > 0.5
+
+
+def signal_all(processes: Sequence[subprocess.Popen[bytes]], number: signal.Signals) -> None:
+    for process in processes:
+        process.send_signal(number)
 
 
 @pytest.mark.long
