@@ -56,10 +56,10 @@ class Source(QuickRecord):
         recording = read_logs([Path(path) for path in self.curve])
         return analyze(recorded_run(recording, Path(self.curve[0]).name, cores, disks))
 
-    def next_commands(self, run: "Run", answer: "Recommendation") -> list[str]:
+    def next_commands(self, analysis: "Analysis", answer: "Recommendation") -> list[str]:
         """Return the commands to type after the answer: for a curve, the command that stores the curve as a run."""
         if self.run_path:
-            return next_commands(self.run_path, run, answer)
+            return next_commands(self.run_path, analysis, answer)
         if answer.pool_size is None:
             return []
         from pathlib import Path
@@ -148,16 +148,20 @@ def client_times_of(usage_ms: float | None, cpu_ms: float | None, cores: int | N
 
 def _require_database(analysis: "Analysis", answer: "Recommendation") -> None:
     """Raise BadInput for the run of an application in which nothing of the database limits throughput."""
-    from poolsize.analysis.bottleneck import OF_DATABASE
-    from poolsize.command_line.fleet_options import limited_in_application
-
-    in_database = analysis.bottleneck is not None and analysis.bottleneck.name in OF_DATABASE
-    if not in_database or limited_in_application(analysis, answer):
+    if not _limited_by_database(analysis, answer):
         raise BadInput(
             "`run_path`: the database does not limit throughput in this run of an application, so it does not show how "
             "many connections the database can use: leave it out; `poolsize recommend` and `poolsize fleet` take "
             "`cores`, of the database's host, in its place"
         )
+
+
+def _limited_by_database(analysis: "Analysis", answer: "Recommendation") -> bool:
+    from poolsize.analysis.bottleneck import OF_DATABASE
+    from poolsize.command_line.fleet_options import limited_in_application
+
+    in_database = analysis.bottleneck is not None and analysis.bottleneck.name in OF_DATABASE
+    return in_database and not limited_in_application(analysis, answer)
 
 
 def traffic_with(
@@ -243,17 +247,20 @@ def _with_more_workers(run: "Run", answer: "Recommendation") -> str:
     return ""
 
 
-def next_commands(path: str, run: "Run", answer: "Recommendation") -> list[str]:
+def next_commands(path: str, analysis: "Analysis", answer: "Recommendation") -> list[str]:
     """Return the commands after a run's answer: to use its pool size, or to improve an answer in doubt, and where."""
     from poolsize.present.text.recommendation import application_line
+    from poolsize.present.text.short import NextOptions
     from poolsize.terminal import pasteable
 
     limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
+    run = analysis.run
     extend = _with_more_workers(run, answer) if limited else extending_command(path, run, answer)
     if answer.in_doubt:
         return [extend] if extend else []
     if answer.measured_in is not None:
-        return [application_line(answer)]
+        of_database = ("--run", path) if _limited_by_database(analysis, answer) else ()
+        return [application_line(answer), NextOptions(of_database).need_command("--instances", "I", "--processes", "P")]
     options = options_of(path, answer)
     need = options.need_command("--instances", "I", "--processes", "P")
     size = options.of_size or ("--size", answer.connections)
@@ -273,13 +280,13 @@ def options_of(path: str, answer: "Recommendation") -> "NextOptions":
     return NextOptions(run, () if application.cpu_time_ms else (*run, "--usage-time", usage_time), usage_time)
 
 
-def show_answer(path: str, run: "Run", answer: "Recommendation") -> None:
+def show_answer(path: str, analysis: "Analysis", answer: "Recommendation") -> None:
     """Print the short answer of a new run, the commands to type next, and where the run is stored."""
     from poolsize.present.text.short_of_run import run_in_short
     from poolsize.terminal import pasteable
 
     reasons = pasteable("poolsize", "recommend", "--run", path, "--why")
-    click.echo(run_in_short(answer, [*next_commands(path, run, answer), reasons]))
+    click.echo(run_in_short(answer, [*next_commands(path, analysis, answer), reasons]))
     click.echo(f"Stored in {path}")
 
 

@@ -51,7 +51,7 @@ def demo() -> None:
     from poolsize.present.plots import figure
 
     analysis = analyze(run)
-    show_answer(str(path), run, recommend(analysis))
+    show_answer(str(path), analysis, recommend(analysis))
     save_plot(figure(analysis), path.with_suffix(".png"))
     click.echo("poolsize: to measure a server of your own: poolsize sweep --url mysql://USER@HOST/", err=True)
 

@@ -199,7 +199,7 @@ def recommend(
     elif form == "why":
         text = _with_evidence(answer, plan, analysis) + _inspection(inspection)
     else:
-        commands = source.next_commands(analysis.run, answer) if analysis else []
+        commands = source.next_commands(analysis, answer) if analysis else []
         text = _in_short(answer, plan, commands, source, at_rate=demand.rate is not None) + _inspection(inspection)
     click.echo(text)
     end_unless(answer.pool_size)

@@ -61,11 +61,12 @@ def run_sweep(current: int | None, texts: Mapping[str, Any], *, as_json: bool) -
         options = replace(options, replay=Path(resumed.recording))
     run_path = _replay(options) if options.replay else _measure(options, resumed)
     run = load_run(run_path)
-    answer = recommend(analyze(run), current=current)
+    analysis = analyze(run)
+    answer = recommend(analysis, current=current)
     if as_json:
         click.echo(json_text(_values(answer, str(run_path), run)))
     else:
-        show_answer(str(run_path), run, answer)
+        show_answer(str(run_path), analysis, answer)
     end_unless(answer.pool_size)
 
 
