@@ -7,7 +7,7 @@ import pytest
 from click import Context
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jsonschema import Draft202012Validator, ValidationError
+from jsonschema_rs import Draft202012Validator, ValidationError
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
