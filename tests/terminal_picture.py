@@ -39,9 +39,10 @@ def drawn(name: str) -> str:
     for event in events_of(run, PRINTED):
         bar.show(event)
     console.print()
-    answer = recommend(analyze(run))
+    analysis = analyze(run)
+    answer = recommend(analysis)
     why = pasteable("poolsize", "recommend", "--run", PRINTED, "--why")
-    console.print(run_in_short(answer, [*next_commands(PRINTED, run, answer), why]))
+    console.print(run_in_short(answer, [*next_commands(PRINTED, analysis, answer), why]))
     svg = console.export_svg(title="poolsize", theme=PICTURES[name], unique_id=f"terminal-{name}")
     return re.sub(r"[ \t]+$", "", FONTS.sub("", svg), flags=re.MULTILINE)
 

@@ -89,6 +89,28 @@ _LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was le
     "SELECT * FROM sys.innodb_lock_waits names the blocking session; its transaction is old.")  # fmt: skip
 _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
     "SHOW ENGINE INNODB STATUS names the same table and index each time.")  # fmt: skip
+_PASSWORD = Cause("The password is wrong: it was changed, or its variable is empty or of another environment.",
+    '"using password: NO" means an empty one. The same login fails by hand, too.')  # fmt: skip
+_NO_ACCOUNT = Cause("No account is for this user from this address: in MySQL, an account is a user and a host.",
+    "SELECT user, host FROM mysql.user has no row that fits; an anonymous account may fit first.")  # fmt: skip
+_NO_GRANT = Cause("The account lacks a privilege on this database.",
+    "The error is 1044, and names the database. SHOW GRANTS FOR the account lacks the database.")  # fmt: skip
+_OTHER_SERVER = Cause("The application reaches another server than you expect.",
+    "SELECT @@hostname by hand, with the application's host name and port, shows which.")  # fmt: skip
+_OLD_PRIMARY = Cause("A failover made another server the primary, and the pool keeps its connections.",
+    "It began at once for all writes; SELECT @@hostname on a new connection shows another server.")  # fmt: skip
+_REPLICA = Cause("The application writes to a replica: the host name is a reader's, or its address was cached.",
+    "SHOW REPLICA STATUS has a row (older: SHOW SLAVE STATUS); the name resolves to another address now.")  # fmt: skip
+_MADE_READ_ONLY = Cause("Somebody, or a full disk at a cloud provider, made the primary read-only.",
+    "The server is the primary, and read_only is ON.")  # fmt: skip
+_SHARED = Cause("Code shares one connection, cursor or session among tasks or threads.",
+    "The connection is global, or a member of an object that several requests use.")  # fmt: skip
+_UNREAD = Cause("A statement began before all rows of the last one were read.",
+    "Within one transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
+_FORKED = Cause("Processes share a connection that was opened before they were forked.",
+    "The errors come with several workers only (gunicorn's preload_app, multiprocessing).")  # fmt: skip
+_CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
+    "A timeout or a cancelled request is in the log just before.")  # fmt: skip
 _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
     "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
 _FEWER_THAN_THREADS = Cause("The pool has fewer connections than threads; a request keeps its connection.",
@@ -116,6 +138,8 @@ _COUNT_SESSIONS = (
     "SELECT user, SUBSTRING_INDEX(host, ':', 1), command, COUNT(*) FROM information_schema.processlist GROUP BY 1, 2, "
     "3 ORDER BY 4 DESC"
 )
+_CLOSING = Cause("Closing statements of the statement cache blocks the helper threads.",
+    "The active tasks below the error are StatementCloseTask.")  # fmt: skip
 _LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
 _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
@@ -145,7 +169,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("The machine was suspended, or its clock was set.", "All processes of the host have a gap."),
     ), ("the log of the garbage collector, and the CPU use against its limit",)),
     Kind.OPENING_BLOCKED: Advice((
-        _SLOW_OPENING, _NETWORK, Cause("Closing statements blocks the helper threads.", "They stand in close()."),
+        _SLOW_OPENING, _NETWORK, _CLOSING,
     ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
     Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART, _PACKET), (
         _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
@@ -173,6 +197,13 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
+    Kind.LOGIN_REFUSED: Advice((_PASSWORD, _NO_ACCOUNT, _NO_GRANT, _OTHER_SERVER), (
+        "SHOW GRANTS FOR 'USER'@'HOST'", "in pools: connections that are open go on, new ones fail until a restart")),
+    Kind.READ_ONLY: Advice((_OLD_PRIMARY, _REPLICA, _MADE_READ_ONLY), (
+        "the pool's maxLifetime: after it, connections go to the new primary by themselves",
+        "Java caches addresses: networkaddress.cache.ttl")),
+    Kind.SHARED_CONNECTION: Advice((_SHARED, _UNREAD, _FORKED, _CANCELLED), (
+        "the stack trace: which code took the connection, and does it give the same connection to others?",)),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
         "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements")),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
@@ -204,8 +235,8 @@ _SESSIONS = (
     "sys.innodb_lock_waits, then EXPLAIN; if all are short, enlarge the pool."
 )
 _SESSIONS_OR_NONE = (
-    "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find what holds "
-    "them; if they run, see sys.innodb_lock_waits."
+    "SHOW FULL PROCESSLIST: if the pool has too few sessions, find why it can't connect; if they sleep, find what "
+    "holds them; if they run, see sys.innodb_lock_waits."
 )
 _UNBLOCK = (
     "SELECT * FROM sys.innodb_lock_waits names the blocking session: see what it does before you KILL it. Without "
@@ -248,6 +279,12 @@ FIRST: Mapping[Kind | Use, str] = {
     "error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for example.",
     Kind.HOST_BLOCKED: "from another host, SELECT * FROM performance_schema.host_cache WHERE IP = 'ADDRESS': the "
     "COUNT_..._ERRORS above 0, beside HOST_BLOCKED, name the reason.",
+    Kind.LOGIN_REFUSED: "log in by hand, from the same host with the same account and password. If refused, too, "
+    "correct the password, or the account's host or privileges.",
+    Kind.READ_ONLY: "SELECT @@hostname, @@read_only by hand: if the name leads to the primary now, restart the "
+    "application or let its pool reconnect. Else correct the host name.",
+    Kind.SHARED_CONNECTION: "give each task or thread a connection of its own from a pool, and read all rows before "
+    "the next statement.",
     Kind.LOCK_WAIT: _UNBLOCK,
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
@@ -302,10 +339,29 @@ FIRST_OF_LIBRARY = {
     "database's: SHOW FULL PROCESSLIST: do sessions sleep or run?",
     "Active Record": "compare pool in database.yml with the process's threads (RAILS_MAX_THREADS, Sidekiq's "
     "concurrency): it needs as many. If it has them: SHOW FULL PROCESSLIST.",
-    "Knex": "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect; if they sleep, find a "
+    "Knex": "SHOW FULL PROCESSLIST: if the pool has too few sessions, find why it can't connect; if they sleep, find a "
     "query without .transacting(trx), or a missing commit.",
+    "sqlx": "connect by hand from the same host: where sqlx can't connect, it has this text, too. If that works: SHOW "
+    "FULL PROCESSLIST: do the pool's sessions sleep or run?",
 }
 """Library -> what to do first where a request waited for its pool in vain."""
+_CLOSE_LATER = (
+    "set statementCacheNumDeferredCloseThreads to 1, or switch the statement cache off: maxStatements and "
+    "maxStatementsPerConnection 0."
+)
+_OF_CLOSING = (_CLOSE_LATER, (_CLOSING,))
+_OF_OPENING = (
+    "connect by hand from the same host: c3p0's helper threads all wait for a new connection.",
+    (_SLOW_OPENING, _NETWORK, _REFUSED),
+)
+OF_C3P0_TASKS: Mapping[str, tuple[str, tuple[Cause, ...]]] = {
+    "StatementCloseTask": _OF_CLOSING,
+    "UncheckedStatementCloseTask": _OF_CLOSING,
+    "AcquireTask": _OF_OPENING,
+    "ScatteredAcquireTask": _OF_OPENING,
+}
+"""Task of most helper threads below c3p0's report -> what to do first, and the causes. Source: c3p0's manual,
+"Configuring Statement Pooling"; the class files of 0.14.1; its issue 53."""
 LEAK_OF_LIBRARY = {
     "SQLAlchemy": "find a connection or session that is not closed, or not used in a with block. "
     "echo_pool='debug' logs each checkout: the report itself names no code.",
@@ -357,6 +413,8 @@ def advice(event: Event) -> Advice:
 
 def first_action(event: Event) -> str:
     """Return what to do first."""
+    if event.kind is Kind.OPENING_BLOCKED and event.frame in OF_C3P0_TASKS:
+        return OF_C3P0_TASKS[event.frame][0]
     if first := _first_of_library(event) or FIRST_OF_FAILURE.get((event.kind, event.failure)):
         return first
     is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
@@ -402,12 +460,14 @@ def _is_unknown(event: Event) -> bool:
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
     causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), chosen.causes)
-    if event.load.is_above_mean:
+    if event.kind is Kind.OPENING_BLOCKED and event.frame in OF_C3P0_TASKS:
+        causes = OF_C3P0_TASKS[event.frame][1]
+    elif event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
     elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
-        causes = causes[0], _NETWORK, *causes[1:]
+        causes = (_NETWORK, *causes) if event.library == "sqlx" else (causes[0], _NETWORK, *causes[1:])
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)
         if event.is_near_firewall:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -52,9 +52,11 @@ _OWN_FRAME = re.compile(
     re.ASCII,
 )
 """A frame of a stack trace that belongs to no pool, driver, JDK or framework; it has no control characters."""
+_ACTIVE_TASK = re.compile(r"\$\d{0,3}([A-Za-z]{1,80}Task)@[0-9a-f]{1,16} \(")
+"""A task that a helper thread of c3p0 works on, with the thread's name behind it; pending tasks have no thread."""
 STARTS = (
-    Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.NO_PORT,
-    Kind.UNREACHABLE,
+    Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.LOGIN_REFUSED,
+    Kind.NO_PORT, Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors that may cause the others."""
 _WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
@@ -137,8 +139,9 @@ class Event:
     connections have a read timeout, it is that of such a connection. pool: its name, if several pools have errors.
     text_seen: time of the text, empty if it has none. minutes: minute -> count, of lines with a time, in the order of
     the lines. first_seen: time of the first line. place: in the order of first lines. frame: the application's code in
-    most leak reports, empty if unknown. first_waiting: time of the first line with waiting requests, and their number.
-    began_s: seconds of the day at which it began at the latest, the time of its first line less the wait or the pause.
+    most leak reports, or the task of most helper threads below c3p0's; empty if unknown. first_waiting: time of the
+    first line with waiting requests, and their number. began_s: seconds of the day at which it began at the latest, the
+    time of its first line less the wait or the pause.
     is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
     """
 
@@ -272,6 +275,7 @@ class _Shown:
 
 _Key = tuple[str, Kind, str]
 """A library, a kind of error, and the name of a pool or an empty text."""
+_BLOCKED: _Key = ("c3p0", Kind.OPENING_BLOCKED, "")
 _LOST, _UNREACHABLE = (CONNECTOR_J, Kind.LOST, ""), (CONNECTOR_J, Kind.UNREACHABLE, "")
 """Connector/J's failures of a connection. The text of its socketTimeout stands some lines below a lost connection."""
 
@@ -297,7 +301,10 @@ class _Occurrences:
 
     def add_frame_of(self, line: str) -> bool:
         """Count the application's code in a line of a leak report; return whether the line has some."""
-        frame = _OWN_FRAME.search(line)
+        return self.add_frame(_OWN_FRAME.search(line))
+
+    def add_frame(self, frame: re.Match[str] | None) -> bool:
+        """Count a frame; return whether there is one."""
         if frame and (frame[1] in self.frames or len(self.frames) < _MOST_TEXTS):
             self.frames[frame[1]] += 1
         return bool(frame)
@@ -418,10 +425,17 @@ def _occurrences(lines: Iterable[str]) -> dict[_Key, _Occurrences]:
                     entry.add(at[:-3])
         if leak and leak.add_frame_of(line):
             leak = None
+        _count_task_of(line, occurrences)
         if "Read timed out" in line and not is_timed_out and _LOST in of_error and _UNREACHABLE not in of_error:
             is_timed_out = True
             occurrences[_LOST].add_read_timeout()
     return occurrences
+
+
+def _count_task_of(line: str, occurrences: Mapping[_Key, _Occurrences]) -> None:
+    """Count the task that a helper thread of c3p0 works on, in a line below the pool's report."""
+    if "Task@" in line and _BLOCKED in occurrences:
+        occurrences[_BLOCKED].add_frame(_ACTIVE_TASK.search(line))
 
 
 def _key(known: KnownText, line: str, text: str) -> _Key:
@@ -485,11 +499,17 @@ def _may_be_full(event: Event) -> bool:
 def _with_locks(events: list[Event]) -> list[Event]:
     """Return the events; a full pool, and a lock wait timeout of the same hour or without times, have Use.LOCKED.
 
-    Of a deadlock, the server has ended one transaction already: it blocks nobody.
+    A pool that may be full, by a text without numbers, counts if the lock wait timeouts began before it. Of a deadlock,
+    the server has ended one transaction already: it blocks nobody.
     """
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use not in (None, Use.NOT_FULL, Use.NONE_OPEN)]
-    pairs = [(lock, pool) for lock in locks for pool in full if _are_together(lock, pool, events)]
+    full = [event for event in events if event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)]
+    pairs = [
+        (lock, pool)
+        for lock in locks
+        for pool in full
+        if (pool.load.use or (_may_be_full(pool) and lock.began_before(pool))) and _are_together(lock, pool, events)
+    ]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
 

@@ -28,6 +28,9 @@ HAPPENED = {
     Kind.USER_LIMIT: "error 1203: the account has reached max_user_connections, the limit of each account.",
     Kind.ACCOUNT_LIMIT: "error 1226: the account has reached a limit of its own.",
     Kind.HOST_BLOCKED: "error 1129: connections of this host broke max_connect_errors times before they were ready.",
+    Kind.LOGIN_REFUSED: "the server refused the login, and no pool size changes that.",
+    Kind.READ_ONLY: "error 1290: the server only reads: it is a replica, or the former primary after a failover.",
+    Kind.SHARED_CONNECTION: "two tasks or threads used the same connection at once. No pool size changes that.",
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",
@@ -48,8 +51,8 @@ _BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
-    "The text has a full pool and a wait for a row lock: most probably, the pool is full because its transactions wait "
-    "for locks. A larger pool adds waiters."
+    "The text has a wait for a row lock, too: most probably, the pool is full because its transactions wait for locks. "
+    "A larger pool adds waiters."
 )
 _KIND_SAYS = {
     Kind.LOCK_WAIT: "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the "
@@ -143,7 +146,7 @@ def _why_first(errors: Sequence[Event]) -> str:
     """Return why the first error comes first, and which errors began before it all the same."""
     first, *others = errors
     if first.load.use is Use.LOCKED:
-        return "as the full pool waits for its row locks."
+        return "as the pool's transactions wait for its row locks."
     earlier = [_name(other) for other in others if not first.began_before(other)]
     before = f" Before it: {', '.join(earlier)}." if earlier else ""
     if first.kind in STARTS and any(other.fails_requests and first.began_before(other) for other in others):

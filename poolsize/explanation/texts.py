@@ -28,6 +28,9 @@ class Kind(StrEnum):
     ACCOUNT_LIMIT = "account_limit"
     USER_LIMIT = "user_limit"
     HOST_BLOCKED = "host_blocked"
+    LOGIN_REFUSED = "login_refused"
+    READ_ONLY = "read_only"
+    SHARED_CONNECTION = "shared_connection"
     LOCK_WAIT = "lock_wait"
     DEADLOCK = "deadlock"
     NO_PORT = "no_port"
@@ -135,6 +138,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
+        (Kind.SHARED_CONNECTION, r"packets\.go:\d{1,5}:? busy buffer"),
+        (Kind.SHARED_CONNECTION, r"commands out of sync\. You can't run this command now"),
         (Kind.DEADLINE, r"context deadline exceeded(: [\w ]{1,60})?",
             "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
@@ -143,7 +148,10 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.WAIT_TIMEOUT, (r"error connecting: Timeout expired\. {1,2}The timeout period elapsed prior to obtaining"
             r" a connection from the pool")),
     ),
-    "sqlx": ((Kind.WAIT_TIMEOUT, r"pool timed out while waiting for an open connection"),),
+    "sqlx": (
+        (Kind.WAIT_TIMEOUT, r"pool timed out while waiting for an open connection"),
+        (Kind.WAIT_TIMEOUT, r"PoolTimedOut\b"),
+    ),
     "deadpool": ((Kind.WAIT_TIMEOUT, r"Timeout occurred while waiting for a slot to become available"),),
     "Agroal": (
         (Kind.WAIT_TIMEOUT, r"Sorry, acquisition timeout!"),
@@ -162,6 +170,9 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
         (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
+        (Kind.LOGIN_REFUSED, r"Access denied for user '[^']{0,80}'@'[^']{1,255}'( \(using password: \w{2,3}\))?"),
+        (Kind.LOGIN_REFUSED, r"is not allowed to connect to this M"),
+        (Kind.READ_ONLY, r"server is running with the --(super-)?read-only option"),
         (Kind.LOCK_WAIT, r"Lock wait timeout exceeded(; try restarting transaction)?"),
         (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
         (Kind.STALE, r"The client was disconnected by the server because of inactivity"),
@@ -186,6 +197,9 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.LOST, r"Connection lost: The server closed the connection\."),
         (Kind.LOST, r"PROTOCOL_CONNECTION_LOST"),
         (Kind.LOST, r"Lost connection to (MySQL )?server at '…', system error: <errno>"),
+        (Kind.SHARED_CONNECTION, r"readexactly\(\) called while another coroutine is already waiting"),
+        (Kind.SHARED_CONNECTION, r"Packet sequence number wrong - got \d{1,3} expected \d{1,3}"),
+        (Kind.SHARED_CONNECTION, r"Commands out of sync; you can't run this command now"),
     ),
     CONNECTOR_J: (
         (Kind.UNREACHABLE, (r"The last packet sent successfully to the server was \d{1,3} milliseconds ago\. {1,2}The"
@@ -228,6 +242,10 @@ _TYPED = {
     "lock wait timeout exceeded": "Lock wait timeout exceeded; try restarting transaction",
     "deadlock found": "Deadlock found when trying to get lock",
     "server has gone away": "MySQL server has gone away",
+    "access denied": "Access denied for user ''@'HOST'",
+    "host is not allowed": "is not allowed to connect to this MySQL server",
+    "read-only": "server is running with the --read-only option",
+    "commands out of sync": "Commands out of sync; you can't run this command now",
     "host is blocked": "is blocked because of many connection errors",
     "lost connection": "Lost connection to MySQL server during query",
     "can't connect to mysql server": "Can't connect to MySQL server on 'HOST'",
@@ -238,7 +256,10 @@ _TYPED = {
 """The beginning of an error as people type it -> the text of the library or the server."""
 _CODES = {
     "1040": "too many connections",
+    "1044": "access denied",
+    "1045": "access denied",
     "1129": "host is blocked",
+    "1130": "host is not allowed",
     "1203": "1203 max_user_connections",
     "1205": "lock wait timeout exceeded",
     "1213": "deadlock found",
@@ -246,6 +267,7 @@ _CODES = {
     "2003": "can't connect to mysql server",
     "2006": "server has gone away",
     "2013": "lost connection",
+    "2014": "commands out of sync",
     "4031": "inactivity",
     "9001": "max connect timeout",
 }
@@ -259,9 +281,13 @@ _FAILED = re.compile(r"(?:Error|Warning|Exception)\)?:? ?$|^[\W\dTZ]*$")
 """What is before an error of Python, the exception's name or a time: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
+OF_SERVER = re.compile(r"\b(ER_[A-Z_]{3,60})\b|\b(?:ERROR|Error) ([1345]\d{3})\b|\(([134]\d{3}), ?[\"']")
+"""The code of an error of the server, as its clients write it."""
+
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
 CODED = [KnownText(SERVER, kind, code, re.compile(_WITH_CODE.replace("CODE", code)), ()) for code, kind in (
-    ("1040", Kind.SERVER_FULL), ("1129", Kind.HOST_BLOCKED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
+    ("1040", Kind.SERVER_FULL), ("1044", Kind.LOGIN_REFUSED), ("1045", Kind.LOGIN_REFUSED),
+    ("1129", Kind.HOST_BLOCKED), ("1130", Kind.LOGIN_REFUSED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
     ("1213", Kind.DEADLOCK), ("1226", Kind.ACCOUNT_LIMIT), ("4031", Kind.STALE),
 )]  # fmt: skip
 """Errors of the server by their codes, as its messages are in its language."""

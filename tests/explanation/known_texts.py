@@ -48,6 +48,9 @@ TYPED = {
     "ERROR 1040 (HY000):": (SERVER, Kind.SERVER_FULL),
     "1203": (SERVER, Kind.USER_LIMIT),
     "1129": (SERVER, Kind.HOST_BLOCKED),
+    "1045": (SERVER, Kind.LOGIN_REFUSED),
+    "read-only": (SERVER, Kind.READ_ONLY),
+    "2014": (CLIENT, Kind.SHARED_CONNECTION),
     "2013": (CLIENT, Kind.LOST),
     "4031": (SERVER, Kind.STALE),
     "2003": (CLIENT, Kind.UNREACHABLE),
@@ -393,6 +396,19 @@ EXAMPLES = [
         Kind.ACCOUNT_LIMIT, {"limit": 20},
     ),
     Example(
+        SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
+        "ERROR 1045 (28000): Access denied for user 'shop'@'10.0.0.7' (using password: YES)", Kind.LOGIN_REFUSED, {},
+    ),
+    Example(
+        SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
+        "ERROR 1130 (HY000): Host '10.0.0.7' is not allowed to connect to this MariaDB server", Kind.LOGIN_REFUSED, {},
+    ),
+    Example(
+        SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys, with the option that the server names",
+        "Mysql2::Error: The MySQL server is running with the --read-only option so it cannot execute this statement",
+        Kind.READ_ONLY, {},
+    ),
+    Example(
         SERVER, "MariaDB 10.11", "errmsg.sys; MySQL 9 ends with 'mysqladmin flush-hosts'",
         "ERROR 1129 (HY000): Host '10.0.0.7' is blocked because of many connection errors; unblock with 'mariadb-admin "
         "flush-hosts'",
@@ -458,6 +474,27 @@ EXAMPLES = [
         CLIENT, "PyMySQL 1.2.4", "pymysql/connections.py, connect",
         """(2003, "Can't connect to MySQL server on 'db' (timed out)")""",
         Kind.UNREACHABLE, {},
+    ),
+    Example(
+        CLIENT, "Python 3.11", "asyncio/streams.py, _wait_for_data; aiomysql, issue 277",
+        "RuntimeError: readexactly() called while another coroutine is already waiting for incoming data",
+        Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        CLIENT, "PyMySQL 1.2.4", "pymysql/connections.py, _read_packet",
+        "pymysql.err.InternalError: Packet sequence number wrong - got 102 expected 1", Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        CLIENT, "MariaDB Connector/C", "strings of libmariadb.so.3",
+        """(2014, "Commands out of sync; you can't run this command now")""", Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        GO, "go-sql-driver/mysql 1.9", "errors.go",
+        "commands out of sync. You can't run this command now", Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        GO, "go-sql-driver/mysql 1.9", "errors.go, and the log's prefix of packets.go",
+        "[mysql] 2026/11/26 10:15:03 packets.go:446: busy buffer", Kind.SHARED_CONNECTION, {},
     ),
     Example(CLIENT, "Go 1", "net.OpError", "dial tcp 10.0.0.5:3306: i/o timeout", Kind.UNREACHABLE, {}),
     Example(
@@ -545,7 +582,10 @@ OTHERS = [
     "Error: connect ECONNREFUSED 127.0.0.1:6379",
     "java.net.BindException: Cannot assign requested address (Bind failed)",
     "ERROR 1064 (42000): You have an error in your SQL syntax",
-    "ERROR 1045 (28000): Access denied for user 'shop'@'10.0.0.7' (using password: YES)",
+    "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist",
+    "ERROR 1290 (HY000): The MySQL server is running with the --secure-file-priv option so it cannot execute this",
+    "ftplib.error_perm: 530 Access denied for user 'shop'",
+    "Packet sequence restarted",
     "Can't connect to local MySQL server through socket '/run/mysqld/mysqld.sock' (2)",
     "java.net.SocketTimeoutException: Read timed out",
     '10.0.0.7 - - [26/Nov/2026:10:15:03 +0000] "GET /pool HTTP/1.1" 503 123 "-" "curl/8.5.0"',

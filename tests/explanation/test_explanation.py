@@ -337,7 +337,7 @@ def test_the_numbers_say_how_the_connections_are_used(
         ),
         (
             "maxWaitThreadCount 9, current wait Thread count 9",
-            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool has no",
+            "a further one got an error. Do first: SHOW FULL PROCESSLIST: if the pool has too few",
         ),
         ("connect EADDRNOTAVAIL 10.0.0.5:3306", "at most 470 connections a second"),
     ],
@@ -597,6 +597,20 @@ def test_what_is_not_known_is_bad_input_with_the_list_of_what_is(poolsize_here: 
     assert explained(content=b"\n" * 100).returncode == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("ERROR 1146 (42S02): Table 'shop.orders' doesn't exist", "1146"),
+        ("(1054, \"Unknown column 'x' in 'field list'\")", "1054"),
+        ("Error: ER_NO_SUCH_TABLE: Table 'shop.orders' doesn't exist", "ER_NO_SUCH_TABLE"),
+    ],
+)
+def test_an_error_of_the_server_that_is_not_known_is_named_as_such(text: str, code: str) -> None:
+    codes: list[str] = []
+    assert not find_events(command._with_codes(["INFO started", text, "ERROR 1064 (42000): later"], codes))
+    assert command._unknown((), codes).startswith(f"{code} is an error of the server that no pool size changes")
+
+
 def test_a_file_s_name_leads_to_standard_input(poolsize_here: Command) -> None:
     done = poolsize_here("explain", __file__)
     assert done.returncode == 2
@@ -667,11 +681,10 @@ def test_the_second_block_is_what_to_do_first_in_at_most_two_lines(example: Exam
 def test_a_text_that_may_mean_no_connection_at_all_first_asks_for_the_pool_s_sessions(text: str) -> None:
     """sqlx, issue 3808: the server is down; Prisma, issue 7249: no session. The other sources: OPENS_WHILE_WAITING."""
     event = one_event(text)
-    assert first_action(event).startswith(
-        "SHOW FULL PROCESSLIST: if the pool has no sessions, find why it can't connect"
-    )
+    assert "can't connect" in first_action(event)
+    assert "SHOW FULL PROCESSLIST" in first_action(event)
     assert "enlarge" not in first_action(event)
-    assert "can't be reached" in advice(event).causes[1].cause
+    assert "can't be reached" in advice(event).causes[event.library != "sqlx"].cause
     words = " ".join(events_text([event]).split())
     assert "are in use." not in words.replace("All pooled connections are in use.", "")
 
@@ -815,6 +828,39 @@ def test_a_full_pool_with_a_lock_wait_timeout_waits_for_locks(pool: str) -> None
     assert not [cause for event in events for cause in advice(event).causes if "too small" in cause.cause]
 
 
+NO_NUMBERS = "SequelizeConnectionAcquireTimeoutError: Operation timeout"
+
+
+def test_a_timeout_without_numbers_waits_for_the_locks_whose_timeouts_began_before_it() -> None:
+    """The lock comes first however often the pool's error is in the log."""
+    events = find_events([f"02:12:56 {LOCK_WAIT}", *[f"02:13:{second} {NO_NUMBERS}" for second in range(44, 60)]])
+    assert [event.kind for event in events] == [Kind.LOCK_WAIT, Kind.WAIT_TIMEOUT]
+    assert "Start with: MySQL/MariaDB server: lock wait" in events_text(events)
+    assert all(first_action(event) == FIRST[Use.LOCKED] for event in events)
+    later = find_events([f"02:12:56 {NO_NUMBERS}", f"02:13:44 {LOCK_WAIT}"])
+    assert Use.LOCKED not in [event.load.use for event in later]
+
+
+BLOCKED = (
+    "2026/11/24-18:12:27.4 {WARN }com.mchange.v2.async.ThreadPoolAsynchronousRunner$DeadlockDetector@1c0f -- APPARENT "
+    "DEADLOCK!!! Complete Status:"
+)
+
+
+@pytest.mark.parametrize(
+    ("active", "pending", "first"),
+    [
+        ("c3p0.stmt.GooGooStatementCache$1StatementCloseTask", "", "statementCacheNumDeferredCloseThreads to 1"),
+        ("resourcepool.BasicResourcePool$ScatteredAcquireTask", "c3p0.stmt.A$1StatementCloseTask", "connect by hand"),
+        ("resourcepool.BasicResourcePool$1RefurbishCheckinResourceTask", "", "read the thread dump"),
+    ],
+)
+def test_the_active_tasks_below_a_report_of_c3p0_name_the_cause(active: str, pending: str, first: str) -> None:
+    tasks = [f"\t\tcom.mchange.v2.{active}@4b01d7{thread} (PoolThread-#{thread})" for thread in range(3)]
+    (event,) = find_events([BLOCKED, *tasks, *([f"\t\tcom.mchange.v2.{pending}@3d5510ef"] * 9 if pending else [])])
+    assert first in first_action(event)
+
+
 def test_a_deadlock_blocks_nobody_any_more() -> None:
     events = find_events([f"02:14:07 {OF_POOLS}", "02:15:07 Deadlock found when trying to get lock"])
     assert Use.LOCKED not in [event.load.use for event in events]
@@ -894,7 +940,7 @@ def test_several_errors_of_a_log_begin_with_a_table_in_the_order_of_their_sectio
         ["2026-11-28", "02:15:07", "2", "MySQL/MariaDB server: lock wait"],
         ["2026-11-28", "02:13:00", "1", "HikariCP: wait timeout"],
     ]
-    assert start == "Start with: MySQL/MariaDB server: lock wait, as the full pool waits for its row locks."
+    assert start == "Start with: MySQL/MariaDB server: lock wait, as the pool's transactions wait for its row locks."
 
 
 STALE = "Failed to validate connection X (closed.). Possibly consider using a shorter maxLifetime value."
