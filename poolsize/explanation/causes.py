@@ -111,6 +111,12 @@ _FORKED = Cause("Processes share a connection that was opened before they were f
     "The errors come with several workers only (gunicorn's preload_app, multiprocessing).")  # fmt: skip
 _CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
     "A timeout or a cancelled request is in the log just before.")  # fmt: skip
+_OPEN_TRANSACTION = Cause("A session keeps a transaction open, also one that only read, and sleeps.",
+    "innodb_trx has a transaction as old as the wait, whose session sleeps.")  # fmt: skip
+_LONG_READ = Cause("A long statement still reads the table: a report, a backup.",
+    "SHOW FULL PROCESSLIST has a statement on the table that has run for longer than the wait.")  # fmt: skip
+_SCHEMA_CHANGE = Cause("A change of the schema waits, and all later statements on the table wait behind it.",
+    "The oldest waiting statement is ALTER, DROP, TRUNCATE, RENAME or LOCK TABLES.")  # fmt: skip
 _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
     "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
 _FEWER_THAN_THREADS = Cause("The pool has fewer connections than threads; a request keeps its connection.",
@@ -204,6 +210,9 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         "Java caches addresses: networkaddress.cache.ttl")),
     Kind.SHARED_CONNECTION: Advice((_SHARED, _UNREAD, _FORKED, _CANCELLED), (
         "the stack trace: which code took the connection, and does it give the same connection to others?",)),
+    Kind.METADATA_LOCK: Advice((_OPEN_TRANSACTION, _LONG_READ, _SCHEMA_CHANGE), (
+        "MySQL: SELECT * FROM sys.schema_table_lock_waits names the blocking session",
+        "SET lock_wait_timeout = 5 before the next ALTER: it then fails, and nothing waits behind it")),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
         "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements")),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
@@ -285,6 +294,8 @@ FIRST: Mapping[Kind | Use, str] = {
     "application or let its pool reconnect. Else correct the host name.",
     Kind.SHARED_CONNECTION: "give each task or thread a connection of its own from a pool, and read all rows before "
     "the next statement.",
+    Kind.METADATA_LOCK: "SELECT * FROM information_schema.innodb_trx ORDER BY trx_started: end the old transaction, "
+    "or the ALTER: all later statements on the table wait behind it.",
     Kind.LOCK_WAIT: _UNBLOCK,
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "

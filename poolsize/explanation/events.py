@@ -56,7 +56,7 @@ _ACTIVE_TASK = re.compile(r"\$\d{0,3}([A-Za-z]{1,80}Task)@[0-9a-f]{1,16} \(")
 """A task that a helper thread of c3p0 works on, with the thread's name behind it; pending tasks have no thread."""
 STARTS = (
     Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.LOGIN_REFUSED,
-    Kind.NO_PORT, Kind.UNREACHABLE,
+    Kind.METADATA_LOCK, Kind.NO_PORT, Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors that may cause the others."""
 _WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
@@ -450,9 +450,10 @@ def _with_statements(lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; the statements that an error of Druid lists below it, in the line of the error."""
     above = ""
     for line in chain(lines, [""]):
-        may_go_on = "runningSqlCount " in above and len(above) < _LONGEST_STATEMENTS
+        has_statements = "runningSqlCount " in above or line.startswith("runningSqlCount ")
+        may_go_on = has_statements and len(above) < _LONGEST_STATEMENTS
         if may_go_on and _STATEMENT.match(line) and not _time_in(line[:_HEAD]):
-            above += f" {line.strip()}"
+            above = f"{above.rstrip()} {line.strip()}"
         else:
             yield above
             above = line

@@ -31,6 +31,7 @@ HAPPENED = {
     Kind.LOGIN_REFUSED: "the server refused the login, and no pool size changes that.",
     Kind.READ_ONLY: "error 1290: the server only reads: it is a replica, or the former primary after a failover.",
     Kind.SHARED_CONNECTION: "two tasks or threads used the same connection at once. No pool size changes that.",
+    Kind.METADATA_LOCK: "a statement waits until all transactions that have used its table end.",
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",

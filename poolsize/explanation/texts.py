@@ -31,6 +31,7 @@ class Kind(StrEnum):
     LOGIN_REFUSED = "login_refused"
     READ_ONLY = "read_only"
     SHARED_CONNECTION = "shared_connection"
+    METADATA_LOCK = "metadata_lock"
     LOCK_WAIT = "lock_wait"
     DEADLOCK = "deadlock"
     NO_PORT = "no_port"
@@ -72,7 +73,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "Druid": (
         (Kind.WAIT_TIMEOUT, (r"wait millis <wait_ms>, active <in_use>, maxActive <size>(, creating <opening>)?(,"
             r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>"
-            r"( : .{0,2000})?)?")),
+            r"( (: )?.{0,2000})?)?")),
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
@@ -138,13 +139,16 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
-        (Kind.SHARED_CONNECTION, r"packets\.go:\d{1,5}:? busy buffer"),
         (Kind.SHARED_CONNECTION, r"commands out of sync\. You can't run this command now"),
         (Kind.DEADLINE, r"context deadline exceeded(: [\w ]{1,60})?",
             "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
-    "MySqlConnector": ((Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),),
+    "MySqlConnector": (
+        (Kind.WAIT_TIMEOUT, r"Connect Timeout expired\. All pooled connections are in use\."),
+        (Kind.SHARED_CONNECTION, r"This MySqlConnection is already in use\."),
+    ),
     "MySQL Connector/NET": (
+        (Kind.SHARED_CONNECTION, r"There is already an open DataReader associated with this Connection"),
         (Kind.WAIT_TIMEOUT, (r"error connecting: Timeout expired\. {1,2}The timeout period elapsed prior to obtaining"
             r" a connection from the pool")),
     ),
@@ -174,6 +178,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.LOGIN_REFUSED, r"is not allowed to connect to this M"),
         (Kind.READ_ONLY, r"server is running with the --(super-)?read-only option"),
         (Kind.LOCK_WAIT, r"Lock wait timeout exceeded(; try restarting transaction)?"),
+        (Kind.METADATA_LOCK, r"Waiting for table metadata lock"),
         (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
         (Kind.STALE, r"The client was disconnected by the server because of inactivity"),
         (Kind.STALE, r"Aborted connection \d{1,20} to db: …\(Got timeout reading communication packets"),
@@ -215,7 +220,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
 """Library -> kind, pattern, and parts of a line that exclude it. <name> is a number, <<name>> a duration with units,
 and … up to 300 characters."""
 _FIXED = re.compile(r"(?:[\w \"',:;=!/-]|\\[.()\[\]])+(?![?{])")
-_RUNNING = re.compile(r"\brunningSqlCount (\d{1,9}) : ")
+_RUNNING = re.compile(r"\brunningSqlCount (\d{1,9}) ")
 _SECONDS = {"ns": 1e-9, "µs": 1e-6, "us": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 _DURATION = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ns|µs|us|ms|[smhd])")
 

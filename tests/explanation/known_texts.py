@@ -493,8 +493,18 @@ EXAMPLES = [
         "commands out of sync. You can't run this command now", Kind.SHARED_CONNECTION, {},
     ),
     Example(
-        GO, "go-sql-driver/mysql 1.9", "errors.go, and the log's prefix of packets.go",
-        "[mysql] 2026/11/26 10:15:03 packets.go:446: busy buffer", Kind.SHARED_CONNECTION, {},
+        "MySQL Connector/NET", "8", "messages in the field",
+        "There is already an open DataReader associated with this Connection which must be closed first.",
+        Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        "MySqlConnector", "2.4", "ServerSession.cs; its page on conn-reuse",
+        "This MySqlConnection is already in use. See https://fl.vu/mysql-conn-reuse", Kind.SHARED_CONNECTION, {},
+    ),
+    Example(
+        SERVER, "MySQL 9 and MariaDB 10.11", "SHOW FULL PROCESSLIST",
+        "| 5 | shop | 10.0.0.7:53538 | shop | Query | 770 | Waiting for table metadata lock | ALTER TABLE orders |",
+        Kind.METADATA_LOCK, {},
     ),
     Example(CLIENT, "Go 1", "net.OpError", "dial tcp 10.0.0.5:3306: i/o timeout", Kind.UNREACHABLE, {}),
     Example(

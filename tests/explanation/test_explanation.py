@@ -368,6 +368,18 @@ def test_a_pool_whose_connections_run_statements_has_a_slow_statement_and_no_lea
     assert "held" not in text
 
 
+def test_statements_on_the_lines_below_an_error_of_druid_are_its_own_without_a_colon_too() -> None:
+    """Druid, issue 2600: the statements begin below the line of the error."""
+    (event,) = find_events(
+        [
+            "wait millis 60000, active 50, maxActive 50, ",
+            "runningSqlCount 28 select * from parcel where depot = 1;",
+            "runningSqlCount 12 select * from scan where depot = 2;",
+        ]
+    )
+    assert (event.numbers["running"], event.load.use) == (40, Use.RUNNING)
+
+
 @pytest.mark.parametrize("statements", ["2 : SELECT 1", "25 : SELECT 1"])
 def test_a_pool_whose_connections_mostly_run_nothing_has_no_slow_statement(statements: str) -> None:
     event = one_event(OF_DRUID + statements)
