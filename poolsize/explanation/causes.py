@@ -317,8 +317,8 @@ OPENS_WHILE_WAITING = (
 managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts, SQLAlchemy, pool/impl.py: an opening takes
 a place of the pool."""
 FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
-    (Kind.UNREACHABLE, "name"): "run getent hosts HOST on the application's host. If it prints nothing, check the "
-    "name and the name server (/etc/resolv.conf). Else the failure is over.",
+    (Kind.UNREACHABLE, "name"): "run getent hosts HOST where the application runs (in its container). If it prints "
+    "nothing, check the name and the name server (/etc/resolv.conf). Else it is over.",
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
     (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "

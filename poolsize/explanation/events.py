@@ -500,16 +500,20 @@ def _may_be_full(event: Event) -> bool:
 def _with_locks(events: list[Event]) -> list[Event]:
     """Return the events; a full pool, and a lock wait timeout of the same hour or without times, have Use.LOCKED.
 
-    A pool that may be full, by a text without numbers, counts if the lock wait timeouts began before it. Of a deadlock,
-    the server has ended one transaction already: it blocks nobody.
+    A pool that may be full, by a text without numbers, counts if the lock wait timeouts began before it. A pool with
+    leak reports from before the timeouts does not: what holds its connections may hold the locks. Of a deadlock, the
+    server has ended one transaction already: it blocks nobody.
     """
+    leaks = {event.library: event for event in events if event.kind is Kind.HELD_LONG}
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
     full = [event for event in events if event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)]
     pairs = [
         (lock, pool)
         for lock in locks
         for pool in full
-        if (pool.load.use or (_may_be_full(pool) and lock.began_before(pool))) and _are_together(lock, pool, events)
+        if (pool.load.use or (_may_be_full(pool) and lock.began_before(pool)))
+        and not (pool.load.use is Use.LEAKED and leaks[pool.library].began_before(lock))
+        and _are_together(lock, pool, events)
     ]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]

@@ -193,7 +193,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.UNREACHABLE, _CANT_CONNECT + r"(?P<errno>110|111|113|115|60|61|10060|10061)\b[^)]{0,80}\)"),
         (Kind.UNREACHABLE, _CANT_CONNECT + r"(-\d|8|1100[12])\b[^)]{0,80}\)"),
         (Kind.UNREACHABLE, r"Can't connect to (MySQL )?server on '[^']{1,200}'[ :]{0,2}(\(timed out\)|\W{0,3}$)"),
-        (Kind.UNREACHABLE, r"SQLSTATE\[HY000\] \[2002\] (Connection (refused|timed out)|php_network_getaddresses)"),
+        (Kind.UNREACHABLE, (r"SQLSTATE\[HY000\] \[2002\] (Connection (refused|timed out)|"
+            r"php_network_getaddresses(: getaddrinfo failed: [\w ]{1,40})?)")),
         (Kind.UNREACHABLE, r"dial tcp [^ ]{1,100}" + _DATABASE_PORT + r": (connect: connection \w{5,7}|i/o timeout)"),
         (Kind.UNREACHABLE, r"connect (ECONNREFUSED|ETIMEDOUT) [^ ]{1,100}" + _DATABASE_PORT),
         (Kind.STALE, r"MySQL server has gone away"),

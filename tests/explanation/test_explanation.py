@@ -853,6 +853,21 @@ def test_a_timeout_without_numbers_waits_for_the_locks_whose_timeouts_began_befo
     assert Use.LOCKED not in [event.load.use for event in later]
 
 
+def test_leak_reports_from_before_the_lock_waits_are_not_their_consequence() -> None:
+    """The leaked connections have open transactions, which hold the locks."""
+    events = find_events(
+        [
+            "09:02:52 Connection leak detection triggered for X on thread y",
+            f"09:04:24 {LOCK_WAIT}",
+            *[f"09:09:{second} {ON_CALL}" for second in range(10, 20)],
+        ]
+    )
+    uses = {event.kind: event.load.use for event in events}
+    assert events[0].kind is Kind.HELD_LONG
+    assert uses[Kind.WAIT_TIMEOUT] is Use.LEAKED
+    assert uses[Kind.LOCK_WAIT] is None
+
+
 BLOCKED = (
     "2026/11/24-18:12:27.4 {WARN }com.mchange.v2.async.ThreadPoolAsynchronousRunner$DeadlockDetector@1c0f -- APPARENT "
     "DEADLOCK!!! Complete Status:"
@@ -1399,7 +1414,7 @@ def test_a_code_counts_beside_a_text_of_another_time() -> None:
 def test_a_name_without_an_address_leads_to_the_name_server() -> None:
     for reason in ("([Errno -2] Name or service not known)", "(-3 Temporary failure in name resolution)"):
         event = one_event(f"Can't connect to MySQL server on 'db:3306' {reason}")
-        assert first_action(event).startswith("run getent hosts HOST on the application's host.")
+        assert first_action(event).startswith("run getent hosts HOST where the application runs")
         assert len(paragraph(f"Do first: {first_action(event)}").splitlines()) <= 2
 
 
