@@ -93,7 +93,8 @@ function sentences(inputs, answer) {
     cautions.push(
       "By the formula the database is too small for this traffic: " +
         `on average ${number(inUse)} connections are in use. ` +
-        "No pool size helps. If your own code takes a part of the usage time, measure the database.",
+        "No pool size helps. If your own code, or a queue in the database, takes a part of the usage time, measure " +
+        "the database.",
     );
   } else if (answer.mostlyInUse !== null) {
     lines.push(

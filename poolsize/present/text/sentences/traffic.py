@@ -199,8 +199,8 @@ register_templates(
                 else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
             + "a database that can use {enough:#connection}"
-            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If your own code takes "
-            "a part of the usage time, measure the database: it may be fast enough."
+            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If your own code, "
+            "or a queue in the database, takes a part of the usage time, measure the database: it may be fast enough."
         ),
         of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
