@@ -350,6 +350,46 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.Use(r)\n\tdb.Use(dbresolver.Register(c).Register(d).SetMaxOpenConns(6))\n}\n"),
         [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}],
     ),
+    (  # 15509188010/Easy: dev.php
+        "dev.php",
+        ("<?php return ['SETTING' => ['max_wait_time' => 3], 'MYSQL' => ['host' => 'h', 'port' => 3300, 'user' => 'u', "
+         "'password' => 'secret', 'timeout' => 5, 'maxIdleTime' => 15, 'getObjectTimeout' => 3, 'maxObjectNum' => 20, "
+         "'minObjectNum' => 5]];"),
+        [{"idleTimeout": 15, "poolTimeout": 3, "connectionLimit": 20, "minConnections": 5}],
+    ),
+    (  # dawnco/swoole-server: wmi/config/config.sample.php
+        "config.php",
+        ("<?php return ['redis' => ['default' => ['host' => 'h', 'port' => '6379', 'user' => 'u', 'poolMax' => 41]], "
+         "'mysql' => ['a' => ['host' => 'h', 'port' => '3306', 'user' => 'u', 'timeout' => 9, 'poolMax' => 40]]];"),
+        [{"connectionLimit": 40}],
+    ),
+    ("config.yaml", "mysql: {host: h, port: 3306, timeout: 5000, poolSize: 10}", [{"connectionLimit": 10}]),
+    (  # hexu6788/HSQL: code/HSQL/HSQL/DatabaseHelper/ConnectionStringBuilder.cs
+        "a.cs",
+        ("class A { string F(bool p, int most = 100) { return new MySqlConnectionStringBuilder { Pooling = p, "
+         "MaximumPoolSize = (uint)most }.ToString(); }\nstring G(bool pooling, int most = 100) { return new "
+         "SqlConnectionStringBuilder { Pooling = pooling, MaxPoolSize = most }.ToString(); } }"),
+        [{"Pooling": None, "MaximumPoolSize": None}],
+    ),
+    ("a.cs", ("class A { uint Most { get; init; } = 90; void F() { o.MaxPoolSize = 3; "
+     "new MySqlConnectionStringBuilder { MaximumPoolSize = Most }; } }"), [{"MaximumPoolSize": 90}]),
+    ("a.rs", ("use mysql::*; fn f() { r2d2::Pool::builder().connection_timeout(Duration::new(5, 0))"
+     ".idle_timeout(Some(std::time::Duration::new(60, 0))).build(m) }"),
+     [{"connection_timeout": 5, "idle_timeout": 60}]),
+    ("config.yaml", ("database:\n  shop:\n    max_idle_conns: 10\n    max_open_conns: 100\n"
+     "    conn_max_lifetime: 1h30m\n    master: {host: h, port: 3306}\n"
+     "  orders: {max_open_conns: 50, master: {host: h, port: 5432}}\n"),
+     [{"maxIdleConns": 10, "maxOpenConns": 100, "connMaxLifetime": 5_400_000}]),
+    ("a.ts", ("const limited = (url) => { const u = new URL(url); u.searchParams.set('connection_limit', '9'); "
+     "return u.toString(); };\nnew PrismaClient({ datasources: { db: { url: limited(process.env.URL) } } })"),
+     [{"connection_limit": 9}]),
+    ("a.js", ("const mysql = require('mysql2');\nconst connectionLimit = process.env.E === 'production' ? 10 : 4;\n"
+     "mysql.createPool({ host: 'h', connectionLimit });"), [{"connectionLimit": 10}]),
+    ("A.java", ('class A { void f(boolean p) { HikariConfig c = new HikariConfig(); c.setJdbcUrl("jdbc:mysql://h"); '
+     "c.setMaximumPoolSize(p ? 20 : 5); } }"), [{"maximumPoolSize": 20}]),
+    # oburakergen/faldioapp: backend/config/database.js
+    ("database.js", ("module.exports = ({ env }) => ({ connection: { client: 'mysql', connection: { host: env('H'), "
+     "pool: { min: 2, max: 50 } } } });"), [{}]),
 )  # fmt: skip
 
 
@@ -441,6 +481,13 @@ def test_a_size_is_shown_as_the_file_writes_it(tmp_path: Path, name: str, text: 
     (tmp_path / name).write_text(text)
     (pool,) = read_pools(tmp_path / name).pools
     assert [pool.settings[size].text for size in pool.library.sizes] == [shown]
+
+
+def test_knex_reads_no_pool_inside_of_the_connection(tmp_path: Path) -> None:
+    (tmp_path / "a.js").write_text("require('knex')({ client: 'mysql', connection: { host: 'h', pool: { max: 50 } } })")
+    (checked,) = check_pools(read_pools(tmp_path / "a.js").pools)
+    assert (checked.most_connections, [each.name for each in checked.pool.unread]) == (10, ["connection.pool"])
+    assert "pool_not_read" in {finding.code for finding in checked.findings}
 
 
 def test_the_driver_of_one_pool_of_swoole_says_nothing_of_a_pool_of_mysqli(tmp_path: Path) -> None:

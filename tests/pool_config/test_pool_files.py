@@ -1295,7 +1295,7 @@ def test_only_pools_that_may_be_mysql_s_are_read_in_go(tmp_path: Path, lines: st
 JAVASCRIPT_VALUES = {
     "60_000": 60_000, "60 * 1000": 60_000, "-1": -1, "Number(process.env.POOL || '12')": 12, "env.A ?? 7": 7,
     "parseInt(process.env.POOL ?? '9', 10)": 9, "null": 0, "Number(process.env.MYSQL2_POOL)": None, "1e3": None,
-    "Math.max(2, 20)": None, "x ? 5 : 10": None, "Infinity": None, "size": None,
+    "Math.max(2, 20)": None, "x ? 5 : 10": 10, "Infinity": None, "size": None,
 }  # fmt: skip
 
 

@@ -124,7 +124,7 @@ def appsettings_pools(text: str) -> list[FilePool]:
 class CSharpTree(SourceTree):
     """The tree of a C# source."""
 
-    types = frozenset({*STRINGS, "assignment_expression", "variable_declarator"})
+    types = frozenset({*STRINGS, "assignment_expression", "variable_declarator", "property_declaration"})
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a cast, of `a ?? 5`, or of a name, whose constant the file contains."""
@@ -137,9 +137,9 @@ class CSharpTree(SourceTree):
 
     @cached_property
     def constants(self) -> dict[str, Node | None]:
-        """The values of the variables that the file declares; None where it declares several of a name."""
+        """The values of the declared variables and properties; None where the file declares several of a name."""
         values: dict[str, Node | None] = {}
-        for node in self.nodes("variable_declarator"):
+        for node in (*self.nodes("variable_declarator"), *self.nodes("property_declaration")):
             name = self.text_at(node, "name")
             values[name] = children(node)[-1] if name not in values and len(children(node)) > 1 else None
         return values
@@ -171,14 +171,18 @@ def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
 
 
 def _built(tree: CSharpTree) -> list[FilePool]:
-    """Return a pool for each function, or object initializer, that assigns properties of a pool."""
+    """Return a pool for each function with properties of MySqlConnectionStringBuilder; others have MaxPoolSize."""
     groups: dict[int, dict[str, FileSetting]] = {}
+    others = set()
     for node in tree.nodes("assignment_expression"):
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         name = tree.text(left).rpartition(".")[2]
-        if (setting := DOTNET.setting(name, relaxed=True)) and left and right:
-            groups.setdefault(tree.function(node), {})[setting] = tree.setting(name, right, node)
+        if name in DOTNET.aliases:
+            others.add(tree.function(node))
+        elif name in DOTNET.defaults and left and right:
+            groups.setdefault(tree.function(node), {})[name] = tree.setting(name, right, node)
     return [
         FilePool(DOTNET, f"line {min(each.line for each in settings.values())}", settings)
-        for settings in groups.values()
+        for function, settings in groups.items()
+        if function not in others or settings.keys() >= set(DOTNET.sizes)
     ]

@@ -11,7 +11,7 @@ from tree_sitter import Language, Node
 from poolsize.pool_config.files.documents import without_comments
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
 from poolsize.pool_config.files.kotlin_source import java_of
-from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree, children, line
+from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree, children, larger, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import ENVIRONMENT, value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
@@ -109,7 +109,8 @@ class JavaTree(SourceTree):
         if node.type == "method_invocation":
             return self._of_call(node, depth)
         if node.type == "ternary_expression":
-            return self.agreed(map(node.child_by_field_name, ("consequence", "alternative")), depth)
+            values, given = self.values(map(node.child_by_field_name, ("consequence", "alternative")), depth)
+            return larger(values) if given is None else given
         if node.type == "binary_expression" and self.text_at(node, "operator") == "|":  # Kotlin's ?:
             values, given = self.values(map(node.child_by_field_name, ("left", "right")), depth)
             return values[-1] if given is None else given

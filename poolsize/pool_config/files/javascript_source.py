@@ -107,6 +107,12 @@ def _typed_pools(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[Fil
 
 def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
     """Yield the pools of Prisma: of its adapter, which hands its options to the MariaDB connector, and of URLs."""
+    added = {
+        setting: tree.setting(setting, arguments[1])
+        for call in tree.nodes("call_expression")
+        if tree.key(call.child_by_field_name("function")) == "set" and len(arguments := tree.arguments(call)) == 2
+        if (setting := PRISMA.setting(tree.key(arguments[0])))
+    }  # to the parameters of a URL
     for node in tree.nodes("new_expression"):
         name, options = tree.key(node.child_by_field_name("constructor")), next(iter(tree.arguments(node)), None)
         place = f"{name}, line {line(node)}"
@@ -115,8 +121,8 @@ def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
         for url in _prisma_urls(tree, options) if name == "PrismaClient" else ():
             text = tree.text(url)
             query, is_mysql = QUERY.search(text), names_mysql(text)
-            if is_mysql or (query and is_mysql is None):
-                settings = url_settings(f"x://{query[0]}", PRISMA, line(url)) if query else {}
+            settings = url_settings(f"x://{query[0]}", PRISMA, line(url)) if query else added
+            if is_mysql or (settings and is_mysql is None):
                 is_whole = url.type == "string" or (url.type == "template_string" and "${" not in text)
                 complete = is_whole or (url.type == "template_string" and bool(query))
                 yield FilePool(PRISMA, place, settings, complete=complete, database_known=is_mysql is True)
@@ -240,6 +246,8 @@ def _of_mapper(
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
         pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
+        if "connection" in pairs and (misplaced := tree.pairs(pairs["connection"].value)[0].get("pool")):
+            pool = replace(pool, unread=(*pool.unread, tree.setting("connection.pool", misplaced.key)))
         is_mysql = _is_mysql(tree, client)
         if mikro and is_mysql is None:
             is_mysql = names_mysql(tree.text(client))

@@ -8,7 +8,7 @@ from typing import ClassVar
 import tree_sitter_typescript
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children
+from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
 from poolsize.pool_config.pool import Value
 
 INITIALISERS = {
@@ -166,14 +166,15 @@ class JavascriptTree(SourceTree):
         return self.value(target, depth) if target is not None and target != node else None
 
     def _of_ternary(self, node: Node, depth: int) -> Value:
-        """Return the value of both alternatives, or of the default beside an unknown alternative."""
+        """Return the larger of two alternatives, or the default beside an unknown alternative."""
         (chosen, otherwise), given = self.values(map(node.child_by_field_name, ("consequence", "alternative")), depth)
         if given is not None:
             return given
         if chosen is None:
             return otherwise or None
-        is_default = otherwise is None and FALLBACK.search(self.text_at(node, "condition"))
-        return chosen if chosen == otherwise or is_default else None
+        if otherwise is None:
+            return chosen if FALLBACK.search(self.text_at(node, "condition")) else None
+        return larger((chosen, otherwise))
 
     def _of_alternatives(self, node: Node, depth: int) -> Value:
         """Return the value of the first alternative of || or ?? that is known, and not 0 for ||."""

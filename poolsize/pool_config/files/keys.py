@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, is_other_database
-from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, library_of, named_library
+from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
@@ -114,6 +114,19 @@ def _join_own(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) 
         own = library_of(outer, {outer: joined}, "")
         if own in OWN.values():
             groups[outer], libraries[outer], libraries[place] = joined, own, None
+    _join_servers(groups, libraries)
+
+
+def _join_servers(groups: Groups, libraries: dict[tuple[str, ...], Library | None]) -> None:
+    """Give settings of Go their library where servers below them, such as `master`, tell the database."""
+    unknown = [place for place in groups if place and libraries[place] is None]
+    below: Groups = {}
+    for place in unknown:
+        below.setdefault(place[:-1], []).extend(replace(each, path=each.path[-2:]) for each in groups[place])
+    for place in unknown:
+        if place in below and is_go(each.path[-1] for each in groups[place]):
+            own = library_of(place, {place: [*groups[place], *below[place]]}, "")
+            libraries[place] = own if own is OWN_GO else None
 
 
 def _is_own(name: str) -> bool:

@@ -17,6 +17,7 @@ from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(
     r"ATTR_PERSISTENT|mysql_pconnect|PDOPool|MysqliPool|['\"](?:p[Cc]onnect|persistent|pool)['\"]|['\"]p:|['\"]driver['\"]\s{0,40}=>\s{0,9}['\"](?:pdo_)?mysqli?['\"]"
+    r"|['\"](?i:pool_?(?:max|size)|max_?(?:conn|object_?num)|connection_?limit)"
 )
 """Only a file with such a text may have pools; the lexer is slow."""
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type", "dsn")
@@ -60,8 +61,9 @@ def php_pools(text: str) -> list[FilePool]:
         is_mysql = names_mysql(array.driver)
         if array.driver and not is_mysql:
             continue
-        if array.key == "pool" and array.values and (is_mysql or _is_of_server(array.around, text)):
-            library = HYPERF if _settings(HYPERF, array) else OWN_SIZE
+        is_group = array.key == "pool"
+        if array.values and (is_mysql or _is_of_server(array.around if is_group else array, text)):
+            library = HYPERF if is_group and _settings(HYPERF, array) else OWN_SIZE
             settings = _settings(library, array)
             if (is_mysql and library is HYPERF) or any(size in settings for size in library.sizes):
                 pools.append(FilePool(library, _place(array), settings))
@@ -82,12 +84,12 @@ def _is_of_server(array: Array | None, text: str) -> bool:
     """Return whether an array without a driver has the address of a server and its user, in a file of MySQL."""
     if array is None or not array.values.keys() & {"user", "username"} or "host" not in array.values:
         return False
+    if (is_mysql := names_mysql(array.key)) is not None:
+        return is_mysql
     if "port" in array.values:
         tokens, _ = array.values["port"]
         return names_mysql(f":{_value(tokens)} {array.text('port')}") is True
     keys = " ".join(_keys(array)).lower()
-    if (is_mysql := names_mysql(array.key)) is not None:
-        return is_mysql
     return bool(names_mysql(text)) and not any(word in keys for word in NO_MYSQL)
 
 
@@ -153,10 +155,11 @@ def _second_argument(words: list[str]) -> list[str]:
 
 def _settings(library: Library, array: Array) -> dict[str, FileSetting]:
     own = library is OWN_SIZE
+    read = own_name if own and array.key == "pool" else str
     return {
         setting: setting_of(name, "".join(tokens), line, partial(_value, tokens))
         for name, (tokens, line) in array.values.items()
-        if (setting := library.setting(own_name(name) if own else name, relaxed=own) or library.aliases.get(name))
+        if (setting := library.setting(read(name), relaxed=own) or library.aliases.get(name))
     }
 
 

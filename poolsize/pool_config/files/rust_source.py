@@ -52,9 +52,10 @@ class RustTree(SourceTree):
             return 0 if self.text(node) == "None" else self.value_of_name(self.text(node), node, depth)
         first = next(iter(self.arguments(node)), None)
         name = self.method(node)
-        if name in UNITS or name == "Some":
+        unit = 1.0 if self.text(_function(node)).endswith("Duration::new") else UNITS.get(name)
+        if unit or name == "Some":
             value = self.value(first, depth)
-            return _whole(value * UNITS[name]) if name in UNITS and isinstance(value, int | float) else value
+            return _whole(value * unit) if unit and isinstance(value, int | float) else value
         if name in DEFAULTS:
             return self.value(first, depth)
         receiver = self.receiver(node)

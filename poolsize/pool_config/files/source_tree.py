@@ -3,7 +3,7 @@
 import operator
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -291,6 +291,12 @@ def agreed(values: Iterable[Value]) -> Value:
     is_unknown = known.pop((type(None), None), 0) is None
     value = next(iter(known.values()), None)
     return None if len(known) != 1 or (is_unknown and not value) else value
+
+
+def larger(values: Sequence[Value]) -> Value:
+    """Return the larger of the alternatives of `condition ? 20 : 5`; where one is no number, what `agreed` returns."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return max(numbers) if len(numbers) == len(values) else agreed(values)
 
 
 def children(node: Node) -> list[Node]:

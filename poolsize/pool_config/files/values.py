@@ -130,9 +130,10 @@ def _unit(word: str) -> int | None:
 
 
 def _milliseconds(text: str) -> Value:
-    """Return a duration in milliseconds; another text as it is."""
-    if (match := DURATION.fullmatch(text)) and (unit := _unit(match["unit"].lower())):
-        return int(match["number"]) * unit
+    """Return a duration in milliseconds, also 1h30m of Go; another text as it is."""
+    spans = [(int(number), _unit(unit.lower())) for number, unit in DURATION.findall(text)]
+    if spans and all(unit for _, unit in spans) and not DURATION.sub("", text):
+        return sum(number * (unit or 0) for number, unit in spans)
     match = ISO_DURATION.fullmatch(text)
     parts = match.groupdict(default="0") if match else {}
     return sum(int(number) * MILLISECONDS[unit] for unit, number in parts.items()) if match and len(text) > 2 else text

@@ -265,7 +265,7 @@ OWN_SIZE = Library(
     "Pool of the project's own code (its size)",
     "",
     _own_python,
-    dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "timeout", "pool_recycle", "pool_pre_ping")),
+    dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "poolTimeout", "pool_recycle", "pool_pre_ping")),
     aliases={
         **dict.fromkeys(
             ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections",
@@ -274,8 +274,8 @@ OWN_SIZE = Library(
         ),
         **dict.fromkeys(("minConns", "poolMin", "poolMinSize", "minPoolSize", "poolMinNum", "minObjectNum",
             "poolIdleMin"), "minConnections"),
-        **dict.fromkeys(("poolTimeout", "poolAcquire"), "timeout"),
-        **dict.fromkeys(("poolIdle", "poolIdleTimeout", "poolIdleTime"), "idleTimeout"),
+        **dict.fromkeys(("poolAcquire", "getObjectTimeout"), "poolTimeout"),
+        **dict.fromkeys(("poolIdle", "poolIdleTimeout", "poolIdleTime", "maxIdleTime"), "idleTimeout"),
     },
     sizes=("connectionLimit",),
     notes=(of_pools.OwnNames("this number limits the pool of each process"),),
