@@ -253,8 +253,8 @@ def next_commands(path: str, analysis: "Analysis", answer: "Recommendation") -> 
     from poolsize.present.text.short import NextOptions
     from poolsize.terminal import pasteable
 
-    limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
     run = analysis.run
+    limited = answer.verdict == "generator-limited"  # more steps of the same load generator would show the same
     extend = _with_more_workers(run, answer) if limited else extending_command(path, run, answer)
     if answer.in_doubt:
         return [extend] if extend else []

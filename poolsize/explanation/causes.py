@@ -90,25 +90,33 @@ _LONG_TRANSACTION = Cause("A transaction holds its row locks for long, or was le
 _HOT_ROW = Cause("Many transactions change the same row: a counter, a queue.",
     "SHOW ENGINE INNODB STATUS names the same table and index each time.")  # fmt: skip
 _PASSWORD = Cause("The password is wrong: it was changed, or its variable is empty or of another environment.",
-    '"using password: NO" means an empty one. The same login fails by hand, too.')  # fmt: skip
-_NO_ACCOUNT = Cause("No account is for this user from this address: in MySQL, an account is a user and a host.",
+    '"using password: NO" means that none was sent. The account is in mysql.user, and the login fails by hand.'
+    )  # fmt: skip
+_NO_ACCOUNT = Cause("No account matches this user and address: in MySQL, an account is a user and a host.",
     "SELECT user, host FROM mysql.user has no row that fits; an anonymous account may fit first.")  # fmt: skip
-_NO_GRANT = Cause("The account lacks a privilege on this database.",
-    "The error is 1044, and names the database. SHOW GRANTS FOR the account lacks the database.")  # fmt: skip
+_SYSTEM_USER = Cause("The account logs in by its system user (auth_socket, unix_socket), error 1698.",
+    "SHOW CREATE USER names the plugin.")  # fmt: skip
 _OTHER_SERVER = Cause("The application reaches another server than you expect.",
     "SELECT @@hostname by hand, with the application's host name and port, shows which.")  # fmt: skip
+_OTHER_ADDRESS = Cause("The application's address has changed: a new network, a proxy, a host behind NAT.",
+    "The error names the address that the server sees; older accounts have another.")  # fmt: skip
+_NO_GRANT = Cause("The account lacks privileges on this database.", "SHOW GRANTS does not name it.")
+_NO_DATABASE = Cause("The database's name is wrong, or it does not exist.", "SHOW DATABASES as root lacks it.")
 _OLD_PRIMARY = Cause("A failover made another server the primary, and the pool keeps its connections.",
     "It began at once for all writes; SELECT @@hostname on a new connection shows another server.")  # fmt: skip
 _REPLICA = Cause("The application writes to a replica: the host name is a reader's, or its address was cached.",
-    "SHOW REPLICA STATUS has a row (older: SHOW SLAVE STATUS); the name resolves to another address now.")  # fmt: skip
-_MADE_READ_ONLY = Cause("Somebody, or a full disk at a cloud provider, made the primary read-only.",
+    "SHOW REPLICA STATUS has a row (older: SHOW SLAVE STATUS); Aurora: innodb_read_only is ON.")  # fmt: skip
+_MADE_READ_ONLY = Cause("Somebody, a restart with read_only in its configuration, or a full disk at a cloud provider "
+    "made the primary read-only.",
     "The server is the primary, and read_only is ON.")  # fmt: skip
 _SHARED = Cause("Code shares one connection, cursor or session among tasks or threads.",
     "The connection is global, or a member of an object that several requests use.")  # fmt: skip
-_UNREAD = Cause("A statement began before all rows of the last one were read.",
+_UNREAD = Cause("A statement began before all rows of the last statement, or all results of a CALL, were read.",
     "Within one transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
 _FORKED = Cause("Processes share a connection that was opened before they were forked.",
     "The errors come with several workers only (gunicorn's preload_app, multiprocessing).")  # fmt: skip
+_SHARED_TX = Cause("Goroutines share one Tx or Conn.",
+    "It is a global, or a field of something that several requests use.")  # fmt: skip
 _CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
     "A timeout or a cancelled request is in the log just before.")  # fmt: skip
 _OPEN_TRANSACTION = Cause("A session keeps a transaction open, also one that only read, and sleeps.",
@@ -117,6 +125,8 @@ _LONG_READ = Cause("A long statement still reads the table: a report, a backup."
     "SHOW FULL PROCESSLIST has a statement on the table that has run for longer than the wait.")  # fmt: skip
 _SCHEMA_CHANGE = Cause("A change of the schema waits, and all later statements on the table wait behind it.",
     "The oldest waiting statement is ALTER, DROP, TRUNCATE, RENAME or LOCK TABLES.")  # fmt: skip
+_CLOSING = Cause("Closing statements of the statement cache blocks the helper threads.",
+    "The active tasks below the error are StatementCloseTask.")  # fmt: skip
 _LOCK_ORDER = Cause("Transactions lock the same rows in different orders.",
     "SHOW ENGINE INNODB STATUS, LATEST DETECTED DEADLOCK, has two statements of different code.")  # fmt: skip
 _FEWER_THAN_THREADS = Cause("The pool has fewer connections than threads; a request keeps its connection.",
@@ -129,7 +139,7 @@ _OWN_CAUSES: Mapping[str, Mapping[Cause, Cause]] = {
     "Active Record": {_LONG: _FEWER_THAN_THREADS, _RATE: _LONG},
     "Prisma": {_RATE: Cause("connection_limit is too small for the rate.", _RATE.tell)},
     "mysql2": {_LEAK: _NOT_RELEASED, _MORE_THREADS: _BURST},
-    GO: {_POOLS_TOGETHER: _UNLIMITED},
+    GO: {_POOLS_TOGETHER: _UNLIMITED, _SHARED: _SHARED_TX, _FORKED: _IDLE_LIMIT},
 }
 """Library -> causes in its own words: only Java's threads that wait stand in a thread dump, in getConnection."""
 
@@ -144,8 +154,6 @@ _COUNT_SESSIONS = (
     "SELECT user, SUBSTRING_INDEX(host, ':', 1), command, COUNT(*) FROM information_schema.processlist GROUP BY 1, 2, "
     "3 ORDER BY 4 DESC"
 )
-_CLOSING = Cause("Closing statements of the statement cache blocks the helper threads.",
-    "The active tasks below the error are StatementCloseTask.")  # fmt: skip
 _LOCKS = "without sys: SELECT * FROM information_schema.innodb_trx WHERE trx_rows_locked > 0 ORDER BY trx_started"
 _SUM = (
     "poolsize config --check FILE --instances NUMBER --max-connections NUMBER: do the pools of all instances fit the "
@@ -203,8 +211,10 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         Cause("Connections break while they open: network, encryption.", "The server's error log has them as aborted."),
         Cause("Clients give up before a busy server answers.", "Their connect timeout is short, and the CPU was full."),
     ), ("then TRUNCATE it (MariaDB: FLUSH HOSTS; no rows without performance_schema: see the error log)",)),
-    Kind.LOGIN_REFUSED: Advice((_PASSWORD, _NO_ACCOUNT, _NO_GRANT, _OTHER_SERVER), (
-        "SHOW GRANTS FOR 'USER'@'HOST'", "in pools: connections that are open go on, new ones fail until a restart")),
+    Kind.HOST_REFUSED: Advice((_NO_ACCOUNT, _OTHER_ADDRESS, _OTHER_SERVER), ("SELECT user, host FROM mysql.user",)),
+    Kind.LOGIN_REFUSED: Advice((_PASSWORD, _NO_ACCOUNT, _SYSTEM_USER, _OTHER_SERVER), (
+        "a pool keeps its open connections after a change of password: new ones fail until it has the new password",)),
+    Kind.DATABASE_REFUSED: Advice((_NO_GRANT, _NO_DATABASE, _OTHER_SERVER), ("SHOW GRANTS FOR 'USER'@'HOST'",)),
     Kind.READ_ONLY: Advice((_OLD_PRIMARY, _REPLICA, _MADE_READ_ONLY), (
         "the pool's maxLifetime: after it, connections go to the new primary by themselves",
         "Java caches addresses: networkaddress.cache.ttl")),
@@ -212,7 +222,7 @@ ADVICE: Mapping[Kind | Use, Advice] = {
         "the stack trace: which code took the connection, and does it give the same connection to others?",)),
     Kind.METADATA_LOCK: Advice((_OPEN_TRANSACTION, _LONG_READ, _SCHEMA_CHANGE), (
         "MySQL: SELECT * FROM sys.schema_table_lock_waits names the blocking session",
-        "SET lock_wait_timeout = 5 before the next ALTER: it then fails, and nothing waits behind it")),
+        "SET lock_wait_timeout = 5 before the next ALTER: it gives up after 5 s, and the statements behind it go on")),
     Kind.LOCK_WAIT: Advice((_LONG_TRANSACTION, _HOT_ROW, _ACROSS), (_LOCKS,
         "if the wait is over: what ran 50 s (innodb_lock_wait_timeout) before the first error: jobs, slow statements")),
     Kind.DEADLOCK: Advice((_LOCK_ORDER, _HOT_ROW, _LONG_TRANSACTION), (
@@ -288,14 +298,18 @@ FIRST: Mapping[Kind | Use, str] = {
     "error names: ALTER USER ... WITH MAX_USER_CONNECTIONS NUMBER, for example.",
     Kind.HOST_BLOCKED: "from another host, SELECT * FROM performance_schema.host_cache WHERE IP = 'ADDRESS': the "
     "COUNT_..._ERRORS above 0, beside HOST_BLOCKED, name the reason.",
-    Kind.LOGIN_REFUSED: "log in by hand, from the same host with the same account and password. If refused, too, "
-    "correct the password, or the account's host or privileges.",
-    Kind.READ_ONLY: "SELECT @@hostname, @@read_only by hand: if the name leads to the primary now, restart the "
-    "application or let its pool reconnect. Else correct the host name.",
+    Kind.HOST_REFUSED: "from another host, SELECT user, host FROM mysql.user: create the account for the application's "
+    "address, which the error names, or correct the address.",
+    Kind.LOGIN_REFUSED: "log in by hand, from the same host with the same account and password. If that works, correct "
+    "the application's password; if not, the account.",
+    Kind.DATABASE_REFUSED: "SHOW GRANTS FOR the account: GRANT it the privileges on the database that the error names, "
+    "or correct the name; a database that does not exist has this error, too.",
+    Kind.READ_ONLY: "SELECT @@hostname, @@read_only, @@innodb_read_only by hand: if both are 0, restart the "
+    "application. On a replica, correct the host name; on the primary, find why.",
     Kind.SHARED_CONNECTION: "give each task or thread a connection of its own from a pool, and read all rows before "
     "the next statement.",
-    Kind.METADATA_LOCK: "SELECT * FROM information_schema.innodb_trx ORDER BY trx_started: end the old transaction, "
-    "or the ALTER: all later statements on the table wait behind it.",
+    Kind.METADATA_LOCK: "SELECT * FROM information_schema.innodb_trx ORDER BY trx_started: end the old transaction. "
+    "If an ALTER waits, ending it lets the statements behind it go on.",
     Kind.LOCK_WAIT: _UNBLOCK,
     Kind.DEADLOCK: "retry the transaction; lock rows in the same order everywhere. A larger pool does not help.",
     Kind.NO_PORT: "count the lines of ss -tanH state time-wait dst SERVER. Thousands use up the ports: sysctl -w "
@@ -316,6 +330,15 @@ OPENS_WHILE_WAITING = (
 7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
 managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts, SQLAlchemy, pool/impl.py: an opening takes
 a place of the pool."""
+CONNECT_FIRST = ("sqlx",)
+"""Those of them whose first action is to connect by hand."""
+FIRST_OF_STATEMENT: Mapping[tuple[Kind, str], str] = {
+    (Kind.SHARED_CONNECTION, "asyncio"): "see in the stack trace whose connection it is (Redis's client has this text, "
+    "too). Give each task a connection of its own from a pool.",
+    (Kind.SHARED_CONNECTION, GO): "read all rows and Close() them before the next statement of the same Tx or Conn. If "
+    "no rows are open, set SetConnMaxLifetime below wait_timeout.",
+}
+"""Kind of error and library -> what to do first, where it differs from other libraries."""
 FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "name"): "run getent hosts HOST where the application runs (in its container). If it prints "
     "nothing, check the name and the name server (/etc/resolv.conf). Else it is over.",
@@ -362,7 +385,7 @@ _CLOSE_LATER = (
 )
 _OF_CLOSING = (_CLOSE_LATER, (_CLOSING,))
 _OF_OPENING = (
-    "connect by hand from the same host: c3p0's helper threads all wait for a new connection.",
+    "connect by hand from the same host: most of c3p0's helper threads open a connection.",
     (_SLOW_OPENING, _NETWORK, _REFUSED),
 )
 OF_C3P0_TASKS: Mapping[str, tuple[str, tuple[Cause, ...]]] = {
@@ -371,8 +394,8 @@ OF_C3P0_TASKS: Mapping[str, tuple[str, tuple[Cause, ...]]] = {
     "AcquireTask": _OF_OPENING,
     "ScatteredAcquireTask": _OF_OPENING,
 }
-"""Task of most helper threads below c3p0's report -> what to do first, and the causes. Source: c3p0's manual,
-"Configuring Statement Pooling"; the class files of 0.14.1; its issue 53."""
+"""Task of most helper threads in c3p0's report -> what to do first, and the causes. Source: c3p0's manual, "Configuring
+Statement Pooling"; the class files of 0.14.1; its issues 53 (0.9.1) and 84."""
 LEAK_OF_LIBRARY = {
     "SQLAlchemy": "find a connection or session that is not closed, or not used in a with block. "
     "echo_pool='debug' logs each checkout: the report itself names no code.",
@@ -424,9 +447,9 @@ def advice(event: Event) -> Advice:
 
 def first_action(event: Event) -> str:
     """Return what to do first."""
-    if event.kind is Kind.OPENING_BLOCKED and event.frame in OF_C3P0_TASKS:
-        return OF_C3P0_TASKS[event.frame][0]
-    if first := _first_of_library(event) or FIRST_OF_FAILURE.get((event.kind, event.failure)):
+    of_task, _ = OF_C3P0_TASKS.get(event.task, ("", ()))
+    of_kind = FIRST_OF_FAILURE.get((event.kind, event.failure)) or FIRST_OF_STATEMENT.get((event.kind, event.library))
+    if first := of_task or _first_of_library(event) or of_kind:
         return first
     is_kind = is_at_ease(event) or (event.kind is Kind.EXHAUSTED and event.load.use is Use.FULL)
     chosen = FIRST[event.kind if is_kind else event.load.use or event.kind]
@@ -470,15 +493,15 @@ def _is_unknown(event: Event) -> bool:
 
 def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     """Return the causes in the order that a mean usage time, if known, gives: it lacks connections not returned."""
-    causes = CAUSES_OF_FAILURE.get((event.kind, event.failure), chosen.causes)
-    if event.kind is Kind.OPENING_BLOCKED and event.frame in OF_C3P0_TASKS:
-        causes = OF_C3P0_TASKS[event.frame][1]
-    elif event.load.is_above_mean:
+    _, of_task = OF_C3P0_TASKS.get(event.task, ("", ()))
+    causes = of_task or CAUSES_OF_FAILURE.get((event.kind, event.failure), chosen.causes)
+    if event.load.is_above_mean:
         causes = _LEAK, _NESTED, _ACROSS
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
     elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
-        causes = (_NETWORK, *causes) if event.library == "sqlx" else (causes[0], _NETWORK, *causes[1:])
+        place = 0 if event.library in CONNECT_FIRST else 1
+        causes = *causes[:place], _NETWORK, *causes[place:]
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)
         if event.is_near_firewall:

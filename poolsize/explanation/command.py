@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -54,14 +54,10 @@ def explain(texts: tuple[str, ...], usage_time_ms: float | None, as_json: bool) 
     from poolsize.explanation.events import find_events
     from poolsize.explanation.text import events_text, events_values
 
-    codes: list[str] = []
-    if texts:
-        events = _of_arguments(texts, usage_time_ms)
-        list(_with_codes(texts, codes))
-    else:
-        events = find_events(_with_codes(_lines(_standard_input()), codes), usage_time_ms)
+    stream = _Stream()
+    events = _of_arguments(texts, usage_time_ms) if texts else find_events(stream, usage_time_ms)
     if not events:
-        raise BadInput(_unknown(texts, codes))
+        raise BadInput(_unknown(texts, stream.code))
     click.echo(json_text(events_values(events)) if as_json else events_text(events))
 
 
@@ -83,27 +79,31 @@ def _of_arguments(texts: tuple[str, ...], usage_ms: float | None) -> "list[Event
     return next(filter(None, (find_events(reading, usage_ms) for reading in readings)), [])
 
 
-def _with_codes(lines: Iterable[str], codes: list[str]) -> Iterator[str]:
-    """Yield the lines, and put the first code of an error of the server into codes."""
-    from poolsize.explanation.texts import OF_SERVER
+class _Stream:
+    """The lines of standard input; code: of the first error of the server in the lines read so far, empty without."""
 
-    for line in lines:
-        if not codes and (match := OF_SERVER.search(line)):
-            codes += filter(None, match.groups())
-        yield line
+    code = ""
+
+    def __iter__(self) -> Iterator[str]:
+        from poolsize.explanation.texts import server_code
+
+        for line in _lines(_standard_input()):
+            self.code = self.code or server_code(line)
+            yield line
 
 
-def _unknown(texts: tuple[str, ...], codes: list[str]) -> str:
+def _unknown(texts: tuple[str, ...], code: str) -> str:
+    """Return why nothing is explained. code: of an error of the server on standard input."""
     from pathlib import Path
 
-    from poolsize.explanation.texts import KNOWN
+    from poolsize.explanation.texts import KNOWN, server_code
     from poolsize.files import why_missing
 
-    if codes:
-        return f"{codes[0]} is an error of the server that no pool size changes: see the server's manual"
-    known = f"poolsize knows the errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
     if len(texts) == 1 and not why_missing(Path(texts[0])):
         return f"{shown(texts[0])} is a file: give it as standard input, poolsize explain < {pasteable(Path(texts[0]))}"
+    if code := code or next(filter(None, map(server_code, texts)), ""):
+        return f"{code} is an error of the server that poolsize does not explain: see the server's manual and error log"
+    known = f"poolsize knows the errors of {', '.join(dict.fromkeys(known.library for known in KNOWN))}"
     return f"no known error in {shown(' '.join(texts)) if texts else 'standard input'}; {known}"
 
 

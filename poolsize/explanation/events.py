@@ -52,13 +52,19 @@ _OWN_FRAME = re.compile(
     re.ASCII,
 )
 """A frame of a stack trace that belongs to no pool, driver, JDK or framework; it has no control characters."""
-_ACTIVE_TASK = re.compile(r"\$\d{0,3}([A-Za-z]{1,80}Task)@[0-9a-f]{1,16} \(")
-"""A task that a helper thread of c3p0 works on, with the thread's name behind it; pending tasks have no thread."""
+_TASK = re.compile(r"\$\d{0,3}([A-Za-z]{1,80}Task)@[0-9a-f]{1,16}\b")
+"""A task in a report of c3p0: helper threads work on those between "Active Tasks:" and "Pending Tasks:"."""
 STARTS = (
-    Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.LOGIN_REFUSED,
-    Kind.METADATA_LOCK, Kind.NO_PORT, Kind.UNREACHABLE,
+    Kind.HELD_LONG, Kind.SERVER_FULL, Kind.USER_LIMIT, Kind.ACCOUNT_LIMIT, Kind.HOST_BLOCKED, Kind.HOST_REFUSED,
+    Kind.LOGIN_REFUSED, Kind.METADATA_LOCK, Kind.NO_PORT, Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors that may cause the others."""
+_OF_ITS_HOUR = (Kind.HELD_LONG, Kind.METADATA_LOCK)
+"""Those that cause other errors of the same hour alone."""
+_KEEP_OUT = (
+    Kind.SERVER_FULL, Kind.HOST_BLOCKED, Kind.HOST_REFUSED, Kind.LOGIN_REFUSED, Kind.NO_PORT, Kind.UNREACHABLE,
+)  # fmt: skip
+"""Kinds of errors by which a pool can't open connections."""
 _WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
 """Kinds of reports by which no request fails."""
 HOUSEKEEPING_MS = 30_000
@@ -139,7 +145,7 @@ class Event:
     connections have a read timeout, it is that of such a connection. pool: its name, if several pools have errors.
     text_seen: time of the text, empty if it has none. minutes: minute -> count, of lines with a time, in the order of
     the lines. first_seen: time of the first line. place: in the order of first lines. frame: the application's code in
-    most leak reports, or the task of most helper threads below c3p0's; empty if unknown. first_waiting: time of the
+    most leak reports. task: of most of c3p0's helper threads. Both are empty if unknown. first_waiting: time of the
     first line with waiting requests, and their number. began_s: seconds of the day at which it began at the latest, the
     time of its first line less the wait or the pause.
     is_read_timeout: whether the socketTimeout of Connector/J ended most of these connections.
@@ -157,6 +163,7 @@ class Event:
     text_seen: str
     place: int
     frame: str
+    task: str
     first_waiting: tuple[str, float]
     began_s: float
     is_read_timeout: bool
@@ -286,6 +293,8 @@ class _Occurrences:
     def __init__(self) -> None:
         self.first_seen, self.began_s = "", 0.0
         self.frames: Counter[str] = Counter()
+        self.tasks: Counter[str] = Counter()
+        self.is_in_active_tasks = False
         self.count = self.read_timeouts = 0
         self.latest: _Shown | None = None
         self.timed_out: _Shown | None = None
@@ -301,13 +310,14 @@ class _Occurrences:
 
     def add_frame_of(self, line: str) -> bool:
         """Count the application's code in a line of a leak report; return whether the line has some."""
-        return self.add_frame(_OWN_FRAME.search(line))
+        return _count(self.frames, _OWN_FRAME.search(line))
 
-    def add_frame(self, frame: re.Match[str] | None) -> bool:
-        """Count a frame; return whether there is one."""
-        if frame and (frame[1] in self.frames or len(self.frames) < _MOST_TEXTS):
-            self.frames[frame[1]] += 1
-        return bool(frame)
+    def add_task_of(self, line: str) -> None:
+        """Count the task that a helper thread works on, in a line of a report of c3p0."""
+        starts = "Active Tasks:" in line
+        self.is_in_active_tasks = (starts or self.is_in_active_tasks) and "Pending Tasks:" not in line
+        if self.is_in_active_tasks:
+            _count(self.tasks, _TASK.search(line))
 
     def add_read_timeout(self) -> None:
         """Count a read timeout of the error that was read last, and keep the first text of such an error."""
@@ -354,10 +364,18 @@ class _Occurrences:
             text_seen=shown.time,
             place=place,
             frame=max(self.frames, key=self.frames.__getitem__, default=""),
+            task=max(self.tasks, key=self.tasks.__getitem__, default=""),
             first_waiting=self.first_waiting,
             began_s=self.began_s,
             is_read_timeout=timed_out,
         )
+
+
+def _count(texts: Counter[str], match: re.Match[str] | None) -> bool:
+    """Count the text of a match; return whether there is one."""
+    if match and (match[1] in texts or len(texts) < _MOST_TEXTS):
+        texts[match[1]] += 1
+    return bool(match)
 
 
 class _Repeats:
@@ -425,17 +443,17 @@ def _occurrences(lines: Iterable[str]) -> dict[_Key, _Occurrences]:
                     entry.add(at[:-3])
         if leak and leak.add_frame_of(line):
             leak = None
-        _count_task_of(line, occurrences)
+        _add_task_of(line, occurrences)
         if "Read timed out" in line and not is_timed_out and _LOST in of_error and _UNREACHABLE not in of_error:
             is_timed_out = True
             occurrences[_LOST].add_read_timeout()
     return occurrences
 
 
-def _count_task_of(line: str, occurrences: Mapping[_Key, _Occurrences]) -> None:
-    """Count the task that a helper thread of c3p0 works on, in a line below the pool's report."""
-    if "Task@" in line and _BLOCKED in occurrences:
-        occurrences[_BLOCKED].add_frame(_ACTIVE_TASK.search(line))
+def _add_task_of(line: str, occurrences: Mapping[_Key, _Occurrences]) -> None:
+    """Count the task in a line, if a report of c3p0 was read."""
+    if blocked := occurrences.get(_BLOCKED):
+        blocked.add_task_of(line)
 
 
 def _key(known: KnownText, line: str, text: str) -> _Key:
@@ -465,16 +483,24 @@ def _start(events: list[Event]) -> Event | None:
     A lock wait of a full pool counts as its cause at any time.
     """
     failing = max((event for event in events if event.fails_requests), key=attrgetter("count"), default=None)
-    leaks = [event for event in events if event.kind is Kind.HELD_LONG]
-    old_leaks = [leak for leak in leaks if failing and not _are_together(leak, failing, events)]
     causes = [
         event
         for event in events
         if (event.kind is Kind.LOCK_WAIT and event.load.use is Use.LOCKED)
-        or (event.kind in STARTS and failing and event.began_before(failing) and event not in old_leaks)
+        or (failing and _may_cause(event, failing, events))
     ]
     errors = [event for event in events if event.kind is not Kind.STATISTICS]
     return next(iter(causes), failing or max(errors, key=attrgetter("count"), default=None))
+
+
+def _may_cause(event: Event, failing: Event, events: list[Event]) -> bool:
+    """Return whether an event may cause the event by which most requests fail: a pool with connections is logged in."""
+    if event.kind not in STARTS or not event.began_before(failing):
+        return False
+    if event.kind in (Kind.LOGIN_REFUSED, Kind.HOST_REFUSED) and event is not failing:
+        can_t_connect = failing.kind in OF_POOL and failing.load.use in (None, Use.NONE_OPEN)
+        return can_t_connect and _are_together(event, failing, events)
+    return event.kind not in _OF_ITS_HOUR or _are_together(event, failing, events)
 
 
 def _with_leaks(events: list[Event]) -> list[Event]:
@@ -498,25 +524,30 @@ def _may_be_full(event: Event) -> bool:
 
 
 def _with_locks(events: list[Event]) -> list[Event]:
-    """Return the events; a full pool, and a lock wait timeout of the same hour or without times, have Use.LOCKED.
+    """Return the events; a lock wait timeout, and a pool that is full because of such locks, have Use.LOCKED.
 
-    A pool that may be full, by a text without numbers, counts if the lock wait timeouts began before it. A pool with
-    leak reports from before the timeouts does not: what holds its connections may hold the locks. Of a deadlock, the
-    server has ended one transaction already: it blocks nobody.
+    Of a deadlock, the server has ended one transaction already: it blocks nobody.
     """
-    leaks = {event.library: event for event in events if event.kind is Kind.HELD_LONG}
     locks = [event for event in events if event.kind is Kind.LOCK_WAIT]
-    full = [event for event in events if event.load.use not in (Use.NOT_FULL, Use.NONE_OPEN)]
-    pairs = [
-        (lock, pool)
-        for lock in locks
-        for pool in full
-        if (pool.load.use or (_may_be_full(pool) and lock.began_before(pool)))
-        and not (pool.load.use is Use.LEAKED and leaks[pool.library].began_before(lock))
-        and _are_together(lock, pool, events)
-    ]
+    pairs = [(lock, pool) for lock in locks for pool in events if _waits_for(lock, pool, events)]
     locked = [event for pair in pairs for event in pair]
     return [replace(event, load=replace(event.load, use=Use.LOCKED)) if event in locked else event for event in events]
+
+
+def _waits_for(lock: Event, pool: Event, events: list[Event]) -> bool:
+    """Return whether a pool is most probably full because of lock waits: of the same hour, or of texts without times.
+
+    By a text without numbers, a pool is full if the lock waits began before it, and nothing keeps it from opening
+    connections. What leaked before the lock waits may hold the locks.
+    """
+    use = pool.load.use
+    if use in (Use.NOT_FULL, Use.NONE_OPEN) or not _are_together(lock, pool, events):
+        return False
+    if use is Use.LEAKED:
+        leaks = [event for event in events if (event.kind, event.library) == (Kind.HELD_LONG, pool.library)]
+        return not any(leak.began_before(lock) for leak in leaks)
+    kept_out = any(event.kind in _KEEP_OUT and event.began_before(pool) for event in events)
+    return use is not None or (_may_be_full(pool) and lock.began_before(pool) and not kept_out)
 
 
 def _are_together(first: Event, second: Event, events: list[Event]) -> bool:

@@ -28,10 +28,13 @@ HAPPENED = {
     Kind.USER_LIMIT: "error 1203: the account has reached max_user_connections, the limit of each account.",
     Kind.ACCOUNT_LIMIT: "error 1226: the account has reached a limit of its own.",
     Kind.HOST_BLOCKED: "error 1129: connections of this host broke max_connect_errors times before they were ready.",
-    Kind.LOGIN_REFUSED: "the server refused the login, and no pool size changes that.",
-    Kind.READ_ONLY: "error 1290: the server only reads: it is a replica, or the former primary after a failover.",
-    Kind.SHARED_CONNECTION: "two tasks or threads used the same connection at once. No pool size changes that.",
-    Kind.METADATA_LOCK: "a statement waits until all transactions that have used its table end.",
+    Kind.HOST_REFUSED: "error 1130: no account may connect from this host.",
+    Kind.LOGIN_REFUSED: "error 1045: the server refused the account or its password. No pool size changes that.",
+    Kind.DATABASE_REFUSED: "error 1044: the account may not use this database.",
+    Kind.READ_ONLY: "the server is read-only: a replica, a former primary, or a primary that was made so.",
+    Kind.SHARED_CONNECTION: "a statement began on a connection that was still in use for another.",
+    Kind.METADATA_LOCK: "a statement waits for its table: a transaction that used the table is open, or an ALTER waits "
+    "or runs.",
     Kind.LOCK_WAIT: "error 1205: a statement waited for a row lock longer than innodb_lock_wait_timeout.",
     Kind.DEADLOCK: "error 1213: two transactions waited for each other's locks, and the server ended one.",
     Kind.NO_PORT: "the client has no free port for a further connection to this server.",
@@ -52,8 +55,8 @@ _BY_FAILURE: Mapping[tuple[Kind, str | None], str] = {
 RARELY_WAITING = 100
 """Requests that seldom wait at once in a process: web servers have a few tens to 200 threads."""
 FULL_BY_LOCKS = (
-    "The text has a wait for a row lock, too: most probably, the pool is full because its transactions wait for locks. "
-    "A larger pool adds waiters."
+    "The text has a wait for a row lock, too: most probably, the pool's transactions wait for locks, and keep its "
+    "connections. A larger pool adds waiters."
 )
 _KIND_SAYS = {
     Kind.LOCK_WAIT: "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the "

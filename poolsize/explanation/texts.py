@@ -28,7 +28,9 @@ class Kind(StrEnum):
     ACCOUNT_LIMIT = "account_limit"
     USER_LIMIT = "user_limit"
     HOST_BLOCKED = "host_blocked"
+    HOST_REFUSED = "host_refused"
     LOGIN_REFUSED = "login_refused"
+    DATABASE_REFUSED = "database_refused"
     READ_ONLY = "read_only"
     SHARED_CONNECTION = "shared_connection"
     METADATA_LOCK = "metadata_lock"
@@ -73,7 +75,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "Druid": (
         (Kind.WAIT_TIMEOUT, (r"wait millis <wait_ms>, active <in_use>, maxActive <size>(, creating <opening>)?(,"
             r" createElapseMillis <opening_ms>)?(, createErrorCount <opening_errors>)?(, runningSqlCount <running>"
-            r"( (: )?.{0,2000})?)?")),
+            r"( (?!nested |Caused ).{0,2000})?)?")),
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
@@ -139,7 +141,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.STALE, r"driver: bad connection"),
         (Kind.STALE, r"packets\.go:\d{1,5}:? (unexpected )?EOF\b"),
         (Kind.LOST, r"invalid connection(?=[^\w]{0,9}$)"),
-        (Kind.SHARED_CONNECTION, r"commands out of sync\. You can't run this command now"),
+        (Kind.SHARED_CONNECTION, r"commands out of sync\. (You can't run this command now|Did you run multiple)"),
         (Kind.DEADLINE, r"context deadline exceeded(: [\w ]{1,60})?",
             "rpc error", "Client.Timeout", "://", "Get ", "Post ", "etcd"),
     ),
@@ -148,13 +150,17 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.SHARED_CONNECTION, r"This MySqlConnection is already in use\."),
     ),
     "MySQL Connector/NET": (
-        (Kind.SHARED_CONNECTION, r"There is already an open DataReader associated with this Connection"),
+        (Kind.SHARED_CONNECTION, r"There is already an open DataReader associated with this Connection",
+            "InvalidOperationException", "Microsoft.Data.SqlClient", "System.Data.SqlClient"),
         (Kind.WAIT_TIMEOUT, (r"error connecting: Timeout expired\. {1,2}The timeout period elapsed prior to obtaining"
             r" a connection from the pool")),
     ),
     "sqlx": (
         (Kind.WAIT_TIMEOUT, r"pool timed out while waiting for an open connection"),
         (Kind.WAIT_TIMEOUT, r"PoolTimedOut\b"),
+    ),
+    "asyncio": (
+        (Kind.SHARED_CONNECTION, r"readexactly\(\) called while another coroutine is already waiting"),
     ),
     "deadpool": ((Kind.WAIT_TIMEOUT, r"Timeout occurred while waiting for a slot to become available"),),
     "Agroal": (
@@ -174,9 +180,11 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.USER_LIMIT, r"already has more than 'max_user_connections' active connections"),
         (Kind.ACCOUNT_LIMIT, r"has exceeded the '\w{1,40}' resource( \(current value: <limit>\))?"),
         (Kind.HOST_BLOCKED, r"is blocked because of many connection errors"),
+        (Kind.DATABASE_REFUSED, r"Access denied for user '[^']{0,80}'@'[^']{1,255}' to database '[^']{1,64}'"),
         (Kind.LOGIN_REFUSED, r"Access denied for user '[^']{0,80}'@'[^']{1,255}'( \(using password: \w{2,3}\))?"),
-        (Kind.LOGIN_REFUSED, r"is not allowed to connect to this M"),
+        (Kind.HOST_REFUSED, r"is not allowed to connect to this (MySQL|MariaDB) server"),
         (Kind.READ_ONLY, r"server is running with the --(super-)?read-only option"),
+        (Kind.READ_ONLY, r"Running in read-only mode"),
         (Kind.LOCK_WAIT, r"Lock wait timeout exceeded(; try restarting transaction)?"),
         (Kind.METADATA_LOCK, r"Waiting for table metadata lock"),
         (Kind.DEADLOCK, r"Deadlock found when trying to get lock"),
@@ -203,7 +211,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.LOST, r"Connection lost: The server closed the connection\."),
         (Kind.LOST, r"PROTOCOL_CONNECTION_LOST"),
         (Kind.LOST, r"Lost connection to (MySQL )?server at '…', system error: <errno>"),
-        (Kind.SHARED_CONNECTION, r"readexactly\(\) called while another coroutine is already waiting"),
+        (Kind.SHARED_CONNECTION, r"General error: 2014 Cannot execute queries while "),
         (Kind.SHARED_CONNECTION, r"Packet sequence number wrong - got \d{1,3} expected \d{1,3}"),
         (Kind.SHARED_CONNECTION, r"Commands out of sync; you can't run this command now"),
     ),
@@ -249,6 +257,8 @@ _TYPED = {
     "deadlock found": "Deadlock found when trying to get lock",
     "server has gone away": "MySQL server has gone away",
     "access denied": "Access denied for user ''@'HOST'",
+    "1044 access denied": "Access denied for user ''@'HOST' to database 'DATABASE'",
+    "metadata lock": "Waiting for table metadata lock",
     "host is not allowed": "is not allowed to connect to this MySQL server",
     "read-only": "server is running with the --read-only option",
     "commands out of sync": "Commands out of sync; you can't run this command now",
@@ -262,7 +272,7 @@ _TYPED = {
 """The beginning of an error as people type it -> the text of the library or the server."""
 _CODES = {
     "1040": "too many connections",
-    "1044": "access denied",
+    "1044": "1044 access denied",
     "1045": "access denied",
     "1129": "host is blocked",
     "1130": "host is not allowed",
@@ -270,6 +280,7 @@ _CODES = {
     "1205": "lock wait timeout exceeded",
     "1213": "deadlock found",
     "1226": "max_user_connections",
+    "1698": "access denied",
     "2003": "can't connect to mysql server",
     "2006": "server has gone away",
     "2013": "lost connection",
@@ -287,13 +298,13 @@ _FAILED = re.compile(r"(?:Error|Warning|Exception)\)?:? ?$|^[\W\dTZ]*$")
 """What is before an error of Python, the exception's name or a time: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
-OF_SERVER = re.compile(r"\b(ER_[A-Z_]{3,60})\b|\b(?:ERROR|Error) ([1345]\d{3})\b|\(([134]\d{3}), ?[\"']")
-"""The code of an error of the server, as its clients write it."""
+_CODE = re.compile(r"\b(?:ERROR|Error) ([134]\d{3}) \(\w{5}\)|\b(ER_[A-Z_]{3,60}):|\(([134]\d{3}), ?[\"']")
+"""The code of an error of the server: of the command line and Go, Node.js, and Python."""
 
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
 CODED = [KnownText(SERVER, kind, code, re.compile(_WITH_CODE.replace("CODE", code)), ()) for code, kind in (
-    ("1040", Kind.SERVER_FULL), ("1044", Kind.LOGIN_REFUSED), ("1045", Kind.LOGIN_REFUSED),
-    ("1129", Kind.HOST_BLOCKED), ("1130", Kind.LOGIN_REFUSED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
+    ("1040", Kind.SERVER_FULL), ("1044", Kind.DATABASE_REFUSED), ("1045", Kind.LOGIN_REFUSED),
+    ("1129", Kind.HOST_BLOCKED), ("1130", Kind.HOST_REFUSED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
     ("1213", Kind.DEADLOCK), ("1226", Kind.ACCOUNT_LIMIT), ("4031", Kind.STALE),
 )]  # fmt: skip
 """Errors of the server by their codes, as its messages are in its language."""
@@ -334,6 +345,15 @@ def matches(line: str) -> Iterator[tuple[KnownText, str, dict[str, float]]]:
         match = known.pattern.search(line)
         if match and (match[0][0] != "(" or _FAILED.search(line, 0, match.start())):
             yield known, match[0].strip(), {}
+
+
+def server_code(line: str) -> str:
+    """Return the code in an error of the server, known or not; empty if the line has none."""
+    match = _CODE.search(line)
+    if not match or (match[0][0] == "(" and not _FAILED.search(line, 0, match.start())):
+        return ""
+    code: str = next(filter(None, match.groups()))
+    return code
 
 
 def _numbers(groups: Mapping[str, str | None]) -> dict[str, float]:

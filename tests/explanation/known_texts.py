@@ -48,7 +48,10 @@ TYPED = {
     "ERROR 1040 (HY000):": (SERVER, Kind.SERVER_FULL),
     "1203": (SERVER, Kind.USER_LIMIT),
     "1129": (SERVER, Kind.HOST_BLOCKED),
+    "1044": (SERVER, Kind.DATABASE_REFUSED),
     "1045": (SERVER, Kind.LOGIN_REFUSED),
+    "1130": (SERVER, Kind.HOST_REFUSED),
+    "metadata lock": (SERVER, Kind.METADATA_LOCK),
     "read-only": (SERVER, Kind.READ_ONLY),
     "2014": (CLIENT, Kind.SHARED_CONNECTION),
     "2013": (CLIENT, Kind.LOST),
@@ -401,7 +404,20 @@ EXAMPLES = [
     ),
     Example(
         SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
-        "ERROR 1130 (HY000): Host '10.0.0.7' is not allowed to connect to this MariaDB server", Kind.LOGIN_REFUSED, {},
+        "ERROR 1130 (HY000): Host '10.0.0.7' is not allowed to connect to this MariaDB server", Kind.HOST_REFUSED, {},
+    ),
+    Example(
+        SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys",
+        "ERROR 1044 (42000): Access denied for user 'shop'@'%' to database 'orders'", Kind.DATABASE_REFUSED, {},
+    ),
+    Example(
+        SERVER, "MySQL 9", "errmsg.sys, 1836", "ERROR 1836 (HY000): Running in read-only mode", Kind.READ_ONLY, {},
+    ),
+    Example(
+        CLIENT, "PHP 8", "pdo_mysql, messages in the field",
+        "PDOException: SQLSTATE[HY000]: General error: 2014 Cannot execute queries while other unbuffered queries are "
+        "active.",
+        Kind.SHARED_CONNECTION, {},
     ),
     Example(
         SERVER, "MySQL 9 and MariaDB 10.11", "errmsg.sys, with the option that the server names",
@@ -476,7 +492,7 @@ EXAMPLES = [
         Kind.UNREACHABLE, {},
     ),
     Example(
-        CLIENT, "Python 3.11", "asyncio/streams.py, _wait_for_data; aiomysql, issue 277",
+        "asyncio", "Python 3.11", "asyncio/streams.py, _wait_for_data; aiomysql, issue 277",
         "RuntimeError: readexactly() called while another coroutine is already waiting for incoming data",
         Kind.SHARED_CONNECTION, {},
     ),
@@ -595,7 +611,9 @@ OTHERS = [
     "ERROR 1146 (42S02): Table 'shop.orders' doesn't exist",
     "ERROR 1290 (HY000): The MySQL server is running with the --secure-file-priv option so it cannot execute this",
     "ftplib.error_perm: 530 Access denied for user 'shop'",
-    "Packet sequence restarted",
+    "System.InvalidOperationException: There is already an open DataReader associated with this Connection which must",
+    "Error 1053: The service did not respond to the start or control request in a timely fashion",
+    "Error 5001: cache miss (1000, 'records')",
     "Can't connect to local MySQL server through socket '/run/mysqld/mysqld.sock' (2)",
     "java.net.SocketTimeoutException: Read timed out",
     '10.0.0.7 - - [26/Nov/2026:10:15:03 +0000] "GET /pool HTTP/1.1" 503 123 "-" "curl/8.5.0"',

@@ -183,7 +183,7 @@ def test_an_application_that_the_database_does_not_limit_does_not_show_what_it_c
     done = with_rate(poolsize_here, stored, *usage)
     assert done.returncode == 2
     assert "--run: the database does not limit throughput in this run of an application" in done.stderr
-    assert "\n           poolsize recommend --rate RATE " in poolsize_here("recommend", "--run", stored).stdout
+    assert "  poolsize recommend --rate RATE " in poolsize_here("recommend", "--run", stored).stdout
 
 
 @pytest.mark.costly
@@ -196,7 +196,4 @@ def test_an_application_on_a_busy_database_shows_what_the_database_can_use(
     assert answer["supply"]["connections"] == 32
     assert "by the run, for the measured application" in poolsize_here("fleet", "--run", stored).stdout
     assert "add --usage-time" in with_rate(poolsize_here, stored).stderr
-    assert (
-        f"\n           poolsize recommend --run {stored} --rate RATE "
-        in poolsize_here("recommend", "--run", stored).stdout
-    )
+    assert f"  poolsize recommend --run {stored} --rate RATE " in poolsize_here("recommend", "--run", stored).stdout
