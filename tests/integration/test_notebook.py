@@ -90,7 +90,7 @@ def outputs(notebook: Any) -> list[Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(NOTEBOOKS, "analysis", "compare", "production"))
+@pytest.mark.parametrize("name", in_ci(NOTEBOOKS, "analysis"))
 def test_the_stored_outputs_are_what_it_shows_now(name: str, tmp_path: Path) -> None:
     stored = read(NOTEBOOKS[name])
     fresh = executed(name, tmp_path)
