@@ -331,6 +331,25 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     (".env", "DB_DRIVER=mysql\nDB_MAX_CONNECTIONS=25\nDB_MIN_CONNECTIONS=5\n",
      [{"connectionLimit": 25, "minConnections": 5}]),
     (".env", "MM_SQLSETTINGS_DRIVERNAME=mysql\nMM_SQLSETTINGS_MAXOPENCONNS=300\n", [{"maxOpenConns": 300}]),
+    (  # Feng-jia-hqx/self-newapi: docker-compose-mysql.yml
+        "docker-compose-mysql.yml",
+        ("services:\n  api:\n    environment:\n      - SQL_DSN=root:secret@tcp(10.0.0.4:3306)/api\n"
+         "      - SQL_MAX_IDLE_CONNS=100\n      - SQL_MAX_OPEN_CONNS=1000\n      - SQL_MAX_LIFETIME=300\n"
+         "      - REDIS_POOL_SIZE=10\n"),
+        [{"maxOpenConns": 1000, "maxIdleConns": 100, "connMaxLifetime": 300}],
+    ),
+    (  # xinnan-tech/xiaozhi-esp32-server: main/xiaozhi-server/docker-compose_all.yml
+        "docker-compose_all.yml",
+        ("services:\n  web:\n    environment:\n      - SPRING_DATASOURCE_DRUID_URL=jdbc:mysql://db:3306/voice\n"
+         "      - SPRING_DATASOURCE_DRUID_PASSWORD=secret\n"),
+        [{}],
+    ),
+    (
+        ".env",
+        ("SPRING_DATASOURCE_DRUID_MASTER_URL=jdbc:mysql://a/d\nSPRING_DATASOURCE_DRUID_SLAVE_URL=jdbc:mysql://b/d\n"
+         "SPRING_DATASOURCE_DRUID_MAX_ACTIVE=9\n"),
+        [{"maxActive": 9}, {"maxActive": 9}],
+    ),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'

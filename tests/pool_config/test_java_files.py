@@ -182,6 +182,11 @@ CASES = {
         "beans.xml", BEAN.format("com.zaxxer.hikari.HikariDataSource", 'p:maximumPoolSize="25"',
                                  '<props><prop key="hibernate.connection.pool_size">5</prop></props>'),
         [("HikariCP", 25)]),
+    "Druid's URL beside Spring's": Case(
+        "application.yml", f"spring.datasource: {{url: '{MYSQL}', druid: {{url: '{MYSQL}'}}}}", [("Druid", 8)]),
+    "Druid's sources without settings": Case(
+        "application.yml", f"spring.datasource.druid: {{a: {{url: '{MYSQL}'}}, b: {{enabled: false, url: }}}}",
+        [("Druid", 8)]),
     "Druid's settings above two sources": Case(
         "application.yml", f"druid: {{one: {{url: '{MYSQL}'}}, two: {{url: '{MYSQL}'}}, maxActive: 20}}",
         [("Druid", 20), ("Druid", 20)]),

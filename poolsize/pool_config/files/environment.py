@@ -26,7 +26,7 @@ OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTA
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
     r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
-    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY|SQLSETTINGS)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY|SQL(?:SETTINGS)?)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?"
     r"(?P<name>[A-Z0-9_]{2,60})"
 )
 """Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
@@ -39,7 +39,7 @@ OWN_NAMES = {
 }  # fmt: skip
 KIND = re.compile(
     r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER(?:NAME)?|ENGINE|TYPE|ADAPTER|KIND|(?:^|_)DB"
-    r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
+    r"|(?:^|_)(?:DB|DATABASE|DATASTORE|SQL)_(?:HOST|PORT))$"
 )
 """The ends of names of variables that say which database it is."""
 OF_FRAMEWORK = ("SPRING_DATASOURCE_", "QUARKUS_DATASOURCE_")
@@ -146,8 +146,9 @@ def _path(name: str, *, has_own_code: bool = False) -> tuple[str, ...]:
     ends = [end for end in ends if end < len(parts)]
     if not ends:
         return (name,)
-    source, key = _of_source(parts[2:]) if max(ends) == 2 and parts[:2] == ["spring", "datasource"] else ((), ())
-    return (*parts[: max(ends)], *source, "-".join(key or parts[max(ends) :]))
+    place, rest = parts[: max(ends)], parts[max(ends) :]
+    source, key = _of_source(rest) if parts[:2] == ["spring", "datasource"] else ((), rest)
+    return (*place, *source, "-".join(key))
 
 
 def _of_source(parts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
