@@ -1,6 +1,7 @@
 """Files of Rails, Prisma, PHP, Rust, .NET and proxies: the values that they have, and the pools that are none."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
 from poolsize.pool_config.files.rails import ruby_number
-from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.files.reading import read_files, read_pools
+from poolsize.pool_config.files.variables import in_environment
 from poolsize.pool_config.pool import Value
 from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command, in_ci
@@ -528,6 +530,33 @@ def test_a_framework_s_pool_counts_once_beside_a_variable_of_its_file(tmp_path: 
     (tmp_path / ".env").write_text(f"{own}SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE=20\n")
     (pool,) = read_pools(tmp_path / ".env").pools
     assert pool.settings["maximumPoolSize"].value == 20
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [
+        (("application.yml", ".env"), [30]),
+        (("application.yml", "Dockerfile"), [40]),
+        (("application.yml", ".env", "Dockerfile", "compose.yml"), [50]),
+        (("application.yml", ".env", "compose.env.yml"), [30]),
+    ],
+)
+def test_what_runs_the_application_replaces_the_pool_of_its_file(
+    tmp_path: Path, names: Sequence[str], sizes: list[int]
+) -> None:
+    size = "SPRING_DATASOURCE_HIKARI_MAXIMUM-POOL-SIZE"
+    service = f"services:\n  web:\n    environment:\n      {size}: "
+    texts = {
+        "application.yml": "spring.datasource.hikari.maximum-pool-size: 20\n",
+        ".env": f"{size}=30\nPOOL=30\n",
+        "Dockerfile": f"FROM a\nENV POOL=90 {size}=40\n",
+        "compose.yml": f"{service}50\n",
+        "compose.env.yml": f"{service}${{POOL:-60}}\n",
+    }
+    for name in names:
+        (tmp_path / name).write_text(texts[name])
+    files = [checked_file(each, ServerFacts(), None) for each in in_environment(read_files([tmp_path])[0])]
+    assert [pool.most_connections for _, pool in pools_of_process(files)] == sizes
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Environment variables -> the pools that they configure, by relaxed binding; and files of them, such as .env."""
+"""Environment variables -> the pools that they configure, by relaxed binding; and files of them: .env, Dockerfiles."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.launch import split_words, variable_counts
+from poolsize.pool_config.files.launch import dockerfile, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
@@ -57,7 +57,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     other databases have a URL or a driver, only MySQL's URLs have a pool.
     """
     contents: list[PoolOrCount] = [
-        *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload),
+        *variable_counts(variables, workload),
         *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
         *(Variable(each, workload) for each in map(_assignment, variables) if each.value is not None),
     ]
@@ -170,6 +170,19 @@ def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> F
 def env_file_pools(text: str) -> list[PoolOrCount]:
     """Return the pools and process counts of a file with lines NAME=VALUE, such as .env."""
     return environment_pools(list(assignments(text)))
+
+
+def dockerfile_contents(text: str) -> list[PoolOrCount]:
+    """Return the pools, process counts and numbers of a Dockerfile. Its variables are defaults: others replace them."""
+    words, variables = dockerfile(text)
+    contents = environment_pools([*variables, *option_entries(words)])
+    defaults = [
+        replace(each, setting=replace(each.setting, variables=(each.setting.name,)))
+        if isinstance(each, Variable)
+        else each
+        for each in contents
+    ]
+    return [*process_counts(words), *defaults]
 
 
 def assignments(text: str) -> Iterator[Entry]:

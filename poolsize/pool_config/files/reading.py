@@ -16,12 +16,11 @@ from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
-from poolsize.pool_config.files.environment import env_file_pools
+from poolsize.pool_config.files.environment import dockerfile_contents, env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.launch import (
-    dockerfile_counts,
     gunicorn_counts,
     pm2_counts,
     procfile_counts,
@@ -79,7 +78,7 @@ NAMES: Sequence[tuple[str, Reader]] = (
     (r"\.env.*", env_file_pools),
     (r"procfile", procfile_counts),
     (r"gunicorn.*\.py", gunicorn_counts),
-    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_counts),
+    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_contents),
     (r"puma.*\.rb", puma_counts),
     (r"ecosystem\.config\.[cm]?js", pm2_counts),
     (r"(?:web|app)(?:\..{1,30})?\.config", xml_pools),
