@@ -533,6 +533,21 @@ def test_a_framework_s_pool_counts_once_beside_a_variable_of_its_file(tmp_path: 
 
 
 @pytest.mark.parametrize(
+    ("made", "change"),
+    [
+        ("dict(pool_size=5)", "options.update(pool_recycle=60)"),
+        ("BASE.copy()", "options['pool_recycle'] = 60"),
+        ("{'pool_size': 9}", "options |= {'pool_size': 5, 'pool_recycle': 60}"),
+        ("elsewhere()", "options.update(pool_size=5); options.setdefault('pool_recycle', 60)"),
+    ],
+)
+def test_options_that_change_after_they_are_made(tmp_path: Path, made: str, change: str) -> None:
+    function = f"def f():\n    options = {made}\n    {change}\n    return create_engine('mysql://h/d', **options)\n"
+    (settings,) = settings_in(tmp_path, "a.py", f"BASE = {{'pool_size': 5}}\n{function}")
+    assert settings == {"pool_size": 5, "pool_recycle": 60}
+
+
+@pytest.mark.parametrize(
     ("names", "sizes"),
     [
         (("application.yml", ".env"), [30]),
