@@ -352,6 +352,11 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "SPRING_DATASOURCE_DRUID_MAX_ACTIVE=9\n"),
         [{"maxActive": 9}, {"maxActive": 9}],
     ),
+    ("a.js", ("const { Sequelize } = require('sequelize');\nconst o = { dialect: 'mysql' };\n"
+              "o.pool = { max: 17, min: 2 };\nnew Sequelize('d', 'u', 'secret', o);\n"), [{"max": 17, "min": 2}]),
+    ("a.js", ("const mysql = require('mysql2');\nfunction f() {\n  const c = { host: 'h' };\n"
+              "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
+     [{"queueLimit": 50, "connectionLimit": 9}]),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'

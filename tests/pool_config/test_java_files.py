@@ -247,6 +247,12 @@ CASES = {
     "properties that a pool is given in Kotlin": Case(
         "A.kt", f'val p = Properties()\np.setProperty("jdbcUrl", "{MYSQL}")\np.setProperty("maximumPoolSize", "12")\n'
         "val c = HikariConfig(p)\n", [("HikariCP", 12)]),
+    "maps that a factory and a pool are given": Case(
+        "A.java", "class A { void a() { Map<String, String> m = new HashMap<>(), o = new HashMap<>(); "
+        f'm.put("url", "{MYSQL}"); m.put("maxActive", "12"); o.put("maxActive", "5"); '
+        "var d = DruidDataSourceFactory.createDataSource(m); var p = new Properties(); p.load(file); "
+        'var e = BasicDataSourceFactory.createDataSource(p); var q = new Properties(); q.put("maximumPoolSize", 7); '
+        "new HikariConfig(q); } }", [("Druid", 12), ("HikariCP", 7)]),
     "Slick": Case(
         "application.conf",
         f'slick.dbs.a {{ profile = "slick.jdbc.MySQLProfile$"\n db {{ url = "{MYSQL}", numThreads = 9\n'
