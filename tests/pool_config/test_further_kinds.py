@@ -357,6 +357,9 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.js", ("const mysql = require('mysql2');\nfunction f() {\n  const c = { host: 'h' };\n"
               "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
      [{"queueLimit": 50, "connectionLimit": 9}]),
+    ("airflow.cfg", ("[core]\nexecutor = LocalExecutor\n[database]\nsql_alchemy_conn = mysql://u:secret@h/airflow\n"
+                     "sql_alchemy_pool_size = 5\nsql_alchemy_max_overflow = 10\n"),
+     [{"pool_size": 5, "max_overflow": 10}]),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'
@@ -473,6 +476,8 @@ def test_settings_in_files_of_further_kinds(
             "import { defineConfig } from '@mikro-orm/postgresql'; defineConfig({ dbName: 'd', pool: { max: 5 } })",
         ),
         ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
+        ("airflow.cfg", "[database]\nsql_alchemy_conn = postgresql://h/d\nsql_alchemy_max_overflow = 5"),
+        ("haproxy.cfg", "global\n  maxconn 4096\nlisten mysql\n  server a 10.0.0.1:3306 check maxconn 100"),
         ("a.yaml", "mysql: {max_connections: 400, innodb_buffer_pool_size: 1G}"),
         ("a.yaml", "app: {dbHost: mysql, maxConnections: 900}"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),

@@ -50,7 +50,6 @@ FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
 """Of R2DBC: they make a pool only with the driver `pool`."""
 OF_MAP = {FACTORIES, "DruidDataSourceFactory", "BasicDataSourceFactory"}
 """Classes whose methods of any name make a pool, of a URL or of a map."""
-MAPS = {"Properties", "HashMap"}
 POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
 """Beginnings of URLs of a pool of R2DBC."""
 REACTIVE = (R2DBC, VERTX)
@@ -194,7 +193,7 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
     properties = {
         (tree.function(each), tree.variable(each))
         for each in created
-        if MAPS & {tree.text_at(each, "type").partition("<")[0], tree.text_at(each, "name")}
+        if {"Properties", "HashMap"} & {tree.text_at(each, "type").partition("<")[0], tree.text_at(each, "name")}
     }
     for node in created:
         if library := _created(tree, node):

@@ -74,8 +74,7 @@ def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Cou
 
 def variable_counts(variables: Sequence[Entry], workload: str = "") -> Iterator[Count]:
     """Yield the numbers of processes in environment variables. Each variable's path is its name."""
-    for variable in variables:
-        name, text, line = variable.path[0], variable.text, variable.line
+    for name, text, line in ((each.path[0], each.text, each.line) for each in variables):
         if name in NUMBERS:
             yield Count("processes", FileSetting(name, text, number_from(text), line), workload)
         elif name == GUNICORN_OPTIONS:

@@ -46,7 +46,7 @@ CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
 ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
 """Settings that only a client has, as it has settings whose names contain `pool`."""
 KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
-    "connection", "connector",
+    "connection", "connector", "conn",
 }  # fmt: skip
 """Settings of a project's own code that name the database."""
 BOOT_1 = {

@@ -31,6 +31,7 @@ from poolsize.pool_config.files.option_file import (
     ini_pools,
     is_maxscale,
     maxscale_pools,
+    section_pools,
     server_pools,
     status_pools,
 )
@@ -104,12 +105,12 @@ ENDINGS: dict[str, Reader] = {
     ".rs": rust_pools,
     ".cs": csharp_pools,
     ".toml": toml_pools,
-    ".cfg": proxysql_pools,
+    ".cfg": section_pools,
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
-    **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
+    **dict.fromkeys((".cnf", ".ini", ".cfg"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
     ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
