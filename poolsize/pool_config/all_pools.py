@@ -180,9 +180,9 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file
     of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails, of a workload or of own
     names such as mysql.dev, and a file such as .env.production. Each server of a proxy has a limit of its own. The
-    largest counts. The pool of a workload or a ConfigMap replaces that of the only application's file. A number of the
-    project's own, such as DB_POOL_SIZE, is that of the pool whose size names it. The defaults of fields in Go give way
-    to a configuration.
+    largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and all of these
+    that of the only application's file. A number of the project's own, such as DB_POOL_SIZE, is that of the pool whose
+    size names it. The defaults of fields in Go give way to a configuration.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     of_code = _texts_of_sizes(files)
@@ -199,19 +199,23 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             key = (pool.workload or _without_profile(file.path), _within(pool), (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
-    deployed = {place for _, within, place in largest if within}
-    of_applications = Counter(place for _, within, place in largest if not within)
+    ranks = {key: 2 if key[1] else int(_is_of_environment(checked.pool)) for key, (_, checked) in largest.items()}
+    """Of a workload or a ConfigMap, of .env and the like, and of the application's file."""
+    numbers = Counter((place, rank) for (*_, place), rank in ranks.items())
+    highest = dict(sorted(numbers))
     return tuple(
-        each
-        for (_, within, place), each in largest.items()
-        if within or place not in deployed or of_applications[place] > 1
+        each for key, each in largest.items() if ranks[key] == highest[key[-1]] or numbers[key[-1], ranks[key]] > 1
     )
 
 
+def _is_of_environment(pool: FilePool) -> bool:
+    return not pool.complete and all(map(NAME.fullmatch, _names_of_sizes(pool)))
+
+
 def _is_own(pool: FilePool) -> bool:
-    """Return whether the project's own code reads the names of a pool: no framework, and no library by itself."""
-    is_of_environment = not pool.complete and all(map(NAME.fullmatch, _names_of_sizes(pool)))
-    return pool.library in OWN.values() or (is_of_environment and pool.place.partition(".")[0] not in OF_FRAMEWORKS)
+    """Return whether other files may ask for a pool's names: of own code, or variables outside of a workload."""
+    is_of_framework = pool.workload and pool.place.partition(".")[0] in OF_FRAMEWORKS
+    return pool.library in OWN.values() or (_is_of_environment(pool) and not is_of_framework)
 
 
 def _names_of_sizes(pool: FilePool) -> list[str]:
@@ -237,6 +241,8 @@ def _within(pool: FilePool) -> str:
 
 def _without_profile(path: Path) -> Path:
     """Return a path, the same for the files of all profiles or environments of an application."""
+    if "dockerfile" in path.name.lower():  # its variables are the defaults of those in .env
+        return path.with_name(".env")
     for first in (".env", "appsettings."):
         if path.name.startswith(first):
             return path.with_name(first)

@@ -1,6 +1,7 @@
 """Files of Rails, Prisma, PHP, Rust, .NET and proxies: the values that they have, and the pools that are none."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
 from poolsize.pool_config.files.rails import ruby_number
-from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.files.reading import read_files, read_pools
+from poolsize.pool_config.files.variables import in_environment
 from poolsize.pool_config.pool import Value
 from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command, in_ci
@@ -331,6 +333,33 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     (".env", "DB_DRIVER=mysql\nDB_MAX_CONNECTIONS=25\nDB_MIN_CONNECTIONS=5\n",
      [{"connectionLimit": 25, "minConnections": 5}]),
     (".env", "MM_SQLSETTINGS_DRIVERNAME=mysql\nMM_SQLSETTINGS_MAXOPENCONNS=300\n", [{"maxOpenConns": 300}]),
+    (  # Feng-jia-hqx/self-newapi: docker-compose-mysql.yml
+        "docker-compose-mysql.yml",
+        ("services:\n  api:\n    environment:\n      - SQL_DSN=root:secret@tcp(10.0.0.4:3306)/api\n"
+         "      - SQL_MAX_IDLE_CONNS=100\n      - SQL_MAX_OPEN_CONNS=1000\n      - SQL_MAX_LIFETIME=300\n"
+         "      - REDIS_POOL_SIZE=10\n"),
+        [{"maxOpenConns": 1000, "maxIdleConns": 100, "connMaxLifetime": 300}],
+    ),
+    (  # xinnan-tech/xiaozhi-esp32-server: main/xiaozhi-server/docker-compose_all.yml
+        "docker-compose_all.yml",
+        ("services:\n  web:\n    environment:\n      - SPRING_DATASOURCE_DRUID_URL=jdbc:mysql://db:3306/voice\n"
+         "      - SPRING_DATASOURCE_DRUID_PASSWORD=secret\n"),
+        [{}],
+    ),
+    (
+        ".env",
+        ("SPRING_DATASOURCE_DRUID_MASTER_URL=jdbc:mysql://a/d\nSPRING_DATASOURCE_DRUID_SLAVE_URL=jdbc:mysql://b/d\n"
+         "SPRING_DATASOURCE_DRUID_MAX_ACTIVE=9\n"),
+        [{"maxActive": 9}, {"maxActive": 9}],
+    ),
+    ("a.js", ("const { Sequelize } = require('sequelize');\nconst o = { dialect: 'mysql' };\n"
+              "o.pool = { max: 17, min: 2 };\nnew Sequelize('d', 'u', 'secret', o);\n"), [{"max": 17, "min": 2}]),
+    ("a.js", ("const mysql = require('mysql2');\nfunction f() {\n  const c = { host: 'h' };\n"
+              "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
+     [{"queueLimit": 50, "connectionLimit": 9}]),
+    ("airflow.cfg", ("[core]\nexecutor = LocalExecutor\n[database]\nsql_alchemy_conn = mysql://u:secret@h/airflow\n"
+                     "sql_alchemy_pool_size = 5\nsql_alchemy_max_overflow = 10\n"),
+     [{"pool_size": 5, "max_overflow": 10}]),
     (
         "two.go",
         ('package a\nfunc f() {\n\troot, _ := sql.Open("mysql", x)\n\tdefer root.Close()\n'
@@ -447,6 +476,8 @@ def test_settings_in_files_of_further_kinds(
             "import { defineConfig } from '@mikro-orm/postgresql'; defineConfig({ dbName: 'd', pool: { max: 5 } })",
         ),
         ("a.ini", "[postgres]\nhost = h\nmax_open_conns = 5"),
+        ("airflow.cfg", "[database]\nsql_alchemy_conn = postgresql://h/d\nsql_alchemy_max_overflow = 5"),
+        ("haproxy.cfg", "global\n  maxconn 4096\nlisten mysql\n  server a 10.0.0.1:3306 check maxconn 100"),
         ("a.yaml", "mysql: {max_connections: 400, innodb_buffer_pool_size: 1G}"),
         ("a.yaml", "app: {dbHost: mysql, maxConnections: 900}"),
         ("a.rs", "fn f() { PgPoolOptions::new().max_connections(5) } // not mysql"),
@@ -509,6 +540,48 @@ def test_a_framework_s_pool_counts_once_beside_a_variable_of_its_file(tmp_path: 
     (tmp_path / ".env").write_text(f"{own}SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE=20\n")
     (pool,) = read_pools(tmp_path / ".env").pools
     assert pool.settings["maximumPoolSize"].value == 20
+
+
+@pytest.mark.parametrize(
+    ("made", "change"),
+    [
+        ("dict(pool_size=5)", "options.update(pool_recycle=60)"),
+        ("BASE.copy()", "options['pool_recycle'] = 60"),
+        ("{'pool_size': 9}", "options |= {'pool_size': 5, 'pool_recycle': 60}"),
+        ("elsewhere()", "options.update(pool_size=5); options.setdefault('pool_recycle', 60)"),
+    ],
+)
+def test_options_that_change_after_they_are_made(tmp_path: Path, made: str, change: str) -> None:
+    function = f"def f():\n    options = {made}\n    {change}\n    return create_engine('mysql://h/d', **options)\n"
+    (settings,) = settings_in(tmp_path, "a.py", f"BASE = {{'pool_size': 5}}\n{function}")
+    assert settings == {"pool_size": 5, "pool_recycle": 60}
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [
+        (("application.yml", ".env"), [30]),
+        (("application.yml", "Dockerfile"), [40]),
+        (("application.yml", ".env", "Dockerfile", "compose.yml"), [50]),
+        (("application.yml", ".env", "compose.env.yml"), [30]),
+    ],
+)
+def test_what_runs_the_application_replaces_the_pool_of_its_file(
+    tmp_path: Path, names: Sequence[str], sizes: list[int]
+) -> None:
+    size = "SPRING_DATASOURCE_HIKARI_MAXIMUM-POOL-SIZE"
+    service = f"services:\n  web:\n    environment:\n      {size}: "
+    texts = {
+        "application.yml": "spring.datasource.hikari.maximum-pool-size: 20\n",
+        ".env": f"{size}=30\nPOOL=30\n",
+        "Dockerfile": f"FROM a\nENV POOL=90 {size}=40\n",
+        "compose.yml": f"{service}50\n",
+        "compose.env.yml": f"{service}${{POOL:-60}}\n",
+    }
+    for name in names:
+        (tmp_path / name).write_text(texts[name])
+    files = [checked_file(each, ServerFacts(), None) for each in in_environment(read_files([tmp_path])[0])]
+    assert [pool.most_connections for _, pool in pools_of_process(files)] == sizes
 
 
 @pytest.mark.parametrize(

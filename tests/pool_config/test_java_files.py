@@ -182,6 +182,11 @@ CASES = {
         "beans.xml", BEAN.format("com.zaxxer.hikari.HikariDataSource", 'p:maximumPoolSize="25"',
                                  '<props><prop key="hibernate.connection.pool_size">5</prop></props>'),
         [("HikariCP", 25)]),
+    "Druid's URL beside Spring's": Case(
+        "application.yml", f"spring.datasource: {{url: '{MYSQL}', druid: {{url: '{MYSQL}'}}}}", [("Druid", 8)]),
+    "Druid's sources without settings": Case(
+        "application.yml", f"spring.datasource.druid: {{a: {{url: '{MYSQL}'}}, b: {{enabled: false, url: }}}}",
+        [("Druid", 8)]),
     "Druid's settings above two sources": Case(
         "application.yml", f"druid: {{one: {{url: '{MYSQL}'}}, two: {{url: '{MYSQL}'}}, maxActive: 20}}",
         [("Druid", 20), ("Druid", 20)]),
@@ -242,6 +247,12 @@ CASES = {
     "properties that a pool is given in Kotlin": Case(
         "A.kt", f'val p = Properties()\np.setProperty("jdbcUrl", "{MYSQL}")\np.setProperty("maximumPoolSize", "12")\n'
         "val c = HikariConfig(p)\n", [("HikariCP", 12)]),
+    "maps that a factory and a pool are given": Case(
+        "A.java", "class A { void a() { Map<String, String> m = new HashMap<>(), o = new HashMap<>(); "
+        f'm.put("url", "{MYSQL}"); m.put("maxActive", "12"); o.put("maxActive", "5"); '
+        "var d = DruidDataSourceFactory.createDataSource(m); var p = new Properties(); p.load(file); "
+        'var e = BasicDataSourceFactory.createDataSource(p); var q = new Properties(); q.put("maximumPoolSize", 7); '
+        "new HikariConfig(q); } }", [("Druid", 12), ("HikariCP", 7)]),
     "Slick": Case(
         "application.conf",
         f'slick.dbs.a {{ profile = "slick.jdbc.MySQLProfile$"\n db {{ url = "{MYSQL}", numThreads = 9\n'

@@ -118,6 +118,8 @@ NO_POOLS = (
     ("a.yml", "redis:\n  host: db\n  port: 3306\n  pool:\n    max: 20\n"),
     ("a.yml", "store:\n  address: db:5432\n  maxOpenConns: 30\n"),
     (".env", "DB_HOST=db\nDB_PORT=5432\nDB_POOL_SIZE=5\n"),
+    (".env", "SQL_DSN=postgresql://u:secret@h/d\nSQL_MAX_OPEN_CONNS=40\n"),
+    ("Dockerfile", "FROM a\nENV DB_HOST=postgres\nENV DB_POOL_SIZE=20\n"),
     ("compose.yml", f"{SERVICE}      - DATABASE_URL=postgres://u:secret@db/d?connection_limit=6\n"),
     ("a.go", "package a\n// mysql or postgres\nfunc (c *Config) SetDefault() {\n\tc.MaxOpenConns = 40\n}\n"),
     ("a.go", "package mysql\nvar d = Client{MaxConns: 20}\n"),

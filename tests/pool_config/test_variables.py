@@ -248,6 +248,15 @@ def test_a_variable_set_by_a_reference_has_its_default(tmp_path: Path, text: str
     assert of_spring.pools[0].settings["maximumPoolSize"].value == 25
 
 
+def test_a_variable_of_a_dockerfile_counts_where_no_other_file_sets_it(tmp_path: Path) -> None:
+    write(tmp_path, main__go=GO)
+    (tmp_path / "Dockerfile").write_text("FROM mysql\nENV SHOP_POOL=1\nFROM shop\nENV OTHER=1 \\\n  SHOP_POOL=25\n")
+    for text, expected in (("", 25), ("SHOP_POOL=10\n", 10)):
+        (tmp_path / ".env").write_text(text)
+        (file,) = in_environment(read_files([tmp_path])[0])
+        assert file.pools[0].settings["SetMaxOpenConns"].value == expected
+
+
 def test_a_folder_to_build_may_have_any_name(tmp_path: Path) -> None:
     write(tmp_path, main__go=GO, compose__yaml='services: {a: {build: "a\\0b", environment: {SHOP_POOL: 25}}}\n')
     assert in_environment(read_files([tmp_path])[0])

@@ -1,4 +1,4 @@
-"""Environment variables -> the pools that they configure, by relaxed binding; and files of them, such as .env."""
+"""Environment variables -> the pools that they configure, by relaxed binding; and files of them: .env, Dockerfiles."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -9,7 +9,7 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.launch import split_words, variable_counts
+from poolsize.pool_config.files.launch import dockerfile, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
@@ -26,7 +26,7 @@ OPTION = re.compile(r"(?:--|-D)([a-z][\w.-]{2,120}\.[\w.-]{1,80})=(.*)", re.DOTA
 """A setting of Spring Boot in the words of a command, or a system property of Java."""
 OWN = re.compile(
     r"(?:(?P<of>[A-Z][A-Z0-9_]{0,40}?)_)?(?!(?:MYSQL|MARIADB)_MAX_CONNECTIONS)"
-    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY|SQLSETTINGS)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?"
+    r"(?:DB|DATABASE|DATASTORE|MYSQL|MARIADB|SQL_?ALCHEMY|SQL(?:SETTINGS)?)_(?:_?SQL_?ALCHEMY_|ENGINE_OPTIONS_)?"
     r"(?P<name>[A-Z0-9_]{2,60})"
 )
 """Names that a project's own code reads, also behind the name of an application, as in SHOP_DB_POOL_SIZE.
@@ -39,7 +39,7 @@ OWN_NAMES = {
 }  # fmt: skip
 KIND = re.compile(
     r"(?:URL|URI|DSN|CONNECTION|CONN|DIALECT|CLIENT|DRIVER(?:NAME)?|ENGINE|TYPE|ADAPTER|KIND|(?:^|_)DB"
-    r"|(?:^|_)(?:DB|DATABASE|DATASTORE)_(?:HOST|PORT))$"
+    r"|(?:^|_)(?:DB|DATABASE|DATASTORE|SQL)_(?:HOST|PORT))$"
 )
 """The ends of names of variables that say which database it is."""
 OF_FRAMEWORK = ("SPRING_DATASOURCE_", "QUARKUS_DATASOURCE_")
@@ -57,7 +57,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     other databases have a URL or a driver, only MySQL's URLs have a pool.
     """
     contents: list[PoolOrCount] = [
-        *variable_counts([(each.path[0], each.text, each.line) for each in variables], workload),
+        *variable_counts(variables, workload),
         *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
         *(Variable(each, workload) for each in map(_assignment, variables) if each.value is not None),
     ]
@@ -146,8 +146,9 @@ def _path(name: str, *, has_own_code: bool = False) -> tuple[str, ...]:
     ends = [end for end in ends if end < len(parts)]
     if not ends:
         return (name,)
-    source, key = _of_source(parts[2:]) if max(ends) == 2 and parts[:2] == ["spring", "datasource"] else ((), ())
-    return (*parts[: max(ends)], *source, "-".join(key or parts[max(ends) :]))
+    place, rest = parts[: max(ends)], parts[max(ends) :]
+    source, key = _of_source(rest) if parts[:2] == ["spring", "datasource"] else ((), rest)
+    return (*place, *source, "-".join(key))
 
 
 def _of_source(parts: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
@@ -169,6 +170,19 @@ def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> F
 def env_file_pools(text: str) -> list[PoolOrCount]:
     """Return the pools and process counts of a file with lines NAME=VALUE, such as .env."""
     return environment_pools(list(assignments(text)))
+
+
+def dockerfile_contents(text: str) -> list[PoolOrCount]:
+    """Return the pools, process counts and numbers of a Dockerfile. Its variables are defaults: others replace them."""
+    words, variables = dockerfile(text)
+    contents = environment_pools([*variables, *option_entries(words)])
+    defaults = [
+        replace(each, setting=replace(each.setting, variables=(each.setting.name,)))
+        if isinstance(each, Variable)
+        else each
+        for each in contents
+    ]
+    return [*process_counts(words), *defaults]
 
 
 def assignments(text: str) -> Iterator[Entry]:

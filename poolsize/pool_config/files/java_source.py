@@ -31,7 +31,7 @@ CLASSES = {
     "BasicDataSource": DBCP2, "ComboPooledDataSource": C3P0, "PoolProperties": TOMCAT_JDBC,
     "org.apache.tomcat.jdbc.pool.DataSource": TOMCAT_JDBC, "DataSourceBuilder": HIKARICP,
     "ConnectionPoolConfiguration": R2DBC, "ConnectionFactoryOptions": R2DBC, "ConnectionFactories": R2DBC,
-    "PoolOptions": VERTX, "poolOptionsOf": VERTX,
+    "PoolOptions": VERTX, "poolOptionsOf": VERTX, "DruidDataSourceFactory": DRUID, "BasicDataSourceFactory": DBCP2,
 }  # fmt: skip
 """Class -> the library whose settings its setters, its builder or its constructor set."""
 INNER = {"method_invocation": "object", "cast_expression": "value", "parenthesized_expression": ""}
@@ -48,6 +48,8 @@ OF_DRIVER = "addDataSourceProperty"
 """HikariCP's method for settings of the driver, which have quotes in _settings()."""
 FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
 """Of R2DBC: they make a pool only with the driver `pool`."""
+OF_MAP = {FACTORIES, "DruidDataSourceFactory", "BasicDataSourceFactory"}
+"""Classes whose methods of any name make a pool, of a URL or of a map."""
 POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
 """Beginnings of URLs of a pool of R2DBC."""
 REACTIVE = (R2DBC, VERTX)
@@ -191,7 +193,7 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
     properties = {
         (tree.function(each), tree.variable(each))
         for each in created
-        if "Properties" in (tree.text_at(each, "type"), tree.text_at(each, "name"))
+        if {"Properties", "HashMap"} & {tree.text_at(each, "type").partition("<")[0], tree.text_at(each, "name")}
     }
     for node in created:
         if library := _created(tree, node):
@@ -222,7 +224,7 @@ def _created(tree: JavaTree, node: Node) -> Library | None:
     kind = tree.text_at(node, "type")
     if node.type == "method_invocation":
         name, target = tree.text_at(node, "name"), tree.text_at(node, "object")
-        kind = target if name in BUILDS or target == FACTORIES else "" if target else name
+        kind = target if name in BUILDS or target in OF_MAP else "" if target else name
         kind = "DataSourceBuilder" if name == OF_PROPERTIES else kind
     return _library(kind)
 
@@ -245,7 +247,7 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
     for at in tree.nodes("method_invocation"):
         name, arguments = tree.text_at(at, "name"), tree.arguments(at)
         named = at.child_by_field_name("name") or at
-        if name in {"option", "setProperty", OF_DRIVER} and len(arguments) == 2:
+        if name in {"option", "setProperty", "put", OF_DRIVER} and len(arguments) == 2:
             key, arguments = tree.text(arguments[0]), arguments[1:]
             if name == OF_DRIVER and not key.startswith('"'):
                 continue  # a constant: nothing shows whether it names a setting of the pool

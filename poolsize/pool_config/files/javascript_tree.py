@@ -61,7 +61,15 @@ class JavascriptTree(SourceTree):
             key, value = node.child_by_field_name("name"), node.child_by_field_name("value")
             if key and value:
                 self._members.setdefault("this", []).append(Pair(key, value))
+        declared = [(node.child_by_field_name("value"), node) for node in self.nodes("variable_declarator")]
+        self._name_at = {value.start_byte: node.child_by_field_name("name") for value, node in declared if value}
+        """First byte of a value -> the name of the variable that it is assigned to."""
         self._declared = {self.text_at(node, "name"): node for node in self.nodes("function_declaration")}
+        for node in self.nodes("call_expression"):
+            if self.text_at(node, "function") == "Object.assign" and self.arguments(node):
+                changed, *others = self.arguments(node)
+                for other in others:
+                    self._members.setdefault(self.text(changed), []).extend(self.pairs(other)[0].values())
 
     def key(self, node: Node | None) -> str:
         """Return the key of an object without quotes, or the last part of a dotted name."""
@@ -115,6 +123,7 @@ class JavascriptTree(SourceTree):
         elif target is not None and self.text_at(target, "function") == "Object.assign":
             merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
             complete = all(merged)
+        node = self._name_at.get(node.start_byte, node) if node is not None and node.type == "object" else node
         if node is not None and node.type in {*NAMES, "this"}:
             pairs |= {self.key(pair.key): pair for pair in self._members.get(self.text(node), ())}
         return pairs, complete

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
+from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.javascript_tree import TSX, JavascriptTree
 from poolsize.pool_config.files.python_source import assigned_in
 from poolsize.pool_config.files.rails import ASSIGNMENT, ruby_number
@@ -71,9 +72,9 @@ def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Cou
         yield Count("processes", setting, workload)
 
 
-def variable_counts(variables: Sequence[tuple[str, str, int]], workload: str = "") -> Iterator[Count]:
-    """Yield the numbers of processes in environment variables: name, text and line of each."""
-    for name, text, line in variables:
+def variable_counts(variables: Sequence[Entry], workload: str = "") -> Iterator[Count]:
+    """Yield the numbers of processes in environment variables. Each variable's path is its name."""
+    for name, text, line in ((each.path[0], each.text, each.line) for each in variables):
         if name in NUMBERS:
             yield Count("processes", FileSetting(name, text, number_from(text), line), workload)
         elif name == GUNICORN_OPTIONS:
@@ -98,10 +99,10 @@ def procfile_counts(text: str) -> list[Count]:
 PUMA_WORKERS = re.compile(r"workers[ \t(]{1,9}(?P<code>[^\n]{1,300})")
 
 
-def dockerfile_counts(text: str) -> list[Count]:
-    """Return the number of processes of the last stage's command, and of the variables that set it."""
+def dockerfile(text: str) -> tuple[list[tuple[str, int]], list[Entry]]:
+    """Return the command of a Dockerfile's last stage, and its environment variables."""
     commands: dict[str, list[tuple[str, int]]] = {}
-    variables: list[tuple[str, str, int]] = []
+    variables: list[Entry] = []
     for name, rest, number in _instructions(text):
         if name == "FROM":
             commands, variables = {}, []
@@ -111,11 +112,9 @@ def dockerfile_counts(text: str) -> list[Count]:
             words = [word for word, _ in split_words([(f"{rest} ", number)])]
             if words and "=" not in words[0]:  # ENV NAME VALUE
                 words = ["=".join(words[:2])]
-            variables += [
-                (key, value.strip(" \"'"), number) for key, _, value in (word.partition("=") for word in words)
-            ]
-    counts = process_counts([*commands.get("ENTRYPOINT", ()), *commands.get("CMD", ())])
-    return [*counts, *variable_counts(variables)]
+            pairs = (word.partition("=") for word in words)
+            variables += [Entry((key,), value.strip(" \"'"), number) for key, _, value in pairs]
+    return [*commands.get("ENTRYPOINT", ()), *commands.get("CMD", ())], variables
 
 
 def _instructions(text: str) -> Iterator[tuple[str, str, int]]:

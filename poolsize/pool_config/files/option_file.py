@@ -130,15 +130,19 @@ Section = Mapping[str, tuple[str, int]]
 """Name -> its value and its line."""
 
 
-def ini_pools(text: str) -> list[FilePool]:
-    """Return the pools of an application's .ini file; else the server's settings. Raises BadInput as server_pools."""
-    sections = _sections(text, comments=";#").items()
+def section_pools(text: str) -> list[FilePool]:
+    """Return the pools of an application's file with sections, as those of Pyramid, Pylons and Airflow."""
     entries = [
-        Entry((of, name.removeprefix("sqlalchemy.")), *value)  # of Pyramid and Pylons
-        for of, values in sections
+        Entry((of, re.sub("sql_?alchemy[._]", "", name)), *value)
+        for of, values in _sections(text, comments=";#").items()
         for name, value in values.items()
     ]
-    return pools_of(entries) or server_pools(text)
+    return pools_of(entries)
+
+
+def ini_pools(text: str) -> list[FilePool]:
+    """Return the pools of an application's .ini file; else the server's settings. Raises BadInput as server_pools."""
+    return section_pools(text) or server_pools(text)
 
 
 def fpm_pools(text: str) -> list[FilePool]:

@@ -46,7 +46,7 @@ CLASS_NAMES = {"type", "class", "datasourceclassname", "factory"}
 ADDRESSES = {"host", "hostname", "url", "dsn", "uri", "addr", "address", "server", "datasource", "source"}
 """Settings that only a client has, as it has settings whose names contain `pool`."""
 KINDS = {"type", "driver", "dialect", "engine", "adapter", "client", "kind", "provider", "pluginname", "dbtype",
-    "connection", "connector",
+    "connection", "connector", "conn",
 }  # fmt: skip
 """Settings of a project's own code that name the database."""
 BOOT_1 = {
@@ -192,7 +192,7 @@ def default_places(groups: Groups, found: Set[tuple[str, ...]]) -> Iterator[tupl
     for each in found:
         covered.update(each[:end] for end in range(1, len(each) + 1))
     firsts = {each[0] for each in found if "hibernate" in each}
-    for prefix, group in groups.items():
+    for prefix, group in sorted(groups.items(), key=lambda each: not SEGMENTS.keys() & {*each[0]}):
         place = _default_place(prefix, groups) if any(map(is_mysql, group)) else None
         if place is None or prefix in covered or place[0] in covered or prefix[0] in firsts or _is_below(prefix, pools):
             continue
@@ -216,15 +216,16 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
     named = named_library(group)
     types = [entry.text for entry in group if normalized(entry.path[-1]) in CLASS_NAMES - {"datasourceclassname"}]
     is_unknown = named is None and any(text and "${" not in text for text in types)
-    library = named or HIKARICP
-    is_source = len(parts) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
+    below = next((part for part in parts if part in SEGMENTS), "")
+    library = SEGMENTS.get(below) or named or HIKARICP
+    is_source = len(parts) - bool(below) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
     is_reactive = parts[-1:] == ["reactive"] or ((*prefix, "reactive") in groups and (*prefix, "jdbc") not in groups)
     quarkus = "reactive" if is_reactive else "jdbc"
     slick = next((each for each in ((*prefix, "db"), prefix, prefix[:-1]) if _is_slick(each, groups)), None)
     has_provider = any("provider" in entry.path[-1] or entry.path[-1] == "datasource" for entry in group)
     for is_place, place, of_place in (
-        (parts[:2] == ["spring", "datasource"] and is_source and not is_unknown and not set(parts) & SEGMENTS.keys(),
-         (*prefix, BELOW.get(library.title, "")), library),
+        (parts[:2] == ["spring", "datasource"] and is_source and not is_unknown,
+         prefix if below else (*prefix, BELOW.get(library.title, "")), library),
         (parts[:3] == ["spring", "shardingsphere", "datasource"] and len(parts) == 4 and not is_unknown,
          prefix, library),
         (parts[:2] == ["quarkus", "datasource"],

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 Change = tuple[str | None, ast.expr] | ast.Call
-"""An item that is assigned to a dictionary, or a call of its update()."""
+"""An item that is assigned to a dictionary, with None another that is joined to it, or a call of its update()."""
 
 CHANGES = {"update", "from_mapping"}
 DEEPEST = 20
@@ -70,8 +70,8 @@ class Names:
                 self.imports |= {each.asname: each.name for each in node.names if each.asname}
             case ast.ImportFrom():
                 self.imports |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
-            case ast.Call(func=ast.Attribute(value=changed, attr=name)):
-                self._note_change(node, changed, name, scope)
+            case ast.AugAssign(target=changed, op=ast.BitOr()) | ast.Call(func=ast.Attribute(value=changed)):
+                self._note_change(node, changed, scope)
 
     def _note_class(self, node: ast.ClassDef) -> None:
         self.classes[node.name] = node
@@ -113,12 +113,15 @@ class Names:
                 if isinstance(key, ast.Constant):
                     self._note_path(inner, f"{where}[{key.value!r}]", scope, depth + 1)
 
-    def _note_change(self, call: ast.Call, changed: ast.expr, name: str, scope: Scope) -> None:
+    def _note_change(self, change: ast.AugAssign | ast.Call, changed: ast.expr, scope: Scope) -> None:
         changes = self._changes.setdefault((id(scope), path(changed)), [])
-        if name in CHANGES:
-            changes.append(call)
-        elif name == "setdefault" and len(call.args) == 2 and isinstance(call.args[0], ast.Constant):
-            changes.append((str(call.args[0].value), call.args[1]))
+        match change:
+            case ast.AugAssign():
+                changes.append((None, change.value))
+            case ast.Call(func=ast.Attribute(attr=name)) if name in CHANGES:
+                changes.append(change)
+            case ast.Call(func=ast.Attribute(attr="setdefault"), args=[ast.Constant(value=key), value]):
+                changes.append((str(key), value))
 
     def changes_of(self, node: ast.AST) -> Sequence[Change]:
         """Return what is assigned to the items of a dictionary, in the function or module that assigns it to a name."""

@@ -203,7 +203,7 @@ class Values:
         found: Pairs | None = None
         match node:
             case ast.Dict():
-                found = self.of_dict(node) + self.items(node)
+                found = self.of_dict(node)
             case ast.BinOp(op=ast.BitOr()):
                 found = self.pairs(node.left) + self.pairs(node.right)
             case ast.Name() | ast.Attribute():
@@ -214,7 +214,7 @@ class Values:
                 found = self.pairs(inner[-1]) if inner else None
             case ast.Call():
                 found = self._of_mapping_call(node)
-        return [(None, node)] if found is None else found
+        return ([(None, node)] if found is None else found) + self.items(node)
 
     def _of_mapping_call(self, call: ast.Call) -> Pairs | None:
         name = last_name(call.func)
@@ -223,7 +223,7 @@ class Values:
         if name == "dict":
             return [pair for argument in call.args for pair in self.pairs(argument)] + self.keywords(call)
         if (settings := self.of_database_url(call)) is not None:
-            return settings + self.items(call)
+            return settings
         returned = self.names.returned.get(name)
         return None if returned is None else self.pairs(returned)
 
@@ -252,7 +252,7 @@ class Values:
             if isinstance(change, ast.Call):
                 found += [pair for argument in change.args for pair in self.pairs(argument)] + self.keywords(change)
             else:
-                found.append(change)
+                found += [change] if change[0] else self.pairs(change[1])
         return found
 
     def text(self, node: ast.expr, depth: int = 0) -> str:

@@ -16,12 +16,11 @@ from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
-from poolsize.pool_config.files.environment import env_file_pools
+from poolsize.pool_config.files.environment import dockerfile_contents, env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.launch import (
-    dockerfile_counts,
     gunicorn_counts,
     pm2_counts,
     procfile_counts,
@@ -32,6 +31,7 @@ from poolsize.pool_config.files.option_file import (
     ini_pools,
     is_maxscale,
     maxscale_pools,
+    section_pools,
     server_pools,
     status_pools,
 )
@@ -79,7 +79,7 @@ NAMES: Sequence[tuple[str, Reader]] = (
     (r"\.env.*", env_file_pools),
     (r"procfile", procfile_counts),
     (r"gunicorn.*\.py", gunicorn_counts),
-    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_counts),
+    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_contents),
     (r"puma.*\.rb", puma_counts),
     (r"ecosystem\.config\.[cm]?js", pm2_counts),
     (r"(?:web|app)(?:\..{1,30})?\.config", xml_pools),
@@ -105,12 +105,12 @@ ENDINGS: dict[str, Reader] = {
     ".rs": rust_pools,
     ".cs": csharp_pools,
     ".toml": toml_pools,
-    ".cfg": proxysql_pools,
+    ".cfg": section_pools,
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
-    **dict.fromkeys((".cnf", ".ini"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
+    **dict.fromkeys((".cnf", ".ini", ".cfg"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
     ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from poolsize.pool_config.pool import FileSetting, Value, normalized
 
-NAME = re.compile(r"[A-Z](?:[A-Z0-9_]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
+NAME = re.compile(r"[A-Z](?:[A-Z0-9_-]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
 """Of an environment variable. Small letters only as in GITEA__database__HOST."""
 
 LONGEST = 500
