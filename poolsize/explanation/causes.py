@@ -113,8 +113,9 @@ _SHARED = Cause("Code shares one connection, cursor or session among tasks or th
     "The connection is global, or a member of an object that several requests use.")  # fmt: skip
 _UNREAD = Cause("A statement began before all rows of the last statement, or all results of a CALL, were read.",
     "Within one transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
-_FORKED = Cause("Processes share a connection that was opened before they were forked.",
-    "The errors come with several workers only (gunicorn's preload_app, multiprocessing).")  # fmt: skip
+_FORKED = Cause("Processes share a connection that was opened before they were forked. SQLAlchemy: "
+    "engine.dispose(close=False) in each process.",
+    "The errors come with several workers only: gunicorn's preload_app, uWSGI without lazy-apps, multiprocessing.")  # fmt: skip
 _SHARED_TX = Cause("Goroutines share one Tx or Conn.",
     "It is a global, or a field of something that several requests use.")  # fmt: skip
 _CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
@@ -306,8 +307,8 @@ FIRST: Mapping[Kind | Use, str] = {
     "or correct the name; a database that does not exist has this error, too.",
     Kind.READ_ONLY: "SELECT @@hostname, @@read_only, @@innodb_read_only by hand: if both are 0, restart the "
     "application. On a replica, correct the host name; on the primary, find why.",
-    Kind.SHARED_CONNECTION: "give each task or thread a connection of its own from a pool, and read all rows before "
-    "the next statement.",
+    Kind.SHARED_CONNECTION: "give each task, thread and forked process a connection of its own from a pool, and read "
+    "all rows before the next statement.",
     Kind.METADATA_LOCK: "SELECT * FROM information_schema.innodb_trx ORDER BY trx_started: end the old transaction. "
     "If an ALTER waits, ending it lets the statements behind it go on.",
     Kind.LOCK_WAIT: _UNBLOCK,
