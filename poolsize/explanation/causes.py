@@ -115,7 +115,8 @@ _UNREAD = Cause("A statement began before all rows of the last statement, or all
     "Within one transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
 _FORKED = Cause("Processes share a connection that was opened before they were forked. SQLAlchemy: "
     "engine.dispose(close=False) in each process.",
-    "The errors come with several workers only: gunicorn's preload_app, uWSGI without lazy-apps, multiprocessing.")  # fmt: skip
+    "The errors come with several workers only: gunicorn's preload_app, uWSGI without lazy-apps, multiprocessing."
+    )  # fmt: skip
 _SHARED_TX = Cause("Goroutines share one Tx or Conn.",
     "It is a global, or a field of something that several requests use.")  # fmt: skip
 _CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
