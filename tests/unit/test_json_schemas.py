@@ -20,7 +20,7 @@ from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_values
 from poolsize.present.text.traffic import traffic_fleet_values, traffic_values
 from poolsize.traffic.usage_phases import UsageTimes
-from tests.conftest import EXAMPLES, Command, in_ci, require_schema
+from tests.conftest import EXAMPLES, Command, require_schema
 from tests.schemas import COMMANDS, schema_of
 
 OF_RUN = (
@@ -48,8 +48,8 @@ def test_a_schema_allows_a_later_key_and_a_test_does_not(poolsize_here: Command)
     assert not any(map(schema.is_valid, (answer | {"pool_size": None}, without_range)))
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", in_ci(EXAMPLES, "oltp_read_write-mariadb"))
+@pytest.mark.experiment
+@pytest.mark.parametrize("name", EXAMPLES)
 def test_the_answers_of_a_run_fit_their_schemas(name: str, poolsize_here: Command) -> None:
     for command in OF_RUN:
         assert poolsize_here(*command.format(EXAMPLES[name]).split(), "--json").stdout.startswith("{")

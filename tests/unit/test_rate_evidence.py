@@ -88,7 +88,7 @@ def test_a_queue_that_is_long_by_chance_does_not_stop_a_step(rate: float, step_s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("rate", "utilisation"), in_ci(product(RATES, (1.2, 2.0)), (2.0, 1.2), (20.0, 2.0)))
+@pytest.mark.parametrize(("rate", "utilisation"), in_ci(product(RATES, (1.2, 2.0)), (20.0, 2.0)))
 def test_an_overload_is_refused_within_the_longest_step(rate: float, utilisation: float) -> None:
     """At 1/s, 60 arrivals scatter too much for an early stop; where 5 s of arrivals pile up in a step, it stops."""
     longest = PLAN.longest_seconds
