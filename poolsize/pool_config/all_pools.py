@@ -199,8 +199,8 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             key = (pool.workload or _without_profile(file.path), _within(pool), (pool.library.title, pool.place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
+    # 2: of a workload or a ConfigMap, 1: of .env and the like, 0: of the application's file
     ranks = {key: 2 if key[1] else int(_is_of_environment(checked.pool)) for key, (_, checked) in largest.items()}
-    """Of a workload or a ConfigMap, of .env and the like, and of the application's file."""
     numbers = Counter((place, rank) for (*_, place), rank in ranks.items())
     highest = dict(sorted(numbers))
     return tuple(
