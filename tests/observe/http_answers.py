@@ -28,7 +28,7 @@ def answering(reply: Reply, port: int = 0) -> Iterator[int]:
         def log_message(self, *_: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()  # shutdown() waits for its poll
     try:
         yield server.server_port
     finally:

@@ -125,6 +125,7 @@ def test_cpu_time_counts_where_it_exceeds_the_added_time(name: str) -> None:
     assert predicted[3:] == pytest.approx(1000 * exact[3:], rel=0.1)  # below, a fit may take a delay for a queue
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", NETWORKS)
 def test_the_size_is_enough_if_losses_are_twice_the_predicted_losses(name: str) -> None:
     network = fitted(name)

@@ -301,6 +301,7 @@ def test_the_answer_claims_no_more_probability_than_it_has() -> None:
     assert set(claimed.values()) == {0.5, CERTAINTY}, "one example has a measured size in place of a larger one"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_the_throughput_of_a_measured_size_is_the_measured_mean(name: str) -> None:
     """Of the answer in the first sentence and in JSON, and in the price table."""
