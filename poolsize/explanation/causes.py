@@ -109,19 +109,19 @@ _REPLICA = Cause("The application writes to a replica: the host name is a reader
 _MADE_READ_ONLY = Cause("Somebody, a restart with read_only in its configuration, or a full disk at a cloud provider "
     "made the primary read-only.",
     "The server is the primary, and read_only is ON.")  # fmt: skip
-_SHARED = Cause("Code shares one connection, cursor or session among tasks or threads.",
+_SHARED = Cause("Code gives the same connection, cursor or session to several tasks or threads.",
     "The connection is global, or a member of an object that several requests use.")  # fmt: skip
 _UNREAD = Cause("A statement began before all rows of the last statement, or all results of a CALL, were read.",
-    "Within one transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
+    "Within a transaction, a query runs inside the loop over another query's rows.")  # fmt: skip
 _FORKED = Cause("Processes share a connection that was opened before they were forked. SQLAlchemy: "
     "engine.dispose(close=False) in each process.",
     "The errors come with several workers only: gunicorn's preload_app, uWSGI without lazy-apps, multiprocessing."
     )  # fmt: skip
-_SHARED_TX = Cause("Goroutines share one Tx or Conn.",
+_SHARED_TX = Cause("Goroutines share a Tx or a Conn.",
     "It is a global, or a field of something that several requests use.")  # fmt: skip
 _CANCELLED = Cause("A cancelled task left its answer unread, and the connection went back to the pool.",
     "A timeout or a cancelled request is in the log just before.")  # fmt: skip
-_OPEN_TRANSACTION = Cause("A session keeps a transaction open, also one that only read, and sleeps.",
+_OPEN_TRANSACTION = Cause("A session sleeps and keeps a transaction open, even if the transaction only read.",
     "innodb_trx has a transaction as old as the wait, whose session sleeps.")  # fmt: skip
 _LONG_READ = Cause("A long statement still reads the table: a report, a backup.",
     "SHOW FULL PROCESSLIST has a statement on the table that has run for longer than the wait.")  # fmt: skip
@@ -343,7 +343,7 @@ FIRST_OF_STATEMENT: Mapping[tuple[Kind, str], str] = {
 """Kind of error and library -> what to do first, where it differs from other libraries."""
 FIRST_OF_FAILURE: Mapping[tuple[Kind, str | None], str] = {
     (Kind.UNREACHABLE, "name"): "run getent hosts HOST where the application runs (in its container). If it prints "
-    "nothing, check the name and the name server (/etc/resolv.conf). Else it is over.",
+    "nothing, check the name and the name server (/etc/resolv.conf).",
     (Kind.UNREACHABLE, "refused"): "run nc -vz HOST 3306 on the application's host. If refused, too, check host and "
     "port, then on the server: does it run, and listen there (ss -ltn)?",
     (Kind.UNREACHABLE, "timeout"): "run nc -vz HOST 3306 on the application's host. If it hangs, check the address, "

@@ -314,8 +314,8 @@ class _Occurrences:
 
     def add_task_of(self, line: str) -> None:
         """Count the task that a helper thread works on, in a line of a report of c3p0."""
-        starts = "Active Tasks:" in line
-        self.is_in_active_tasks = (starts or self.is_in_active_tasks) and "Pending Tasks:" not in line
+        begins = "Active Tasks:" in line
+        self.is_in_active_tasks = (begins or self.is_in_active_tasks) and "Pending Tasks:" not in line
         if self.is_in_active_tasks:
             _count(self.tasks, _TASK.search(line))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from poolsize.pool_config.files.python_names import Names, last_name, path
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, largest, setting_of
 from poolsize.pool_config.pool import FilePool, Library, Value
 
 Pairs = list[tuple[str | None, ast.expr]]
@@ -104,13 +104,13 @@ class Values:
 
         None only if nothing else is.
         """
-        found = self.names.definitions(node)
+        nodes = self.names.definitions(node)
         match node:
-            case ast.Subscript() if not found:
-                found = self._items_named(last_name(node), node.value)
+            case ast.Subscript() if not nodes:
+                nodes = self._items_named(last_name(node), node.value)
             case ast.Call(func=ast.Attribute(value=mapping, attr="get"), args=[ast.Constant(value=key), *_]):
-                found = self._items_named(key, mapping)
-        return [each for each in found if not (isinstance(each, ast.Constant) and each.value is None)] or found
+                nodes = self._items_named(key, mapping)
+        return [each for each in nodes if not (isinstance(each, ast.Constant) and each.value is None)] or nodes
 
     def _items_named(self, name: object, mapping: ast.expr) -> Sequence[ast.expr]:
         """Return the values that a dictionary of the file has for a name."""
@@ -128,8 +128,7 @@ class Values:
         values = [value for value, _ in read]
         if len({(type(value), value) for value in values}) == 1:
             return values[0]
-        numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-        return max(numbers, default=None) if len(numbers) == len(values) else None
+        return largest(values)
 
     def _computed(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> float | None:
         """Return the result of arithmetic, or None where an operand is not a known number."""

@@ -11,7 +11,7 @@ from typing import ClassVar
 from tree_sitter import Language, Node, Parser
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.values import ENVIRONMENT, setting_of
+from poolsize.pool_config.files.values import ENVIRONMENT, largest, setting_of
 from poolsize.pool_config.pool import FileSetting, Library, Value
 
 ERROR = "ERROR"
@@ -295,8 +295,8 @@ def agreed(values: Iterable[Value]) -> Value:
 
 def larger(values: Sequence[Value]) -> Value:
     """Return the larger of the alternatives of `condition ? 20 : 5`; where one is no number, what `agreed` returns."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    return max(numbers) if len(numbers) == len(values) else agreed(values)
+    number = largest(values)
+    return agreed(values) if number is None else number
 
 
 def children(node: Node) -> list[Node]:

@@ -124,6 +124,12 @@ def without_unit(name: str) -> tuple[str, int]:
     return (match["name"], unit) if match and unit else (name, 1)
 
 
+def largest(values: Sequence[Value]) -> int | float | None:
+    """Return the largest of some numbers; None without any, and where a value is no number."""
+    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    return max(numbers, default=None) if len(numbers) == len(values) else None
+
+
 def _unit(word: str) -> int | None:
     """Return a unit of time in milliseconds; None for another word."""
     return MILLISECONDS.get(WORDS.get(word, WORDS.get(f"{word}s", word)))
