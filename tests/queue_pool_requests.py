@@ -1,11 +1,12 @@
-"""Requests for a connection of SQLAlchemy's QueuePool, a thread for each, that arrive at the times of a plan.
+"""Requests for a connection of SQLAlchemy's QueuePool, a thread for each, that arrive at the times of plans.
 
-    python -m tests.queue_pool_requests [WORKLOAD] POOL_SIZE < PLAN
+    python -m tests.queue_pool_requests [WORKLOAD] < PLANS
 
-The variable DATABASE is the URL. A line of the plan is a request: when it arrives, and how long the server then sleeps,
-in seconds. With a WORKLOAD of poolsize, a request runs a transaction instead. A line of the output is a request, too:
-when it asked for a connection, when it had the connection, and when it had given it back, in seconds. With the same
-input and output, `Requests.java` has HikariCP, and `applications/go/requests` Go's database/sql.
+The variable DATABASE is the URL. The first line of a plan is the pool size. A further line is a request: when it
+arrives, and how long the server then sleeps, in seconds. An empty line ends the plan. With a WORKLOAD of poolsize, a
+request runs a transaction instead. A line of the output is a request, too: when it asked for a connection, when it had
+the connection, and when it had given it back, in seconds; an empty line ends a plan's. With the same input and output,
+`Requests.java` has HikariCP, and `applications/go/requests` Go's database/sql.
 """
 
 import os
@@ -26,21 +27,29 @@ from poolsize.sweep.readers import OWN_SCHEMA
 
 Use = Callable[[Any, float], object]
 """What a request does: with a cursor, and the seconds of its line."""
-WARM_UP = 50
-"""Uses of each connection before the first request."""
+WARM_UP = 200
+"""Uses in all of a pool before its first request."""
 
 
 def main() -> None:
-    """Run the plan on standard input."""
-    *workload, pool_size = sys.argv[1:]
-    plan = [(float(due), float(seconds)) for due, seconds in map(str.split, sys.stdin)]
+    """Run the plans on standard input."""
+    workload, engines = sys.argv[1:], dict[int, Engine]()
     database = database_url(os.environ["DATABASE"])
     with transactions(database, *workload) if workload else nullcontext((database, sleep)) as (url, use):
-        engine = create_engine(url, pool_size=int(pool_size), max_overflow=0, pool_timeout=600)
-        warm_up(engine, int(pool_size), use)
-        for times in run(engine, plan, use):
-            print(*times)
-        engine.dispose()
+        for first in sys.stdin:
+            pool_size, plan = int(first), list[tuple[float, float]]()
+            for line in iter(sys.stdin.readline, ""):
+                if not line.strip():
+                    break
+                due, seconds = map(float, line.split())
+                plan.append((due, seconds))
+            if pool_size not in engines:
+                engines[pool_size] = opened(url, pool_size, use)
+            for times in run(engines[pool_size], plan, use):
+                print(*times)
+            print(flush=True)
+        for engine in engines.values():
+            engine.dispose()
 
 
 def sleep(cursor: Any, seconds: float) -> None:
@@ -59,13 +68,15 @@ def transactions(database: URL, workload: str) -> Iterator[tuple[URL, Use]]:
         yield database.set(database=OWN_SCHEMA), lambda cursor, _: user.transaction(cursor)
 
 
-def warm_up(engine: Engine, pool_size: int, use: Use) -> None:
-    """Open all connections, and use each."""
+def opened(url: URL, pool_size: int, use: Use) -> Engine:
+    """Return a pool, all of whose connections have been used."""
+    engine = create_engine(url, pool_size=pool_size, max_overflow=0, pool_timeout=600)
     connections = [engine.raw_connection() for _ in range(pool_size)]
     for connection in connections:
-        for _ in range(WARM_UP):
+        for _ in range(WARM_UP // pool_size):
             use(connection.cursor(), 0.0)
         connection.close()
+    return engine
 
 
 def run(engine: Engine, plan: list[tuple[float, float]], use: Use) -> list[tuple[float, float, float]]:

@@ -1,5 +1,5 @@
-// Requests for a connection of database/sql, a goroutine for each, that arrive at the times of a plan. The argument is
-// the pool size; DSN is the database. Input and output are those of tests/queue_pool_requests.py.
+// Requests for a connection of database/sql, a goroutine for each, that arrive at the times of plans. DSN is the
+// database. Input and output are those of tests/queue_pool_requests.py.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	_ "github.com/go-sql-driver/mysql"
 )
 
-const warmUp = 50 // uses of each connection before the first request
+const warmUp = 200 // uses in all of a pool before its first request
 
 type request struct {
 	due, sleep        float64
@@ -24,28 +24,40 @@ type request struct {
 }
 
 func main() {
-	size, err := strconv.Atoi(os.Args[1])
-	check(err)
-	pool, err := sql.Open("mysql", os.Getenv("DSN"))
-	check(err)
-	pool.SetMaxOpenConns(size)
-	pool.SetMaxIdleConns(size)
+	lines, pools := bufio.NewScanner(os.Stdin), map[int]*sql.DB{}
+	for lines.Scan() {
+		size, err := strconv.Atoi(lines.Text())
+		check(err)
+		plan := read(lines)
+		if pools[size] == nil {
+			pools[size] = open(size)
+		}
+		begin := run(pools[size], plan)
+		for _, done := range plan {
+			fmt.Println(done.asked.Sub(begin).Seconds(), done.got.Sub(begin).Seconds(), done.given.Sub(begin).Seconds())
+		}
+		fmt.Println()
+	}
+}
+
+// read returns the requests of a plan.
+func read(lines *bufio.Scanner) []request {
 	var plan []request
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+	for lines.Scan() && lines.Text() != "" {
 		var each request
 		_, err := fmt.Sscan(lines.Text(), &each.due, &each.sleep)
 		check(err)
 		plan = append(plan, each)
 	}
-	open(pool, size)
-	begin := run(pool, plan)
-	for _, each := range plan {
-		fmt.Println(each.asked.Sub(begin).Seconds(), each.got.Sub(begin).Seconds(), each.given.Sub(begin).Seconds())
-	}
+	return plan
 }
 
-// open opens all connections, and uses each.
-func open(pool *sql.DB, size int) {
+// open returns a pool, all of whose connections have been used.
+func open(size int) *sql.DB {
+	pool, err := sql.Open("mysql", os.Getenv("DSN"))
+	check(err)
+	pool.SetMaxOpenConns(size)
+	pool.SetMaxIdleConns(size)
 	var connections []*sql.Conn
 	for range size {
 		connection, err := pool.Conn(context.Background())
@@ -53,11 +65,12 @@ func open(pool *sql.DB, size int) {
 		connections = append(connections, connection)
 	}
 	for _, connection := range connections {
-		for range warmUp {
+		for range warmUp / size {
 			sleep(connection, 0)
 		}
 		connection.Close()
 	}
+	return pool
 }
 
 // run runs the requests, and returns the time of its begin.
@@ -65,18 +78,18 @@ func run(pool *sql.DB, plan []request) time.Time {
 	var requests sync.WaitGroup
 	begin := time.Now()
 	for number := range plan {
-		each := &plan[number]
-		time.Sleep(time.Until(begin.Add(time.Duration(each.due * float64(time.Second)))))
+		next := &plan[number]
+		time.Sleep(time.Until(begin.Add(time.Duration(next.due * float64(time.Second)))))
 		requests.Add(1)
 		go func() {
 			defer requests.Done()
-			each.asked = time.Now()
+			next.asked = time.Now()
 			connection, err := pool.Conn(context.Background())
-			each.got = time.Now()
+			next.got = time.Now()
 			check(err)
-			sleep(connection, each.sleep)
+			sleep(connection, next.sleep)
 			connection.Close()
-			each.given = time.Now()
+			next.given = time.Now()
 		}()
 	}
 	requests.Wait()
