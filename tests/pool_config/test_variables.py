@@ -162,6 +162,12 @@ fn a() {
     MySqlPoolOptions::new().max_connections(n);
 }
 """,
+    "try.rs": """
+fn a() {
+    let n = env::var("SHOP_POOL").unwrap_or_else(|_| "2".to_string());
+    MySqlPoolOptions::new().max_connections(n.parse()?);
+}
+""",
 }
 
 
