@@ -1434,6 +1434,21 @@ def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
         read_pools(tmp_path / "b.go")
 
 
+def test_go_zero_has_a_pool_for_each_data_source_of_mysql(tmp_path: Path) -> None:
+    text = """package svc
+    import "github.com/zeromicro/go-zero/core/stores/sqlx"
+    func f(c Config) {
+        orders(sqlx.NewMysql(c.Mysql.DataSource)); users(sqlx.NewMysql(c.Mysql.DataSource))
+        logs(sqlx.NewSqlConn("mysql", c.Logs)); facts(sqlx.NewSqlConn("postgres", c.Facts))
+    }"""
+    (tmp_path / "a.go").write_text(text)
+    checked = check_pools(read_pools(tmp_path / "a.go", is_named=False).pools)
+    assert [(each.pool.place, each.most_connections) for each in checked] == [("line 4", 64), ("line 5", 64)]
+    assert {finding.code for each in checked for finding in each.findings} == {"pool_defaults"}
+    limited = text.replace("logs(", "db, _ := sqlx.NewMysql(dsn).RawDB(); db.SetMaxOpenConns(9); logs(")
+    assert found_in(tmp_path, "a.go", limited) == [{"SetMaxOpenConns": 9}]
+
+
 PYTHON_VALUES = {
     "int(os.environ['X'], 10)": None, "max(20, 5)": 20, "min(20, cpu_count() * 2)": None,
     "random.choice(3, 9)": None, "10 + 0": 10, "7 // 0": None,

@@ -13,7 +13,7 @@ from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
-from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
+from poolsize.pool_config.libraries.other_languages import GO, GO_ZERO, OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
 
 GRAMMAR = Grammar(
@@ -61,6 +61,7 @@ PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
 OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
 """The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
+GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -264,17 +265,38 @@ def go_pools(text: str) -> list[FilePool]:
             for call, is_mysql in opened
         ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
+    of_go_zero = _of_go_zero(tree)
     if not of_mysql and True not in imported and has_others:
-        return []
+        return of_go_zero
     limited = _with_limits(tree)
     unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
-    pools = [*limited, *(FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)]
+    of_calls = (FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)
+    pools = [*limited, *of_calls, *of_go_zero]
     if not pools and (of_fields := _of_fields(tree)):
         databases = {bool(match["mysql"]) for match in DATABASE.finditer(text)}
         pools = of_fields if databases == {True} else []
     if not pools:
         tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
     return pools
+
+
+def _of_go_zero(tree: GoTree) -> list[FilePool]:
+    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code changes a pool."""
+    imports = [each for each in tree.nodes("import_spec") if GO_ZERO_SQLX in tree.text(each)]
+    packages = {tree.text_at(each, "name") or "sqlx" for each in imports}
+    first_calls: dict[str, Node] = {}
+    for call in tree.nodes("call_expression") if imports else ():
+        package, name = tree.method(call)
+        arguments = tree.arguments(call)
+        if name == "RawDB":  # its result has Go's own functions
+            return []
+        if tree.text(package) not in packages:
+            continue
+        if name == "NewMysql" and arguments:
+            first_calls.setdefault(tree.text(arguments[0]), call)
+        elif name == "NewSqlConn" and len(arguments) > 1 and tree.value(arguments[0]) == "mysql":
+            first_calls.setdefault(tree.text(arguments[1]), call)
+    return [FilePool(GO_ZERO, f"line {line(call)}", {}) for call in first_calls.values()]
 
 
 def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], opened: Sequence[Node]) -> list[Node]:

@@ -45,6 +45,14 @@ GO = Library(
     largest={"SetConnMaxLifetime": 300},
     constants=frozenset({"WaitLimit"}),
 )
+GO_ZERO = Library(
+    "go-zero's sqlx",
+    "",
+    nothing,
+    {"maxOpenConns": 64, "maxIdleConns": 64, "maxLifetime": 60},
+    sizes=("maxOpenConns",),
+)
+"""Constants of go-zero, core/stores/sqlx/sqlmanager.go: no option changes them."""
 SQLX = Library(
     "sqlx",
     "",
