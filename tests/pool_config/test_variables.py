@@ -292,3 +292,28 @@ def test_a_number_of_the_projects_own_is_not_counted_beside_the_pool_that_asks_f
     write(tmp_path, main__go=GO.replace("SHOP_POOL", "DB_POOL_SIZE"), __env=env)
     values = json.loads(poolsize_here("config", "--check", ".", "--json").stdout)
     assert values["connections"] == 25
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("conf", "code", "most"),
+    [
+        ("maxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
+        ("[mysql]\nmaxOpen = 50", 'beego.AppConfig.String("mysql::maxOpen")', 50),
+        ("runmode = prod\n[dev]\nmaxOpen = 5\n[prod]\nmaxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
+        ("maxOpen = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 50),
+        ("maxIdle = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 9),
+        ("maxOpen = ${MOST||50}", 'beego.AppConfig.String("maxOpen")', None),
+    ],
+)
+def test_a_key_of_beego_is_that_of_its_configuration(tmp_path: Path, conf: str, code: str, most: int | None) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/app.conf").write_text(f"appname = shop\nmysqlport = 3306\n{conf}\n")
+    opened = f"""func init() {{
+    var c Config
+    c.Most, _ = strconv.Atoi({code})
+    orm.RegisterDataBase("default", "mysql", dsn, 10, c.Most)
+}}"""
+    write(tmp_path, main__go=go(opened))
+    (file,) = in_environment(read_files([tmp_path])[0])
+    assert [pool.settings["SetMaxOpenConns"].value for pool in file.pools] == [most]

@@ -50,6 +50,8 @@ OPENING = {
     "Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine",
     "NewEngineGroup", "RegisterDataBase",
 }  # fmt: skip
+APP_CONFIG = re.compile(r"(?:\w{1,40}\.)?AppConfig\.\w{1,40}")
+"""A function of beego that reads conf/app.conf."""
 BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
 """The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
 BEEGO_OPTIONS = {
@@ -113,6 +115,13 @@ class GoTree(SourceTree):
             self.fields.setdefault(self.text(arguments[0]).lower(), []).append(arguments[1])
         elif flag and flag["sets"] and len(arguments) > 3:
             self.fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
+
+    def given(self, node: Node) -> str | None:
+        """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
+        if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
+            key = self.string(next(iter(self.arguments(node)), None))
+            return ENVIRONMENT.configured(key) if key else None
+        return super().given(node)
 
     def method(self, call: Node) -> tuple[Node | None, str]:
         """Return what a method is called on, and its name; None and the name for a function."""
