@@ -1183,6 +1183,8 @@ GO_VALUES = {
     "db.SetConnMaxLifetime(2 * time.Hour)": 7200, "db.SetConnMaxLifetime(time.Minute)": 60,
     "db.SetConnMaxLifetime(time.Duration(90) * time.Second)": 90, "db.SetConnMaxLifetime(180000000000)": 180,
     "db.SetConnMaxLifetime(time.Duration(cfg.Life) * time.Second)": None, "db.SetConnMaxLifetime(time.Hour / 2)": 1800,
+    "db.SetConnMaxLifetime(600)": 6e-7, "db.SetConnMaxLifetime(time.Duration(600))": 6e-7,
+    "db.SetConnMaxLifetime(0)": 0, 'db.SetConnMaxLifetime(seconds("LIFE", 600))': None,
     "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": 330, "db.SetConnMaxLifetime(life)": None,
     "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
     "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": 15,

@@ -145,7 +145,9 @@ class GoTree(SourceTree):
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
     def _of_field(self, name: str, depth: int) -> Value:
-        """Return the value of the fields of a name, of which 0 says that a field is not set."""
+        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set."""
+        if (given := ENVIRONMENT.of_field(name)) is not None:
+            return self.of_text(given)
         values = self.fields.get(name, [])
         return self.agreed([value for value in values if self.text(value) != "0"] or values, depth + 1)
 
@@ -213,6 +215,31 @@ class GoTree(SourceTree):
             else:
                 left += children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         return opened
+
+    def is_in_nanoseconds(self, value: Node) -> bool:
+        """Return whether an integer is a duration: not where a function, or another file, may know its unit."""
+        seen, left = set[int](), [value]
+        while left:
+            node = left.pop()
+            if node.id in seen:
+                continue
+            self.count_value(len(seen))
+            seen.add(node.id)
+            text, further = self.text(node), children(node)
+            if node.type == "call_expression":
+                name = self.text_at(node, "function")
+                if FLAG.fullmatch(name) or name in CONVERSIONS - {"time.ParseDuration"}:
+                    continue
+                further = [] if self.arguments(node) else self.fields.get(f"{name}()", [])
+            elif node.type in {"identifier", "selector_expression"}:
+                field = text.rpartition(".")[2]
+                further = [each for each in self.named(text, node) if each] or self.fields.get(field, [])
+                if text in UNITS or ENVIRONMENT.of_field(field) is not None:
+                    return False
+            if not further and (node.type == "call_expression" or "string" in node.type):
+                return False
+            left += further
+        return True
 
     def limits(self, call: Node) -> dict[str, Node]:
         """Return the limits that a call sets, each with the argument that has its value."""
@@ -394,8 +421,8 @@ def _setting(tree: GoTree, call: Node, name: str, argument: Node) -> FileSetting
     value, variables = ENVIRONMENT.noted(partial(tree.value, argument))
     if isinstance(value, str) or name not in DURATIONS:
         value = value if isinstance(value, int) else None
-    elif isinstance(value, int):
-        value *= UNITS["time.Nanosecond"]
+    elif value and isinstance(value, int):
+        value = value / 1_000_000_000 if tree.is_in_nanoseconds(argument) else None
     field = call.child_by_field_name("function")
     at = line(field.child_by_field_name("field") or call) if field else line(call)
     return FileSetting(name, tree.text(argument), value, at, variables)

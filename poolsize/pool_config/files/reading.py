@@ -203,8 +203,9 @@ class SetVariable:
 
 
 _Pool = tuple[
-    str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str
-]
+    str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str,
+    tuple[FileSetting, ...],
+]  # fmt: skip
 """The fields of a FilePool, its library by its title."""
 
 
