@@ -171,7 +171,7 @@ class FilePool:
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
     statements that name a place with further settings, such as an included file. database_known: whether the file shows
-    that the database is MySQL or MariaDB.
+    that the database is MySQL or MariaDB. beside: numbers of a project's own that are no settings of the library.
     """
 
     library: Library
@@ -184,6 +184,7 @@ class FilePool:
     database_known: bool = True
     alternative: str = ""
     within: str = ""
+    beside: tuple[FileSetting, ...] = ()
 
     @property
     def where(self) -> str:

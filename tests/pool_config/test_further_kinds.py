@@ -400,6 +400,12 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "SqlConnectionStringBuilder { Pooling = pooling, MaxPoolSize = most }.ToString(); } }"),
         [{"Pooling": None, "MaximumPoolSize": None}],
     ),
+    ("a.cs", ('class A { void F() { new MySqlConnection("Server=h;Uid=u;Max Pool Size=40"); }\n'
+     'void G() { new MySqlConnection(@"Server=h;Uid=u;Max Pool Size=40"); }\n'
+     'void H() { new MySqlConnection("Server=h;Uid=u;Max Pool Size=41"); }\n'
+     'void I(string n) { new MySqlConnection($"Server=h;Database={n};Max Pool Size=42"); }\n'
+     'void J(string n) { new MySqlConnection($"Server=h;Database={n};Max Pool Size=42"); } }'),
+     [{"MaximumPoolSize": 40}, {"MaximumPoolSize": 41}, {"MaximumPoolSize": 42}, {"MaximumPoolSize": 42}]),
     ("a.cs", ("class A { uint Most { get; init; } = 90; void F() { o.MaxPoolSize = 3; "
      "new MySqlConnectionStringBuilder { MaximumPoolSize = Most }; } }"), [{"MaximumPoolSize": 90}]),
     ("a.rs", ("use mysql::*; fn f() { r2d2::Pool::builder().connection_timeout(Duration::new(5, 0))"

@@ -1183,6 +1183,8 @@ GO_VALUES = {
     "db.SetConnMaxLifetime(2 * time.Hour)": 7200, "db.SetConnMaxLifetime(time.Minute)": 60,
     "db.SetConnMaxLifetime(time.Duration(90) * time.Second)": 90, "db.SetConnMaxLifetime(180000000000)": 180,
     "db.SetConnMaxLifetime(time.Duration(cfg.Life) * time.Second)": None, "db.SetConnMaxLifetime(time.Hour / 2)": 1800,
+    "db.SetConnMaxLifetime(600)": 6e-7, "db.SetConnMaxLifetime(time.Duration(600))": 6e-7,
+    "db.SetConnMaxLifetime(0)": 0, 'db.SetConnMaxLifetime(seconds("LIFE", 600))': None,
     "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": 330, "db.SetConnMaxLifetime(life)": None,
     "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
     "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": 15,
@@ -1432,6 +1434,21 @@ def test_a_pool_of_go_without_limits(tmp_path: Path) -> None:
     (tmp_path / "b.go").write_text('package a\nfunc f() { db, err := sql.Open("sqlite3", dsn) }')
     with pytest.raises(BadInput, match="no settings of a pool"):
         read_pools(tmp_path / "b.go")
+
+
+def test_go_zero_has_a_pool_for_each_data_source_of_mysql(tmp_path: Path) -> None:
+    text = """package svc
+    import "github.com/zeromicro/go-zero/core/stores/sqlx"
+    func f(c Config) {
+        orders(sqlx.NewMysql(c.Mysql.DataSource)); users(sqlx.NewMysql(c.Mysql.DataSource))
+        logs(sqlx.NewSqlConn("mysql", c.Logs)); facts(sqlx.NewSqlConn("postgres", c.Facts))
+    }"""
+    (tmp_path / "a.go").write_text(text)
+    checked = check_pools(read_pools(tmp_path / "a.go", is_named=False).pools)
+    assert [(each.pool.place, each.most_connections) for each in checked] == [("line 4", 64), ("line 5", 64)]
+    assert {finding.code for each in checked for finding in each.findings} == {"pool_defaults"}
+    limited = text.replace("logs(", "db, _ := sqlx.NewMysql(dsn).RawDB(); db.SetMaxOpenConns(9); logs(")
+    assert found_in(tmp_path, "a.go", limited) == [{"SetMaxOpenConns": 9}]
 
 
 PYTHON_VALUES = {

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from poolsize.pool_config.check import checked_file
 from poolsize.pool_config.files.reading import read_files
 from poolsize.pool_config.files.variables import in_environment
+from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command
 
 GO = """\
@@ -162,6 +164,12 @@ fn a() {
     MySqlPoolOptions::new().max_connections(n);
 }
 """,
+    "try.rs": """
+fn a() {
+    let n = env::var("SHOP_POOL").unwrap_or_else(|_| "2".to_string());
+    MySqlPoolOptions::new().max_connections(n.parse()?);
+}
+""",
 }
 
 
@@ -286,3 +294,66 @@ def test_a_number_of_the_projects_own_is_not_counted_beside_the_pool_that_asks_f
     write(tmp_path, main__go=GO.replace("SHOP_POOL", "DB_POOL_SIZE"), __env=env)
     values = json.loads(poolsize_here("config", "--check", ".", "--json").stdout)
     assert values["connections"] == 25
+
+
+MYSQL_GO = """
+func open() {
+	db, _ := global.DB.DB()
+	db.SetMaxOpenConns(c.MaxOpenConns)
+	db.SetConnMaxLifetime(LIFETIME)
+}"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("lifetime", "codes"),
+    [
+        ("time.Duration(c.Timeout)", {"go_nanoseconds"}),
+        ("time.Duration(c.Timeout) * time.Second", {"go_lifetime"}),
+        ("c.Timeout", {"pool_not_followed"}),
+        ("time.Duration(c.Password)", {"pool_not_followed"}),
+    ],
+)
+def test_a_field_in_go_has_the_value_of_the_key_of_its_name(tmp_path: Path, lifetime: str, codes: set[str]) -> None:
+    write(tmp_path, main__go=go(MYSQL_GO.replace("LIFETIME", lifetime)))
+    keys = "  max_open_conns: 40\n  timeout: 3600\n  password: 3600\n"
+    (tmp_path / "local.yaml").write_text(f"mysql:\n  host: h\n  port: 3306\n{keys}")
+    (file,) = in_environment(read_files([tmp_path])[0])
+    checked = checked_file(file, ServerFacts(), None)
+    (pool,) = checked.pools
+    assert pool.most_connections == 40
+    assert {finding.code for finding in pool.findings} - {"pool_closes_idle", "pool_from_variable"} == codes
+
+
+def test_a_field_in_go_has_no_value_where_two_places_have_its_key(tmp_path: Path) -> None:
+    write(tmp_path, main__go=go(MYSQL_GO))
+    place = "  host: h\n  port: 3306\n  max_open_conns: 40\n"
+    (tmp_path / "local.yaml").write_text(f"shop-mysql:\n{place}log-mysql:\n{place}")
+    files = in_environment(read_files([tmp_path])[0])
+    assert {file.path.name: len(file.pools) for file in files} == {"local.yaml": 2, "main.go": 1}
+    assert "SetMaxOpenConns" in {each.name for file in files for pool in file.pools for each in pool.not_followed}
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("conf", "code", "most"),
+    [
+        ("maxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
+        ("[mysql]\nmaxOpen = 50", 'beego.AppConfig.String("mysql::maxOpen")', 50),
+        ("runmode = prod\n[dev]\nmaxOpen = 5\n[prod]\nmaxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
+        ("maxOpen = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 50),
+        ("maxIdle = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 9),
+        ("maxOpen = ${MOST||50}", 'beego.AppConfig.String("maxOpen")', None),
+    ],
+)
+def test_a_key_of_beego_is_that_of_its_configuration(tmp_path: Path, conf: str, code: str, most: int | None) -> None:
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf/app.conf").write_text(f"appname = shop\nmysqlport = 3306\n{conf}\n")
+    opened = f"""func init() {{
+    var c Config
+    c.Most, _ = strconv.Atoi({code})
+    orm.RegisterDataBase("default", "mysql", dsn, 10, c.Most)
+}}"""
+    write(tmp_path, main__go=go(opened))
+    (file,) = in_environment(read_files([tmp_path])[0])
+    assert [pool.settings["SetMaxOpenConns"].value for pool in file.pools] == [most]

@@ -156,13 +156,21 @@ def csharp_pools(text: str) -> list[FilePool]:
 
 
 def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
-    """Return the pieces of each string, and of added strings, each with its line. Values in them are {} or {name}."""
+    """Return the pieces of each string, and of added strings, each with its line. Values in them are {} or {name}.
+
+    A literal comes once: the driver has a pool for each text of a connection string.
+    """
     texts: dict[int, list[tuple[str, int]]] = {}
+    literals = set[str]()
     for node in sorted((each for kind in STRINGS for each in tree.nodes(kind)), key=lambda each: each.start_byte):
         text = re.sub(r"\{(?![\w.]{1,80}\})[^{}]{0,200}\}", "{}", tree.text(node).strip('$@"'))
         top, depth = node, 0
         while top.parent and top.parent.type == "binary_expression" and depth < DEEPEST:
             top, depth = top.parent, depth + 1
+        if top == node and "{" not in text and not text.endswith("="):
+            if text in literals:
+                continue
+            literals.add(text)
         pieces = texts.setdefault(top.id, [])
         if pieces and pieces[-1][0].endswith("="):
             text = "{}" + text

@@ -13,7 +13,7 @@ from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
-from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
+from poolsize.pool_config.libraries.other_languages import GO, GO_ZERO, OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
 
 GRAMMAR = Grammar(
@@ -50,6 +50,8 @@ OPENING = {
     "Open", "OpenDB", "Connect", "MustOpen", "MustConnect", "ConnectContext", "MustConnectContext", "NewEngine",
     "NewEngineGroup", "RegisterDataBase",
 }  # fmt: skip
+APP_CONFIG = re.compile(r"(?:\w{1,40}\.)?AppConfig\.\w{1,40}")
+"""A function of beego that reads conf/app.conf."""
 BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
 """The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
 BEEGO_OPTIONS = {
@@ -61,6 +63,7 @@ PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
 OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
 """The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
+GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -113,6 +116,13 @@ class GoTree(SourceTree):
         elif flag and flag["sets"] and len(arguments) > 3:
             self.fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
 
+    def given(self, node: Node) -> str | None:
+        """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
+        if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
+            key = self.string(next(iter(self.arguments(node)), None))
+            return ENVIRONMENT.configured(key) if key else None
+        return super().given(node)
+
     def method(self, call: Node) -> tuple[Node | None, str]:
         """Return what a method is called on, and its name; None and the name for a function."""
         function = call.child_by_field_name("function")
@@ -135,7 +145,9 @@ class GoTree(SourceTree):
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
     def _of_field(self, name: str, depth: int) -> Value:
-        """Return the value of the fields of a name, of which 0 says that a field is not set."""
+        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set."""
+        if (given := ENVIRONMENT.of_field(name)) is not None:
+            return self.of_text(given)
         values = self.fields.get(name, [])
         return self.agreed([value for value in values if self.text(value) != "0"] or values, depth + 1)
 
@@ -204,6 +216,31 @@ class GoTree(SourceTree):
                 left += children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         return opened
 
+    def is_in_nanoseconds(self, value: Node) -> bool:
+        """Return whether an integer is a duration: not where a function, or another file, may know its unit."""
+        seen, left = set[int](), [value]
+        while left:
+            node = left.pop()
+            if node.id in seen:
+                continue
+            self.count_value(len(seen))
+            seen.add(node.id)
+            text, further = self.text(node), children(node)
+            if node.type == "call_expression":
+                name = self.text_at(node, "function")
+                if FLAG.fullmatch(name) or name in CONVERSIONS - {"time.ParseDuration"}:
+                    continue
+                further = [] if self.arguments(node) else self.fields.get(f"{name}()", [])
+            elif node.type in {"identifier", "selector_expression"}:
+                field = text.rpartition(".")[2]
+                further = [each for each in self.named(text, node) if each] or self.fields.get(field, [])
+                if text in UNITS or ENVIRONMENT.of_field(field) is not None:
+                    return False
+            if not further and (node.type == "call_expression" or "string" in node.type):
+                return False
+            left += further
+        return True
+
     def limits(self, call: Node) -> dict[str, Node]:
         """Return the limits that a call sets, each with the argument that has its value."""
         name, arguments = self.method(call)[1], self.arguments(call)
@@ -264,17 +301,38 @@ def go_pools(text: str) -> list[FilePool]:
             for call, is_mysql in opened
         ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
+    of_go_zero = _of_go_zero(tree)
     if not of_mysql and True not in imported and has_others:
-        return []
+        return of_go_zero
     limited = _with_limits(tree)
     unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
-    pools = [*limited, *(FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)]
+    of_calls = (FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)
+    pools = [*limited, *of_calls, *of_go_zero]
     if not pools and (of_fields := _of_fields(tree)):
         databases = {bool(match["mysql"]) for match in DATABASE.finditer(text)}
         pools = of_fields if databases == {True} else []
     if not pools:
         tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
     return pools
+
+
+def _of_go_zero(tree: GoTree) -> list[FilePool]:
+    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code changes a pool."""
+    imports = [each for each in tree.nodes("import_spec") if GO_ZERO_SQLX in tree.text(each)]
+    packages = {tree.text_at(each, "name") or "sqlx" for each in imports}
+    first_calls: dict[str, Node] = {}
+    for call in tree.nodes("call_expression") if imports else ():
+        package, name = tree.method(call)
+        arguments = tree.arguments(call)
+        if name == "RawDB":  # its result has Go's own functions
+            return []
+        if tree.text(package) not in packages:
+            continue
+        if name == "NewMysql" and arguments:
+            first_calls.setdefault(tree.text(arguments[0]), call)
+        elif name == "NewSqlConn" and len(arguments) > 1 and tree.value(arguments[0]) == "mysql":
+            first_calls.setdefault(tree.text(arguments[1]), call)
+    return [FilePool(GO_ZERO, f"line {line(call)}", {}) for call in first_calls.values()]
 
 
 def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], opened: Sequence[Node]) -> list[Node]:
@@ -363,8 +421,8 @@ def _setting(tree: GoTree, call: Node, name: str, argument: Node) -> FileSetting
     value, variables = ENVIRONMENT.noted(partial(tree.value, argument))
     if isinstance(value, str) or name not in DURATIONS:
         value = value if isinstance(value, int) else None
-    elif isinstance(value, int):
-        value *= UNITS["time.Nanosecond"]
+    elif value and isinstance(value, int):
+        value = value / 1_000_000_000 if tree.is_in_nanoseconds(argument) else None
     field = call.child_by_field_name("function")
     at = line(field.child_by_field_name("field") or call) if field else line(call)
     return FileSetting(name, tree.text(argument), value, at, variables)

@@ -22,6 +22,8 @@ DEEPEST = 20
 """Keys in each other; configurations have fewer."""
 OF_DATABASE = re.compile(r"(?:db|database|mysql|mariadb)[_-]?(?=[A-Za-z])")
 """The beginning of names of a project's own code, as in dbPoolSize and db_host."""
+OF_POOL = re.compile("conn|idle|life|max|open|pool|time")
+"""In the names of numbers that code may give to a pool: a password may be a number, too."""
 PROFILE = re.compile(
     r"(?:\b|(?<=_))(?:dev|development|debug|test|testing|local|uat|qa|stage|staging|preprod|prod|production|release)(?:\b|(?=_))",
     re.IGNORECASE,
@@ -157,7 +159,7 @@ def _sets(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
 
 def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> FilePool:
     """Return the pool of a place, which may have no setting of it."""
-    settings, unread = {}, []
+    settings, unread, beside = {}, [], []
     for entry in group:
         if not entry.text:
             continue
@@ -171,9 +173,11 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
             settings[setting] = found
         elif _is_ignored(library, prefix, entry, relaxed=relaxed):
             unread.append(found)
+        elif library is OWN_GO and OF_POOL.search(normalized(name)) and isinstance(found.value, int | float):
+            beside.append(found)
         elif library is R2DBC and normalized(entry.path[-1]) == "url":
             settings = url_settings(entry.text, library, entry.line, durations=True) | settings
-    return FilePool(library, ".".join(prefix), settings, tuple(unread))
+    return FilePool(library, ".".join(prefix), settings, tuple(unread), beside=tuple(beside))
 
 
 def _setting(library: Library, prefix: Sequence[str], name: str, *, relaxed: bool) -> str | None:

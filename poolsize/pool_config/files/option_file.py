@@ -11,7 +11,7 @@ from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.values import plain, value_of
 from poolsize.pool_config.libraries.other_languages import PHP_FPM
 from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, Variable
 
 SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\d{1,9})?")
 """Sections of an option file that the server reads. own: of a single version, or of a single server of mysqld_multi."""
@@ -151,6 +151,26 @@ def fpm_pools(text: str) -> list[FilePool]:
         return []
     sections = _sections(text, comments=";#")
     return [_pool(PHP_FPM, name, values, value_of) for name, values in sections.items() if "pm.max_children" in values]
+
+
+OF_BEEGO = re.compile(r"^[ \t]{0,40}(?:appname|httpport|runmode)[ \t]{0,40}=", re.IGNORECASE | re.MULTILINE)
+
+
+def is_beego(text: str, file_name: str) -> bool:
+    """Return whether a .conf file is the configuration of an application of beego, conf/app.conf."""
+    return file_name.lower() == "app.conf" and OF_BEEGO.search(text) is not None
+
+
+def beego_variables(text: str) -> list[Variable]:
+    """Return the numbers of beego's configuration, by the keys that code asks for: mysql::max in the section mysql."""
+    sections = _sections(text, comments="#;")
+    mode = _text(sections[""], "runmode")
+    return [
+        Variable(FileSetting(name if of in ("", mode) else f"{of}::{name}", written, value, line))
+        for of, values in sections.items()
+        for name, (written, line) in values.items()
+        if isinstance(value := value_of(written, durations=True), int | float) and not isinstance(value, bool)
+    ]
 
 
 def is_maxscale(text: str, _: str) -> bool:

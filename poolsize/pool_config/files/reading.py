@@ -27,8 +27,10 @@ from poolsize.pool_config.files.launch import (
     puma_counts,
 )
 from poolsize.pool_config.files.option_file import (
+    beego_variables,
     fpm_pools,
     ini_pools,
+    is_beego,
     is_maxscale,
     maxscale_pools,
     section_pools,
@@ -111,7 +113,7 @@ ENDINGS: dict[str, Reader] = {
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
     **dict.fromkeys((".cnf", ".ini", ".cfg"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
-    ".conf": ((is_proxysql, proxysql_pools), (is_hocon, hocon_pools)),
+    ".conf": ((is_proxysql, proxysql_pools), (is_beego, beego_variables), (is_hocon, hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
@@ -201,8 +203,9 @@ class SetVariable:
 
 
 _Pool = tuple[
-    str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str
-]
+    str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str,
+    tuple[FileSetting, ...],
+]  # fmt: skip
 """The fields of a FilePool, its library by its title."""
 
 

@@ -35,6 +35,7 @@ CONDITION_AROUND = 5
 WRAPPERS = {
     "parenthesized_expression", "expression_list", "as_expression", "satisfies_expression", "non_null_expression",
     "type_cast_expression", "reference_expression", "expression_statement", "literal_element",
+    "try_expression",
 }  # fmt: skip
 """Nodes with the value of the first node inside."""
 CALLS = {"call_expression", "method_invocation", "invocation_expression"}

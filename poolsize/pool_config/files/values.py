@@ -50,10 +50,17 @@ class Environment:
 
     def text(self, name: str | None) -> str | None:
         """Return the text of a variable; None for one that is not known, and for another name."""
-        if name is None or not NAME.fullmatch(name):
-            return None
-        self._asked.append(name)
-        return self.texts.get(name)
+        return self.configured(name) if name and NAME.fullmatch(name) else None
+
+    def configured(self, key: str) -> str | None:
+        """Return the text of a key of a configuration that the program reads; None for one that is not known."""
+        self._asked.append(key)
+        return self.texts.get(key)
+
+    def of_field(self, field: str) -> str | None:
+        """Return the text of the key from which the program sets a field; None where no file has a key of its name."""
+        keys = (key for key in self.texts if normalized(key) == normalized(field) and not NAME.fullmatch(key))
+        return next(map(self.configured, keys), None)
 
     def noted(self, read: Callable[[], Value]) -> tuple[Value, tuple[str, ...]]:
         """Return the value that a function reads, and the variables that this asks for."""

@@ -68,6 +68,22 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
         return longest if self.value is None else f"SetConnMaxLifetime is {self.value:,.0f} s"
 
 
+class GoNanoseconds(OfSetting, Caution, code="go_nanoseconds"):
+    """A duration in Go is some nanoseconds, as a number without a unit is. nanoseconds: the duration."""
+
+    nanoseconds: int
+    words = (
+        "{0.setting} is {0.nanoseconds:,} ns: the pool closes {0.closed}. A number without a unit is in nanoseconds: "
+        "write the unit, as in 180 * time.Second. Source: the documentation of Go's package time, Duration."
+    )
+
+    @property
+    def closed(self) -> str:
+        """What the pool closes, and when, in words."""
+        idle = "all idle connections once a second"  # the shortest interval of database/sql's connectionCleaner
+        return idle if self.setting == "SetConnMaxIdleTime" else "each connection after a single use"
+
+
 class ThreadsOfProcess(Worded, Reason, code="pool_threads"):
     """Rails has a pool in each process, which must have a connection for each thread."""
 

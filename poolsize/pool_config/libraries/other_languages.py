@@ -11,13 +11,19 @@ from poolsize.pool_config.findings import of_other_languages, of_pools
 from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
+SHORTEST_SECONDS = 1e-3
+"""A shorter duration in Go is a number whose unit was forgotten."""
+
 
 def _go(pool: FilePool, _: int) -> Iterator[Worded]:
+    for setting in ("SetConnMaxLifetime", "SetConnMaxIdleTime"):
+        if 0 < (seconds := pool.number(setting)) < SHORTEST_SECONDS:
+            yield of_other_languages.GoNanoseconds(setting, round(seconds * 1e9))
     yield from no_limit(pool, "SetMaxOpenConns", of_pools.Unlimited)
     yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
     lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
     if lifetime <= 0 or lifetime > most:
-        yield of_other_languages.GoLifetime(lifetime or None, most)
+        yield of_other_languages.GoLifetime(lifetime if lifetime > 0 else None, most)
 
 
 def _sqlx(pool: FilePool, wait_timeout: int, test: str = "test_before_acquire") -> Iterator[Worded]:
@@ -45,6 +51,14 @@ GO = Library(
     largest={"SetConnMaxLifetime": 300},
     constants=frozenset({"WaitLimit"}),
 )
+GO_ZERO = Library(
+    "go-zero's sqlx",
+    "",
+    nothing,
+    {"maxOpenConns": 64, "maxIdleConns": 64, "maxLifetime": 60},
+    sizes=("maxOpenConns",),
+)
+"""Constants of go-zero, core/stores/sqlx/sqlmanager.go: no option changes them."""
 SQLX = Library(
     "sqlx",
     "",
