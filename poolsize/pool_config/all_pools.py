@@ -1,5 +1,6 @@
 """The checked pools of files -> all pools in all processes that the files state, beside the server's limit."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,14 @@ from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
 PROXY = "proxy"
+CONFIG_FILE = re.compile(
+    r"(?:default|dev|development|test|testing|local|ci|qa|uat|stage|staging|preprod|prod|production)(?:-\w{1,20})?"
+    r"\.(?:[cm]?[jt]s|json|ya?ml|toml)"
+)
+"""In a folder `config`: the files of environments. node-config reads default.js first, and another one over it."""
+CONFIG = "config of an environment"
+"""In place of the names of these files."""
+LINE = re.compile(r", line \d+")
 SURGE = 0.25
 """For a maxSurge that is neither a share nor a number: the default of a Kubernetes Deployment."""
 
@@ -179,10 +188,10 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 
     A profile of Spring Boot has its own value of a pool, not a further pool: in a document of a file, or in a file
     of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails, of a workload or of own
-    names such as mysql.dev, and a file such as .env.production. Each server of a proxy has a limit of its own. The
-    largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and all of these
-    that of the only application's file. A number of the project's own, such as DB_POOL_SIZE, is that of the pool whose
-    size names it. The defaults of fields in Go give way to a configuration.
+    names such as mysql.dev, and a file such as .env.production or config/test.js. Each server of a proxy has a limit of
+    its own. The largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and
+    all of these that of the only application's file. A number of the project's own, such as DB_POOL_SIZE, is that of
+    the pool whose size names it. The defaults of fields in Go give way to a configuration.
     """
     largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
     of_code = _texts_of_sizes(files)
@@ -190,13 +199,20 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
     for file in files:
+        without_profile = _without_profile(file.path)
+        seen: Counter[str] = Counter()
         for checked in file.pools:
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            key = (pool.workload or _without_profile(file.path), _within(pool), (pool.library.title, pool.place))
+            place = pool.place
+            if without_profile.name == CONFIG and LINE.search(place):  # the lines differ
+                place = LINE.sub("", place)
+                seen[place] += 1
+                place = f"{place}, {seen[place]}"
+            key = (pool.workload or without_profile, _within(pool), (pool.library.title, place))
             if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
                 largest[key] = (file, checked)
     # 2: of a workload or a ConfigMap, 1: of .env and the like, 0: of the application's file
@@ -246,6 +262,8 @@ def _without_profile(path: Path) -> Path:
     for first in (".env", "appsettings."):
         if path.name.startswith(first):
             return path.with_name(first)
+    if path.resolve().parent.name == "config" and CONFIG_FILE.fullmatch(path.name):
+        return path.with_name(CONFIG)
     name = path.stem.partition("-")[0]
     of_spring = name in {"application", "bootstrap"} and path.suffix in {".yml", ".yaml", ".properties"}
     return path.with_name("application") if of_spring else path  # a bootstrap.yml sets the same pools

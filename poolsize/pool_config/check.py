@@ -185,7 +185,7 @@ def _below_need(pool: FilePool, most: int | None, settings: PoolSettings | None)
 
 def _not_covered(pool: FilePool) -> Iterator[Worded]:
     for each in pool.unread:
-        yield NotRead(each.name, pool.library.title)
+        yield NotRead(each.name, pool.library.title, pool.library.nearest(each.name))
     for each in pool.not_followed:
         yield NotFollowed(each.name, each.text)
     for each in pool.elsewhere:

@@ -50,6 +50,8 @@ class MayBeDefault(OfSetting):
 
 
 Value = int | float | bool | str | None
+NEAR = 0.85
+"""Likeness of a misspelled name and its setting, by difflib; that of connectionTimeout and connectionLimit is 0.81."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,13 @@ class Library:
         if not relaxed:
             return name if name in self.defaults else None
         return self._relaxed.get(normalized(name))
+
+    def nearest(self, name: str) -> str:
+        """Return the setting whose name is nearest to a misspelled name; "" without a near name."""
+        from difflib import get_close_matches  # most names are no typos
+
+        near = get_close_matches(normalized(name), self._relaxed, n=1, cutoff=NEAR)
+        return self._relaxed[near[0]] if near else ""
 
     def ignores(self, name: str) -> bool:
         """Return whether a name is one of `ignored`, by relaxed binding."""

@@ -240,6 +240,79 @@ def test_files_that_are_no_profiles_have_pools_of_their_own(
     assert json.loads(done.stdout)["connections"] == 190
 
 
+@pytest.mark.parametrize(
+    ("folder", "names", "connections"),
+    [
+        ("config", ("default.js", "test.js"), 18),
+        ("config", ("default.js", "orders.js"), 30),
+        ("src", ("default.js", "test.js"), 30),
+    ],
+)
+def test_a_file_of_an_environment_replaces_that_of_another(
+    poolsize_here: Command, tmp_path: Path, folder: str, names: tuple[str, str], connections: int
+) -> None:
+    """The files of node-config, in each of which two pools have a line."""
+    pool = "module.exports = {{db: {{dialect: 'mysql', host: 'h', replication: {{}}, pool: {{max: {}}}}}}}\n"
+    (tmp_path / folder).mkdir()
+    for name, size in zip(names, (6, 9), strict=True):
+        (tmp_path / folder / name).write_text("\n" * size + pool.format(size))
+    assert checked(poolsize_here, folder, code=0)["connections"] == connections
+
+
+PRISMA = 'datasource db {\n  provider = "mysql"\n  url = env("URL")\n}\n'
+ADAPTER = "const adapter = new PrismaMariaDb({host: 'h', connectionLimit: 7});\n"
+LIMITED = "new PrismaClient({datasources: {db: {url: limited(process.env.MYSQL_URL)}}});\n"
+
+
+@pytest.mark.parametrize(
+    ("schema", "source", "places"),
+    [
+        ("prisma", f"{ADAPTER}new PrismaClient({{ adapter }})", ["PrismaMariaDb, line 1"]),
+        ("prisma", LIMITED, ["PrismaClient, line 1"]),
+        ("prisma", f"{ADAPTER}new PrismaClient()", ["datasource db", "PrismaMariaDb, line 1"]),
+        ("prisma", f"{LIMITED}new PrismaClient()", ["datasource db", "further PrismaClient, line 1"]),
+        ("other/prisma", LIMITED, ["datasource db", "PrismaClient, line 1"]),
+    ],
+)
+def test_a_client_with_an_adapter_or_a_url_replaces_the_pool_of_the_schema(
+    poolsize_here: Command, tmp_path: Path, schema: str, source: str, places: list[str]
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/db.ts").write_text(source)
+    (tmp_path / schema).mkdir(parents=True)
+    (tmp_path / schema / "schema.prisma").write_text(PRISMA)
+    values = json.loads(poolsize_here("config", "--check", ".", "--json").stdout)
+    assert sorted(pool["place"] for file in values["files"] for pool in file["pools"]) == sorted(places)
+
+
+def test_the_limit_of_a_url_that_a_function_makes_is_not_followed(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.ts").write_text(LIMITED)
+    text = " ".join(poolsize_here("config", "--check", "db.ts").stdout.split())
+    assert "connection_limit is not checked: the file does not contain its value (limited(process.env." in text
+    assert "CPUs" not in text
+
+
+def test_a_name_holds_a_pool_or_a_cluster(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.js").write_text(
+        "const mysql = require('mysql2');\nconst options = {host: 'h', user: 'u', connectionLimit: live ? 9 : 4};\n"
+        "if (nodes) {\n  db = mysql.createPoolCluster();\n"
+        "  nodes.forEach((host) => db.add(host, Object.assign({}, options, {host})));\n"
+        "} else {\n  db = mysql.createPool(options);\n}\n"
+    )
+    values = json.loads(poolsize_here("config", "--check", "db.js", "--json").stdout)
+    assert [pool["place"] for pool in values["files"][0]["pools"]] == [
+        "db, createPoolCluster, add, line 5", "db, createPool, line 7"
+    ]  # fmt: skip
+    assert values["connections"] == 9
+
+
+def test_a_name_of_two_values_is_shown_with_both(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "db.js").write_text(
+        "const connectionLimit = live ? 9 : 4;\nrequire('mysql2').createPool({connectionLimit});\n"
+    )
+    assert "live ? 9 : 4     2" in poolsize_here("config", "--check", "db.js").stdout
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("ending", ["yml", "yaml", "properties"])
 def test_files_of_profiles_are_no_further_pools(poolsize_here: Command, tmp_path: Path, ending: str) -> None:

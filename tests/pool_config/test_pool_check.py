@@ -19,6 +19,8 @@ MYSQL2 = "const mysql = require('mysql2');\n"
 SEQUELIZE = "new Sequelize('s', 'u', 'p', {dialect: 'mysql', "
 KNEX = "require('knex')({client: 'mysql2', connection: url, "
 MARIADB = "import { createPool } from 'mariadb'; "
+TYPEORM = "new DataSource({type: 'mysql', entities: [], "
+ADAPTER = "const adapter = new PrismaMariaDb({host, connectionLimit: 9}); "
 PRISMA = 'datasource db {\nprovider = "mysql"\n'
 BORDERS: list[tuple[str, str, str | None, str]] = [
     (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
@@ -145,6 +147,11 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("a.js", f"{MARIADB}createPool({{idleTimeout: 28800}})", f"{MARIADB}createPool({{idleTimeout: 28799}})",
      "pool_idle_over_server"),
     ("a.js", f"{KNEX}pool: {{max: 9}}}})", f"{KNEX}pool: {{min: 0}}}})", "pool_keeps_for_ever"),
+    ("a.js", f"{MYSQL2}createPool({{conectionLimit: 9}})", f"{MYSQL2}createPool({{connectTimeout: 9}})",
+     "pool_not_read"),
+    ("a.js", f"{TYPEORM}extra: {{waitForConnection: true}}}})", f"{TYPEORM}extra: {{connectionTimeout: 9}}}})",
+     "pool_not_read"),
+    ("a.js", f"{ADAPTER}new PrismaClient()", f"{ADAPTER}new PrismaClient({{adapter}})", "prisma_adapter_unused"),
     ("my.cnf", "[mysqld]\nmax_connections=9\nthread_cache_size=10", "[mysqld]\nmax_connections=9\nthread_cache_size=9",
      "server_thread_cache"),
     ("my.cnf", "[mysqld]\nback_log=9\n!includedir /etc/my.d", "[mysqld]\nback_log=9", "pool_elsewhere"),
@@ -277,6 +284,25 @@ def test_a_pool_with_further_settings_elsewhere_is_not_called_fine_as_a_whole(
     (tmp_path / "a.js").write_text(f"{MYSQL2}createPool({{connectionLimit: 9, queueLimit: 20, ...options}})")
     text = " ".join(poolsize_here("config", "--check", "a.js").stdout.split())
     assert "No known problem in the settings of this file; the check does not cover others." in text
+
+
+@pytest.mark.parametrize(
+    ("name", "likely"),
+    [("conectionLimit", "connectionLimit"), ("connection_limit", "connectionLimit"), ("maxidle", "maxIdle"),
+     ("acquireTimeout", None)],
+)  # fmt: skip
+def test_a_misspelled_name_is_shown_with_the_name_that_is_meant(tmp_path: Path, name: str, likely: str | None) -> None:
+    (tmp_path / "a.js").write_text(f"{MYSQL2}createPool({{host: 'h', user: 'u', {name}: 5, queueLimit: 9}})")
+    (checked,) = check_pools(read_pools(tmp_path / "a.js").pools)
+    (caution,) = [sentence(each) for each in checked.findings if each.code == "pool_not_read"]
+    assert caution.startswith(f"mysql2 ignores {name}: ")
+    assert caution.endswith(f", perhaps {likely}." if likely else ", or no such setting.")
+
+
+@pytest.mark.parametrize("name", ["connectTimeout", "multipleStatements", "bigNumberStrings", "namedPlaceholders"])
+def test_an_option_of_a_connection_is_no_misspelled_setting(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.js").write_text(f"{MYSQL2}createPool({{{name}: 5, connectionLimit: 5}})")
+    assert read_pools(tmp_path / "a.js").pools[0].unread == ()
 
 
 @pytest.mark.parametrize("overflow", ["-1", "settings.MORE"])

@@ -1315,6 +1315,19 @@ CREATE_POOL = {
     "const c = Object.freeze({connectionLimit: 9});\nmysql.createPool(Object.assign({}, c))": {"connectionLimit": 9},
     "const c = {};\nc.connectionLimit = 9;\nmysql.createPool(c)": {"connectionLimit": 9},
     "const connectionLimit = 9;\nmysql.createPool({connectionLimit})": {"connectionLimit": 9},
+    "mysql.createPool({...(test ? {} : {connectionLimit: 9})})": {"connectionLimit": 9},
+    "mysql.createPool({...(test ? {connectionLimit: 2} : {connectionLimit: 9})})": {"connectionLimit": 9},
+    "mysql.createPool({connectionLimit: 2, ...(live && {connectionLimit: 9})})": {"connectionLimit": 9},
+    "mysql.createPool({connectionLimit: 9, ...(test && {connectionLimit: f()})})": {"connectionLimit": 9},
+    "mysql.createPool({...(test ? {connectionLimit: f()} : {connectionLimit: 9})})": {},
+    "const c = {connectionLimit: 9};\nlet o; if (a) { o = Object.assign(c, a) } else { o = c }\nmysql.createPool(o)": {
+        "connectionLimit": 9
+    },
+    "const f = (o) => { o = {connectionLimit: 9, ...o}; o = {...o, ...o}; mysql.createPool(o); }": {
+        "connectionLimit": 9
+    },
+    "class A { constructor(s) { if (s) { this.p = mysql.createPoolCluster(); s.forEach(() => this.p.add('n', "
+    "{connectionLimit: 9})) } else { this.p = null } } }": {"connectionLimit": 9},
     "const f = (connectionLimit) => mysql.createPool({connectionLimit})": {"connectionLimit": None},
     "mysql.createPool(`mysql://${u}@h/s?connectionLimit=9&maxIdle=${n}`)": {"connectionLimit": 9, "maxIdle": None},
     "mysql.createPool({uri: 'mysql://u:p@h/s?connectionLimit=9'})": {"connectionLimit": 9},
@@ -1377,6 +1390,10 @@ MAPPERS = {
     "export default {dialect: 'mysql', schema: './s.ts', dbCredentials: {url}}": [],
     "knex({client: 'mysql2', connection: url, pool: {min: 0, max: 9}})": [{"min": 0, "max": 9}],
     "knex({client: 'pg', connection: url, pool: {min: 0, max: 9}})": [],
+    "const b = {client: 'mysql2', connection: url, pool: {max: 4}};\n"
+    "module.exports = {development: b, production: {...b, pool: {max: 9}}}": [{"max": 4}, {"max": 9}],
+    "import { defineConfig } from '@mikro-orm/mysql';\n"
+    "defineConfig({dbName: 'd', host: 'h', ...(test ? {} : {pool: {min: 1, max: 9}})})": [{"min": 1, "max": 9}],
     "const client = env('C', 'mysql'), k = {mysql: {connection: {}, pool: {max: env.int('M', 9)}}};\n"
     "({connection: {client, ...k[client], acquireConnectionTimeout: 5}})": [{"max": 9, "acquireConnectionTimeout": 5}],
     "new DataSource({type: 'mysql', entities: [], extra: {connectionLimit: 9}})": [{"connectionLimit": 9}],

@@ -1,6 +1,7 @@
 """JavaScript, TypeScript and JSON -> pools of mysql2, mysqljs, the MariaDB connector, Sequelize, Knex and TypeORM."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
@@ -8,12 +9,20 @@ from functools import partial
 from tree_sitter import Node
 
 from poolsize.pool_config.files.entries import names_mysql
-from poolsize.pool_config.files.javascript_tree import TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
+from poolsize.pool_config.files.javascript_tree import NAMES, TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.libraries.node import KNEX, NODE_MARIADB, NODE_MYSQL, NODE_MYSQL2, SEQUELIZE, TYPEORM
+from poolsize.pool_config.libraries.node import (
+    KNEX,
+    NODE_MARIADB,
+    NODE_MYSQL,
+    NODE_MYSQL2,
+    SEQUELIZE,
+    TYPEORM,
+    UNUSED_ADAPTER,
+)
 from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
-from poolsize.pool_config.pool import FilePool, Library, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 DRIVERS = {
     "mysql2": NODE_MYSQL2, "mysql2-promise": NODE_MYSQL2, "drizzle-orm": NODE_MYSQL2, "mysql": NODE_MYSQL,
@@ -23,6 +32,10 @@ DRIVERS = {
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
 POOL_TYPES = {"PoolOptions", "PoolConfig"}
+OWN_URL = {"adapter", "datasources", "datasourceUrl"}
+"""Options of PrismaClient that replace the URL of the schema."""
+WORD = re.compile(r"(?<![\w$/-])[\w$]+(?![\w$-])")
+"""A name in a source; no part of the name of a module."""
 QUERY = re.compile(r"\?[\w=&]{0,200}\bconnection_limit=\d{1,9}[\w=&]{0,200}")
 SHOWS_SEQUELIZE = {"pool", "database", "username", "host", "use_env_variable", "replication", "define", "logging"}
 SHOWS_TYPEORM = {"entities", "migrations", "synchronize", "subscribers", "autoLoadEntities", "extra", "poolSize"}
@@ -58,7 +71,7 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     pools = pools or list(_typed_pools(tree, names))
     if CONNECTION_LIMIT.search(text):
-        lines = {setting.line for pool in pools for setting in pool.settings.values()}
+        lines = {setting.line for pool in pools for setting in (*pool.settings.values(), *pool.unread)}
         pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
@@ -68,14 +81,13 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
 def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
     """Yield the pools of createPool, and of each server that is added to a cluster."""
     drivers = [driver for module in sorted(modules) if (driver := _driver(module)) and not module.startswith("drizzle")]
+    either = _pools_or_clusters(tree)
     for call in tree.nodes("call_expression"):
         function = call.child_by_field_name("function")
         name, arguments = tree.key(function), tree.arguments(call)
         root = tree.text(function).partition(".")[0].partition("(")[0]
         if name == "add" and function and arguments:
-            created = tree.resolved(function.child_by_field_name("object"))
-            made_by = created.child_by_field_name("function") if created else None
-            if made_by is None or tree.key(made_by) != CLUSTER:
+            if (made_by := _cluster(tree, function.child_by_field_name("object"))) is None:
                 continue
             root = tree.text(made_by).partition(".")[0]
         elif name == "drizzle" and names.get(name) == "drizzle-orm/mysql2" and arguments:
@@ -93,7 +105,30 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
         if library is not None:
             of = f"{CLUSTER}, add" if name == "add" else name
             pool = _driver_pool(tree, library, f"{of}, line {line(call)}", arguments[-1] if arguments else None)
+            holder = tree.text_at(function, "object") if function and name == "add" else either.get(call.start_byte)
+            if holder and holder in either.values():
+                pool = replace(pool, place=holder, alternative=pool.place)
             yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
+
+
+def _cluster(tree: JavascriptTree, node: Node | None) -> Node | None:
+    """Return the function that makes a cluster, if this is one of the values that a node has; None otherwise."""
+    values = tree.named(tree.text(node), node) if node else []
+    made = [tree.resolved(each) for each in values or [node]]
+    functions = [each.child_by_field_name("function") for each in made if each]
+    return next((each for each in functions if each and tree.key(each) == CLUSTER), None)
+
+
+def _pools_or_clusters(tree: JavascriptTree) -> dict[int, str]:
+    """Return the first byte of what a name is assigned -> the name, of names that hold either a pool or a cluster."""
+    assigned = [(node.child_by_field_name("right"), node) for node in tree.nodes("assignment_expression")]
+    held = {right.start_byte: tree.text_at(node, "left") for right, node in assigned if right}
+    makers: dict[str, set[str]] = {}
+    for call in tree.nodes("call_expression"):
+        if call.start_byte in held:
+            makers.setdefault(held[call.start_byte], set()).add(tree.key(call.child_by_field_name("function")))
+    both = {name for name, made in makers.items() if CLUSTER in made and CREATES & made}
+    return {start: name for start, name in held.items() if name in both}
 
 
 def _typed_pools(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[FilePool]:
@@ -106,18 +141,29 @@ def _typed_pools(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[Fil
 
 
 def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
-    """Yield the pools of Prisma: of its adapter, which hands its options to the MariaDB connector, and of URLs."""
+    """Yield the pools of Prisma: of its adapter, which hands its options to the MariaDB connector, and of URLs.
+
+    The place is that of a further pool where a client of the file has the schema's URL.
+    """
     added = {
         setting: tree.setting(setting, arguments[1])
         for call in tree.nodes("call_expression")
         if tree.key(call.child_by_field_name("function")) == "set" and len(arguments := tree.arguments(call)) == 2
         if (setting := PRISMA.setting(tree.key(arguments[0])))
     }  # to the parameters of a URL
-    for node in tree.nodes("new_expression"):
-        name, options = tree.key(node.child_by_field_name("constructor")), next(iter(tree.arguments(node)), None)
+    made = [
+        (tree.key(node.child_by_field_name("constructor")), node, next(iter(tree.arguments(node)), None))
+        for node in tree.nodes("new_expression")
+    ]
+    clients = [tree.pairs(options)[0].keys() for name, _, options in made if name == "PrismaClient"]
+    first = "" if all(OWN_URL & options for options in clients) else "further "
+    words = Counter(WORD.findall(tree.source.decode())) if clients else Counter()
+    for name, node, options in made:
         place = f"{name}, line {line(node)}"
-        if name == "PrismaMariaDb":
-            yield _driver_pool(tree, NODE_MARIADB, place, options)
+        if name == "PrismaMariaDb" and _is_unused(tree, node, words):
+            yield _driver_pool(tree, UNUSED_ADAPTER, place, options)
+        elif name == "PrismaMariaDb":
+            yield _driver_pool(tree, NODE_MARIADB, first + place, options)
         for url in _prisma_urls(tree, options) if name == "PrismaClient" else ():
             text = tree.text(url)
             query, is_mysql = QUERY.search(text), names_mysql(text)
@@ -125,7 +171,27 @@ def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
             if is_mysql or (settings and is_mysql is None):
                 is_whole = url.type == "string" or (url.type == "template_string" and "${" not in text)
                 complete = is_whole or (url.type == "template_string" and bool(query))
-                yield FilePool(PRISMA, place, settings, complete=complete, database_known=is_mysql is True)
+                settings = settings or _of_made_url(tree, url)
+                yield FilePool(PRISMA, first + place, settings, complete=complete, database_known=is_mysql is True)
+
+
+def _is_unused(tree: JavascriptTree, adapter: Node, words: Mapping[str, int]) -> bool:
+    """Return whether nothing reads the name that has an adapter. words: of the file, each with its number."""
+    declaration = adapter.parent
+    if declaration is None or declaration.type != "variable_declarator" or declaration.parent is None:
+        return False
+    around = declaration.parent.parent
+    is_exported = around is not None and around.type == "export_statement"
+    return not is_exported and words.get(tree.text_at(declaration, "name")) == 1
+
+
+def _of_made_url(tree: JavascriptTree, url: Node) -> dict[str, FileSetting]:
+    """Return the limit of a URL that a function makes from another URL: not known, as the function may add it."""
+    made_from = tree.arguments(url) if url.type == "call_expression" else []
+    if all(each.type == "string" for each in made_from):
+        return {}
+    text = " ".join(tree.text(url).split())
+    return {"connection_limit": FileSetting("connection_limit", text, None, line(url))}
 
 
 def _prisma_urls(tree: JavascriptTree, options: Node | None) -> Iterator[Node]:
@@ -166,11 +232,12 @@ def _of_url(tree: JavascriptTree, library: Library, place: str, node: Node) -> F
 def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
     """Return the pool of the pairs of an object."""
     settings, unread = {}, []
+    own = OWN_OBJECT.get(library.title)
     for name, pair in pairs.items():
         setting = tree.setting(name, pair.value, pair.key)
         if known := library.setting(name):
             settings[known] = setting
-        elif name in library.ignored or name not in OWN_OBJECT.get(library.title, name):
+        elif name in library.ignored or (library.nearest(name) if own is None else name not in own):
             unread.append(setting)
     return FilePool(library, place, settings, tuple(unread), complete)
 
@@ -197,12 +264,36 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
     }
     of_mapper = partial(_of_mapper, tree, modules, of_sequelize, mikro)
     known = [(node, *pool) for node in tree.nodes("object") for pool in of_mapper(node)]
+    named = _environments(tree)
     for node, pool, is_mysql in known:
         has_size = any(pool.has(name) for name in pool.library.sizes)
         is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
         may_be_mysql = is_mysql is None and not others and (has_size or is_default)
-        if node.start_byte not in tree.spread and (is_mysql or may_be_mysql):
-            yield replace(pool, alternative=_alternative(tree, node))
+        if is_mysql or may_be_mysql:
+            yield from _of_environments(tree, node, pool, named.get(node.start_byte, []))
+
+
+def _of_environments(tree: JavascriptTree, node: Node, pool: FilePool, names: Sequence[str]) -> Iterator[FilePool]:
+    """Yield the pool of an object: of each environment whose options it is, and of none if only others contain it."""
+    place = f"environments{pool.place.removeprefix(_place(tree, node))}"
+    for name in names:
+        yield replace(pool, place=place, alternative=f"profile {name}")
+    if not names and node.start_byte not in tree.spread:
+        yield replace(pool, alternative=_alternative(tree, node))
+
+
+def _environments(tree: JavascriptTree) -> dict[int, list[str]]:
+    """Return the environments whose options have a name: the first byte of the object that it names -> their keys."""
+    named: dict[int, list[str]] = {}
+    for child in (child for node in tree.nodes("object") for child in children(node)):
+        is_short = child.type == "shorthand_property_identifier"
+        key = child if is_short else child.child_by_field_name("key")
+        value = child if is_short else child.child_by_field_name("value")
+        if value and value.type in NAMES and ENVIRONMENT.fullmatch(tree.key(key)):
+            target = tree.resolved(value)
+            if target is not None and target.type == "object":
+                named.setdefault(target.start_byte, []).append(tree.key(key))
+    return named
 
 
 def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:

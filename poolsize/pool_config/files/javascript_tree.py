@@ -1,7 +1,7 @@
 """JavaScript and TypeScript: the objects and values of a source, also of JSON, which is an object of JavaScript."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,7 +9,8 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
-from poolsize.pool_config.pool import Value
+from poolsize.pool_config.files.values import largest
+from poolsize.pool_config.pool import FileSetting, Value
 
 INITIALISERS = {
     "variable_declarator": ("name", "value"), "assignment_expression": ("left", "right"),
@@ -50,6 +51,8 @@ class JavascriptTree(SourceTree):
     def __init__(self, text: str, grammar: Grammar) -> None:
         super().__init__(text, grammar)
         self.spread: set[int] = set()
+        self._assigned: set[str] = set()
+        """Names whose assigned objects are being merged: they may name themselves."""
         self._members: dict[str, list[Pair]] = {}
         """Name of an object -> what is assigned to its members."""
         for node in self.nodes("assignment_expression"):
@@ -70,6 +73,12 @@ class JavascriptTree(SourceTree):
                 changed, *others = self.arguments(node)
                 for other in others:
                     self._members.setdefault(self.text(changed), []).extend(self.pairs(other)[0].values())
+
+    def setting(self, name: str, node: Node, at: Node | None = None) -> FileSetting:
+        """Return a setting as in SourceTree; of a name that stands for `condition ? 10 : 4`, with this as its text."""
+        target = self.resolved(node) if node.type in NAMES else None
+        is_choice = target is not None and target.type == "ternary_expression"
+        return super().setting(name, target if target and is_choice else node, at or node)
 
     def key(self, node: Node | None) -> str:
         """Return the key of an object without quotes, or the last part of a dotted name."""
@@ -123,6 +132,8 @@ class JavascriptTree(SourceTree):
         elif target is not None and self.text_at(target, "function") == "Object.assign":
             merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
             complete = all(merged)
+        elif target is None and node is not None and node.type == "identifier":
+            complete = self._merge_assigned(pairs, node, depth)
         node = self._name_at.get(node.start_byte, node) if node is not None and node.type == "object" else node
         if node is not None and node.type in {*NAMES, "this"}:
             pairs |= {self.key(pair.key): pair for pair in self._members.get(self.text(node), ())}
@@ -139,13 +150,55 @@ class JavascriptTree(SourceTree):
             pairs[self.key(key)] = Pair(key, value)
         return True
 
-    def _merge(self, pairs: dict[str, Pair], node: Node, depth: int) -> bool:
+    def _merge(self, pairs: dict[str, Pair], node: Node | None, depth: int) -> bool:
         """Add the pairs of an object in an object. Return whether all of them are known."""
         target = self.resolved(node, depth + 1)
+        if target is not None and target.type == "ternary_expression":
+            branches = [target.child_by_field_name(field) for field in ("consequence", "alternative")]
+            return self._merge_branches(pairs, branches, depth + 1)
+        if target is not None and self.text_at(target, "operator") == "&&":
+            return self._merge_branches(pairs, [target.child_by_field_name("right")], depth + 1, may_be_none=True)
         if target is not None:
             self.spread.add(target.start_byte)
         further, complete = self.pairs(node, depth + 1)
         pairs |= further
+        return complete
+
+    def _merge_assigned(self, pairs: dict[str, Pair], node: Node, depth: int) -> bool:
+        """Add the pairs of the objects that a name is assigned, as in two branches. Return whether all are known."""
+        name = self.text(node)
+        known = self.named(name, node)
+        if len(known) < 2 or name in self._assigned or depth > DEEPEST:
+            return False
+        self._assigned.add(name)
+        complete = self._merge_branches(pairs, known, depth + 1)
+        self._assigned.remove(name)
+        return complete
+
+    def _merge_branches(
+        self, pairs: dict[str, Pair], nodes: Sequence[Node | None], depth: int, *, may_be_none: bool = False
+    ) -> bool:
+        """Add the pairs of objects of which one holds. Return whether all of them are known.
+
+        Of several numbers, the largest counts; other values that differ are not known, and do not replace another.
+        may_be_none: whether perhaps none of the objects holds.
+        """
+        self.count_value(depth)
+        branches: list[dict[str, Pair]] = [{} for _ in nodes]
+        merged = [self._merge(branch, node, depth) for branch, node in zip(branches, nodes, strict=True)]
+        complete = all(merged)
+        if may_be_none:
+            branches.append({})
+        for name in dict.fromkeys(name for branch in branches for name in branch):
+            may_hold = [pair for branch in branches if (pair := branch.get(name) or pairs.get(name))]
+            values = [self.value(pair.value, depth) for pair in may_hold]
+            number = largest(values)
+            if len({self.text(pair.value) for pair in may_hold}) == 1:
+                pairs[name] = may_hold[0]
+            elif number is not None:
+                pairs[name] = may_hold[values.index(number)]
+            else:
+                complete = False
         return complete
 
     def _is_freeze(self, node: Node) -> bool:

@@ -43,7 +43,7 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import is_of_url, prisma_pools
+from poolsize.pool_config.files.urls import is_of_url, prisma_pools, replaces_schema
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.table import LIBRARIES
@@ -240,7 +240,8 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
     pools that is named itself. A URL in the environment is that of a pool in Python source below its folder, if there
-    is any. Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
+    is any; and a schema of Prisma is that of a client in its project with an adapter or a URL. Raises BadInput for a
+    file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
     errors: list[BadInput] = []
@@ -266,12 +267,25 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
         else file
         for file in files
     ]
+    clients = [file.path.resolve() for file in files if any(map(replaces_schema, file.pools))]
+    files = [
+        replace(file, pools=())
+        if file.path.suffix == ".prisma" and any(path.is_relative_to(_project_of(file.path)) for path in clients)
+        else file
+        for file in files
+    ]
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
             raise errors[0] if errors else NoPools(_without_pools(paths[0]))
         raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
     return files, errors
+
+
+def _project_of(schema: Path) -> Path:
+    """Return the folder of the project that a schema of Prisma is for. Usually it is in a folder `prisma` of that."""
+    folder = schema.resolve().parent
+    return folder.parent if folder.name == "prisma" else folder
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -70,6 +70,12 @@ def is_of_url(pool: FilePool) -> bool:
     return pool.library is SQLALCHEMY and not pool.complete and not pool.settings
 
 
+def replaces_schema(pool: FilePool) -> bool:
+    """Return whether a pool is that of a client of Prisma with an adapter, or with a URL in place of the schema's."""
+    is_client = pool.place.startswith(("PrismaClient, ", "PrismaMariaDb, "))
+    return is_client and pool.database_known and bool(pool.library.sizes)
+
+
 def prisma_pools(text: str) -> list[FilePool]:
     """Return the pool of a schema of Prisma whose provider is MySQL."""
     pools = []

@@ -48,6 +48,16 @@ class IdleOverServer(Worded, Reason, code="pool_idle_over_server"):
     )
 
 
+class AdapterUnused(Worded, Caution, code="prisma_adapter_unused"):
+    """No client of Prisma gets the driver adapter of its file."""
+
+    about = "connectionLimit"
+    words = (
+        "No PrismaClient gets this adapter, so its settings have no effect: Prisma's engine has a pool of its own. "
+        "Give it to the client: new PrismaClient({{ adapter }}). Source: Prisma's documentation, Database drivers."
+    )
+
+
 class GoLifetime(Worded, Caution, code="go_lifetime"):
     """Go's connections live longer than the driver's authors advise, in seconds. value: None for ever."""
 

@@ -112,10 +112,12 @@ class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
 
 
 class NotRead(OfSetting, Caution, code="pool_not_read"):
-    """The library does not read a setting of this name."""
+    """The library does not read a setting of this name. nearest: the name that may be meant; "" for none."""
 
     library: str
-    words = "{0.library} ignores {0.setting}: the library has another name for this setting, or no such setting."
+    nearest: str
+    words = "{0.library} ignores {0.setting}: the library has another name for this setting, {0.otherwise}."
+    otherwise = property(lambda self: f"perhaps {self.nearest}" if self.nearest else "or no such setting")
 
 
 class NotFollowed(OfSetting, Reason, code="pool_not_followed"):

@@ -5,9 +5,10 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import no_limit
+from poolsize.pool_config.libraries.rules import no_limit, nothing
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
@@ -71,6 +72,13 @@ NODE_MARIADB = Library(
     sizes=("connectionLimit",),
     ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
 )  # fmt: skip
+UNUSED_ADAPTER = replace(
+    NODE_MARIADB,
+    title="Prisma's MariaDB adapter, not used",
+    find=nothing,
+    sizes=(),
+    notes=(of_other_languages.AdapterUnused(),),
+)
 SEQUELIZE = Library(
     "Sequelize",
     "",
