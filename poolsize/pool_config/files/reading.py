@@ -16,7 +16,7 @@ from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, properties_pools
-from poolsize.pool_config.files.environment import dockerfile_contents, env_file_pools
+from poolsize.pool_config.files.environment import command_pools, dockerfile_contents, env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
@@ -70,6 +70,7 @@ WORDS_OF = {
         (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
     ),
     **dict.fromkeys((".yml", ".yaml"), (*WORDS, b"env:", b"environment:", b"kind: configmap")),
+    **dict.fromkeys((".sh", ".service"), (b"datasource", b"hikari", b"r2dbc")),
     ".env": (b"=",),
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
@@ -101,6 +102,7 @@ ENDINGS: dict[str, Reader] = {
     ".php": php_pools,
     ".prisma": prisma_pools,
     ".env": env_file_pools,
+    **dict.fromkeys((".sh", ".service"), command_pools),
     **dict.fromkeys((".txt", ".out", ".log"), status_pools),
     ".rs": rust_pools,
     ".cs": csharp_pools,
@@ -121,7 +123,7 @@ JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db",
 KINDS = (
     "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, "
     "Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, TOML, proxysql.cnf, "
-    "maxscale.cnf, my.cnf, or what SHOW GLOBAL STATUS prints"
+    "maxscale.cnf, my.cnf, Java's options in .sh and .service, or what SHOW GLOBAL STATUS prints"
 )
 
 
