@@ -497,3 +497,48 @@ def test_a_command_replaces_the_pool_of_the_nearest_application_only(poolsize_he
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert checked(poolsize_here, ".")["connections"] == 74
+
+
+TEMPLATE = DEPLOYMENT.replace("name: shop}", "name: '{{ .Release.Name }}-shop'}")
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("replicas", "values", "connections"),
+    [
+        ("{{ .Values.replicaCount }}", "replicaCount: 3\n", (30, 40)),
+        ("{{ .Values.replicaCount | default 9 }}", "replicaCount: 3\n", (30, 40)),
+        ("{{ .Values.shop.replicas }}", "shop: {image: a, replicas: 3}\njobs: {image: b, replicas: 7}\n", (30, 40)),
+        ("{{ .Values.others }}", "replicaCount: 3\n", (10, 10)),
+    ],
+)
+def test_the_template_of_a_chart_has_the_number_of_its_values(
+    poolsize_here: Command, tmp_path: Path, replicas: str, values: str, connections: tuple[int, int]
+) -> None:
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    (tmp_path / "chart/values.yaml").write_text(values)
+    template = TEMPLATE.replace("replicas: 4", f"replicas: {replicas}")
+    (tmp_path / "chart/templates/shop.yaml").write_text(template)
+    found = checked(poolsize_here, ".")
+    assert (found["connections"], found["connections_in_deploy"]) == connections
+    if connections[0] == 30:
+        assert ("shop", 3) in [(each["workload"].rpartition("-")[2], each["number"]) for each in found["counts"]]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(("enabled", "in_deploy"), [("false", 20), ("true", 50)])
+def test_the_autoscaler_of_a_chart_counts_where_its_values_enable_it(
+    poolsize_here: Command, tmp_path: Path, enabled: str, in_deploy: int
+) -> None:
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    autoscaling = f"autoscaling: {{enabled: {enabled}, minReplicas: 1, maxReplicas: 4}}"
+    (tmp_path / "chart/values.yaml").write_text(f"replicaCount: 1\n{autoscaling}\n")
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+    deployment += "spec: {replicas: {{ .Values.replicaCount }}}\n"
+    names = ("{{ .Values.autoscaling.minReplicas }}", "{{ .Values.autoscaling.maxReplicas }}")
+    scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec:\n  minReplicas: {}\n  maxReplicas: {}\n"
+    (tmp_path / "chart/templates/a.yaml").write_text(deployment)
+    (tmp_path / "chart/templates/hpa.yaml").write_text(scaler.format(*names))
+    (tmp_path / "application.yml").write_text(OF_MYSQL)
+    found = checked(poolsize_here, ".")
+    assert (found["connections"], found["connections_in_deploy"]) == (10, in_deploy)
