@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import pytest
 
+from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.errors import BadInput
-from poolsize.pool_config.check import CheckedPool, check_pools
+from poolsize.pool_config.all_pools import Typed, count_pools
+from poolsize.pool_config.check import CheckedFile, CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
 from poolsize.pool_config.files.reading import may_have_pools, read_files, read_pools
+from poolsize.pool_config.findings.of_java import OfVersion
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
@@ -487,3 +490,31 @@ def test_a_data_source_made_of_another_bean_is_no_pool_of_its_own(tmp_path: Path
 def test_java_that_names_no_class_of_a_pool_is_not_parsed() -> None:
     assert not may_have_pools(b"/** MySQL, by JDBC. */ class Pool {}", "Pool.java")
     assert all(may_have_pools(name.encode(), "Pool.java") for name in CLASSES if "." not in name)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "most"),
+    [
+        ("pom.xml", "<properties><quarkus.platform.version>3.15.1</quarkus.platform.version></properties>", 20),
+        ("pom.xml", "<properties><quarkus.version>2.16.0.Final</quarkus.version></properties>", 20),
+        ("pom.xml", "<artifactId>quarkus-bom</artifactId>\n  <version>3.30.2</version>", 20),
+        ("pom.xml", "<properties><quarkus.platform.version>3.31.0</quarkus.platform.version></properties>", 50),
+        ("pom.xml", "<properties><quarkus.platform.version>4.0.0</quarkus.platform.version></properties>", 50),
+        ("gradle.properties", "quarkusPlatformVersion=3.8.4\n", 20),
+        ("build.gradle", "plugins { id 'io.quarkus' version '3.8.4' }", 20),
+        ("build.gradle.kts", 'plugins { id("io.quarkus") version "3.33.1" }', 50),
+        ("build.gradle", 'implementation enforcedPlatform("io.quarkus.platform:quarkus-bom:3.8.4")', 20),
+        ("pom.xml", "<quarkus.platform.version>999-SNAPSHOT</quarkus.platform.version><version>3.1</version>", None),
+        ("pom.xml", "<artifactId>quarkus-bom</artifactId><version>${quarkus.version}</version>", None),
+    ],
+)
+def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str, text: str, most: int | None) -> None:
+    (tmp_path / name).write_text(text)
+    resources = tmp_path / "src/main/resources"
+    resources.mkdir(parents=True)
+    (pool,) = checked(resources, "application.properties", f"{QUARKUS}.db-kind=mysql")
+    is_unknown = any(isinstance(each, OfVersion) for each in pool.findings)
+    assert (pool.most_connections, is_unknown) == (most or 50, most is None)
+    (pool,) = checked(resources, "application.properties", f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.jdbc.max-size=9")
+    assert pool.most_connections == 9
+    assert not any(isinstance(each, OfVersion) for each in pool.findings)
