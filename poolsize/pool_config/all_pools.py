@@ -229,6 +229,8 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
+            if any(f"{pool.place}.{each.name}" in of_code for each in (*pool.settings.values(), *pool.unread)):
+                continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
             key = (pool.workload or _program(file.path, pool, files), _within(pool), _place(pool))

@@ -492,6 +492,42 @@ def test_java_that_names_no_class_of_a_pool_is_not_parsed() -> None:
     assert all(may_have_pools(name.encode(), "Pool.java") for name in CLASSES if "." not in name)
 
 
+BOUND = f"""
+class A {{
+  @Bean
+  @ConfigurationProperties("spring.datasource.hikari")
+  public HikariDataSource primary(DataSourceProperties properties) {{
+    return properties.initializeDataSourceBuilder().type(HikariDataSource.class).build();
+  }}
+  @Bean
+  public DataSource replica() {{
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl("{MYSQL}");
+    config.setMaximumPoolSize(7);
+    return new HikariDataSource(config);
+  }}
+}}
+"""
+
+
+@pytest.mark.costly
+def test_a_bean_that_is_bound_to_keys_is_named_and_is_the_pool_of_these_keys(tmp_path: Path) -> None:
+    primary, replica = checked(tmp_path, "A.java", BOUND)
+    assert (primary.pool.where, primary.most_connections) == ("spring.datasource.hikari, line 6", None)
+    assert replica.most_connections == 7
+    (tmp_path / "application.yml").write_text(f"spring.datasource: {{url: '{MYSQL}', hikari.maximum-pool-size: 25}}")
+    files = [CheckedFile(each.path, check_pools(each.pools), 0) for each in read_files([tmp_path])[0]]
+    together = count_pools(files, Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (32, 0)
+    together = count_pools(files[:1], Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (7, 1)
+
+
+def test_a_bound_bean_of_source_that_names_no_mysql_is_no_pool(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        checked(tmp_path, "A.java", BOUND.split("  @Bean\n  public", maxsplit=1)[0].replace("mysql", "") + "}")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "most"),
     [

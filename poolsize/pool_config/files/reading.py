@@ -16,7 +16,7 @@ from poolsize.parser_process import parsed
 from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
-from poolsize.pool_config.files.documents import json_pools, properties_pools
+from poolsize.pool_config.files.documents import json_pools, keys_of, properties_pools
 from poolsize.pool_config.files.environment import command_pools, dockerfile_contents, env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
@@ -43,7 +43,7 @@ from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
 from poolsize.pool_config.files.urls import is_of_url, prisma_pools
-from poolsize.pool_config.files.values import ENVIRONMENT
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
 from poolsize.pool_config.libraries.table import LIBRARIES
@@ -313,7 +313,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
-    if not (pools or counts or variables):
+    if not (pools or counts or any(not is_named or NAME.fullmatch(each.setting.name) for each in variables)):
         raise NoPools(_without_pools(path))
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
     if any(pool.library is QUARKUS for pool in known):
