@@ -554,3 +554,31 @@ def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str
     (pool,) = checked(resources, "application.properties", f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.jdbc.max-size=9")
     assert pool.most_connections == 9
     assert not any(isinstance(each, OfVersion) for each in pool.findings)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("place", "database", "is_pool"),
+    [
+        ("conf/db.properties", "jdbc:postgresql://db/shop", False),
+        ("conf/db.properties", MYSQL, True),
+        ("resources/db.properties", "jdbc:postgresql://db/shop", False),
+        ("conf/other.properties", "jdbc:postgresql://db/shop", True),
+        ("conf/db.properties", "jdbc:postgresql://db/\\uZ", True),
+    ],
+)
+def test_the_url_of_a_bean_is_that_of_the_properties_file_that_the_xml_names(
+    tmp_path: Path, place: str, database: str, is_pool: bool
+) -> None:
+    for folder in ("conf", "resources"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / place).write_text(f"db.url={database}\n")
+    bean = BEAN.format("org.apache.commons.dbcp.BasicDataSource", 'p:url="${db.url}" p:maxActive="30"', "")
+    locations = '<bean class="a.Configurer"><property name="location" value="classpath:db.properties"/></bean>'
+    text = bean.replace("</beans>", f"{locations}</beans>")
+    if is_pool:
+        (pool,) = checked(tmp_path / "conf", "beans.xml", text)
+        assert pool.most_connections == 30
+    else:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            checked(tmp_path / "conf", "beans.xml", text)

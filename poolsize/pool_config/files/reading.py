@@ -306,8 +306,13 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if not (is_named or may_have_pools(raw, path.name)):
         raise NoPools(_without_pools(path))
 
+    beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
+
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
         ENVIRONMENT.texts |= texts or {}
+        for each in beside:
+            with suppress(BadInput):
+                ENVIRONMENT.keys |= keys_of(_text(each))
         return _first(pools_and_counts(_text(raw), path.name))
 
     number, pools, counts, variables = parsed(
