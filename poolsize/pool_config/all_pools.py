@@ -1,5 +1,6 @@
 """The checked pools of files -> all pools in all processes that the files state, beside the server's limit."""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from poolsize.answer.fleet_plan import more_instances
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
+from poolsize.pool_config.files.containers import IN_VALUES
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
@@ -31,6 +33,12 @@ CONFIG_FILE = re.compile(
 CONFIG = "config of an environment"
 """In place of the names of these files."""
 LINE = re.compile(r", line \d+")
+COMMANDS = {".sh", ".service"}
+"""Endings of files with commands, whose options replace the settings of the program's own files."""
+OF_OTHER_FILES = {*COMMANDS, ".java", ".kt"}
+"""Endings of files with pools that have the place of another file's pool, and its size."""
+OF_VALUES = re.compile(r"\{\{-?\s{0,9}\.Values\.(?P<keys>\w[\w.]{0,100})(?:\s{0,9}\|[^{}]{0,100})?\s{0,9}-?\}\}")
+"""A template of Helm that is a value of the chart."""
 SURGE = 0.25
 """For a maxSurge that is neither a share nor a number: the default of a Kubernetes Deployment."""
 
@@ -82,8 +90,28 @@ class PoolFleet:
 
 
 def statements(files: Sequence[PoolFile | CheckedFile]) -> list[Stated]:
-    """Return the numbers that some files state."""
-    return [Stated(file.path, count) for file in files for count in file.counts]
+    """Return the numbers that some files state; a chart's templates have those of its values."""
+    stated = [Stated(file.path, count) for file in files for count in file.counts]
+    return [number for each in stated if (number := _of_chart(each, stated))]
+
+
+def _of_chart(stated: Stated, every: Sequence[Stated]) -> Stated | None:
+    """Return a number with that of the chart's values which a template names; None for a switched-off autoscaler's."""
+    match = OF_VALUES.fullmatch(stated.count.setting.text)
+    values = [
+        each
+        for each in every
+        if match and each.path.name.startswith("values") and stated.path.is_relative_to(each.path.parent / "templates")
+    ]
+    if match is None or not values:
+        return stated
+    *parts, name = match["keys"].split(".")
+    owner = ".".join(each for each in parts if each not in IN_VALUES)
+    named = [each.number or 0 for each in values if (each.count.workload, each.count.setting.name) == (owner, name)]
+    if not any(named):
+        return None if {*parts} & {*IN_VALUES} else stated
+    setting = replace(stated.count.setting, text=str(max(named)), value=max(named))
+    return replace(stated, count=replace(stated.count, setting=setting))
 
 
 def pool_fleet(pool: FilePool, path: Path, every: Sequence[Stated], typed: Typed) -> PoolFleet:
@@ -183,6 +211,10 @@ class AllPools:
     finding: AboveLimit | WorkloadsAboveLimit | None
 
 
+_Key = tuple[str | Path, str, tuple[str, str]]
+"""Of a counted pool: its workload or file, what it is within, and its place."""
+
+
 def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
     """Return the pools that a process has, each with its file; without those of unknown size or without a limit.
 
@@ -190,33 +222,38 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     of its own, such as application-prod.yml. So have bootstrap.yml, an environment of Rails, of a workload or of own
     names such as mysql.dev, and a file such as .env.production or config/test.js. Each server of a proxy has a limit of
     its own. The largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and
-    all of these that of the only application's file. A number of the project's own, such as DB_POOL_SIZE, is that of
-    the pool whose size names it. The defaults of fields in Go give way to a configuration.
+    all of these that of the only application's file; so does the pool of a command in a script that of the nearest
+    file. A number of the project's own, such as DB_POOL_SIZE, is that of the pool whose size names it. The defaults of
+    fields in Go give way to a configuration.
     """
-    largest: dict[tuple[str | Path, str, tuple[str, str]], tuple[CheckedFile, CheckedPool]] = {}
+    largest: dict[_Key, tuple[CheckedFile, CheckedPool]] = {}
+    of_files: set[_Key] = set()
     of_code = _texts_of_sizes(files)
     is_go_configured = any(
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
     for file in files:
-        without_profile = _without_profile(file.path)
         seen: Counter[str] = Counter()
         for checked in file.pools:
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
+            if any(f"{pool.place}.{each.name}" in of_code for each in (*pool.settings.values(), *pool.unread)):
+                continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            place = pool.place
-            if without_profile.name == CONFIG and LINE.search(place):  # the lines differ
+            program, place = _program(file.path, pool, files), pool.place
+            if program.name == CONFIG and LINE.search(place):  # the lines differ
                 place = LINE.sub("", place)
                 seen[place] += 1
                 place = f"{place}, {seen[place]}"
-            key = (pool.workload or without_profile, _within(pool), (pool.library.title, place))
-            if checked.most_connections and (key not in largest or checked.most_connections > _most(largest[key])):
+            key = (pool.workload or program, _within(pool), (pool.library.title, place))
+            if not _is_of_environment(pool):
+                of_files.add(key)
+            if checked.most_connections and (key not in largest or _weight(file, checked) > _weight(*largest[key])):
                 largest[key] = (file, checked)
     # 2: of a workload or a ConfigMap, 1: of .env and the like, 0: of the application's file
-    ranks = {key: 2 if key[1] else int(_is_of_environment(checked.pool)) for key, (_, checked) in largest.items()}
+    ranks = {key: 2 if key[1] else int(key not in of_files) for key in largest}
     numbers = Counter((place, rank) for (*_, place), rank in ranks.items())
     highest = dict(sorted(numbers))
     return tuple(
@@ -225,7 +262,32 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 
 
 def _is_of_environment(pool: FilePool) -> bool:
-    return not pool.complete and all(map(NAME.fullmatch, _names_of_sizes(pool)))
+    """Return whether a pool is one of variables, or of a command's options, which a framework binds."""
+    is_bound = pool.place.partition(".")[0] in OF_FRAMEWORKS
+    return not pool.complete and (is_bound or all(map(NAME.fullmatch, _names_of_sizes(pool))))
+
+
+def _place(pool: FilePool) -> tuple[str, str]:
+    return pool.library.title, pool.place
+
+
+def _weight(file: CheckedFile, checked: CheckedPool) -> tuple[bool, int]:
+    """Return what the counted pool of a program has the most of: a command replaces its program's files."""
+    return file.path.suffix in COMMANDS, checked.most_connections or 0
+
+
+def _program(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> Path:
+    """Return the path that all files of a program share: of a command, that of the nearest file with the same pool."""
+    if path.suffix not in COMMANDS:
+        return _without_profile(path)
+    folder, place = path.parent.resolve(), _place(pool)
+    same = [
+        (len(os.path.commonpath([folder, file.path.resolve()])), file.path)
+        for file in files
+        if any(_place(each.pool) == place and not _is_of_environment(each.pool) for each in file.pools)
+    ]
+    nearest = max(same, key=lambda each: each[0], default=(0, path.with_name(".env")))[1]
+    return _without_profile(nearest)
 
 
 def _is_own(pool: FilePool) -> bool:
@@ -278,8 +340,14 @@ def count_pools(
     default holds. Raises BadInput where the reserve uses up the default.
     """
     of_process = pools_of_process(files)
-    pools = [each for file in files for each in file.pools if each.pool.library.sizes and each.pool.database_known]
-    left_out = [each for each in pools if not each.most_connections]
+    counted = {_place(checked.pool) for _, checked in of_process}
+    left_out = [
+        each
+        for file in files
+        for each in file.pools
+        if each.pool.library.sizes and each.pool.database_known and not each.most_connections
+        and not (file.path.suffix in OF_OTHER_FILES and _place(each.pool) in counted)
+    ]  # fmt: skip
     unlimited = sum(
         each.pool.is_off or any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out
     )

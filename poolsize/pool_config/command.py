@@ -125,6 +125,8 @@ def config(
         raise BadInput(f"--format {form} also needs --check FILE: it lists what is wrong in files")
     if sum((lists, bool(checked), stack is not None)) != 1:
         raise BadInput("give exactly one of --for STACK (to write a configuration), --check FILE, and --list")
+    if option := next((each for each in map(str, checked) if each.startswith("--")), None):
+        raise BadInput(f"--check {option}: name a file or a folder right after --check, as in --check . {option}")
     if further and not checked:
         raise BadInput(f"{further[0]}: only --check takes files; name a run with --run")
     from poolsize.pool_config.asked import Asked  # --help starts without what writes and checks

@@ -365,6 +365,7 @@ def test_a_default_has_no_line(poolsize_here: Command, tmp_path: Path) -> None:
     [
         (["a.py"], "a.py: only --check takes files"),
         (["--check", "a.py", "--app-threads=3"], "--app-threads also needs the recommended connections"),
+        (["--check", "--json", "."], "--check --json: name a file or a folder right after --check, as in --check . "),
         (["--check", "a.py", "--reserve=200"], "--reserve 200: keep fewer than --max-connections 151"),
     ],
 )

@@ -436,3 +436,109 @@ def test_processes_of_files_that_start_them(tmp_path: Path, name: str, text: str
     counts = read_pools(tmp_path / name).counts
     assert [each.setting.value for each in counts] == numbers
     assert {each.kind for each in counts} == {"processes"}
+
+
+HIKARI_OPTION = "-Dspring.datasource.hikari.maximum-pool-size="
+OF_MYSQL = "spring:\n  datasource:\n    url: jdbc:mysql://db/shop\n    hikari:\n      maximum-pool-size: 10\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "sizes"),
+    [
+        ("run.sh", f"#!/bin/sh\n# a\nexec java \\\n  -Xmx1g \\\n  {HIKARI_OPTION}64 \\\n -jar a.jar \\\n", [64]),
+        ("run.sh", f"java {HIKARI_OPTION}${{POOL:-32}} -jar a.jar\n", [32]),
+        ("run.sh", f"java {HIKARI_OPTION}$POOL -jar a.jar\n", [None]),
+        ("run.sh", "java -jar a.jar --spring.datasource.hikari.maximum-pool-size=16", [16]),
+        ("run.sh", f'export JAVA_OPTS="$JAVA_OPTS {HIKARI_OPTION}14 -Xmx1g"\n"$JAVACMD" -jar a.jar\n', [14]),
+        ("run.sh", f'JAVA_OPTS="{HIKARI_OPTION}13"\n', [13]),
+        ("run.sh", 'java -Dspring.datasource.url="jdbc:mysql://${DB_HOST}/shop" -jar a.jar\n', [None]),
+        ("shop.service", f"[Service]\nExecStart=/usr/bin/java {HIKARI_OPTION}12 -jar a.jar\n", [12]),
+        ("shop.service", f'[Service]\nEnvironment="JAVA_OPTS={HIKARI_OPTION}11 -Xmx1g"\n', [11]),
+        ("run.sh", f"java -Dspring.datasource.url=jdbc:postgresql://db/a {HIKARI_OPTION}64 -jar a.jar\n", []),
+        ("run.sh", f"mvn {HIKARI_OPTION}64 verify\n# java {HIKARI_OPTION}64 -jar a.jar\n", []),
+        ("run.sh", f"java {HIKARI_OPTION}64 'no end\n", []),
+    ],
+)  # fmt: skip
+def test_the_options_of_java_in_a_command(tmp_path: Path, name: str, text: str, sizes: list[int | None]) -> None:
+    (tmp_path / name).write_text(text)
+    if not sizes:
+        with pytest.raises(NoPools):
+            read_pools(tmp_path / name)
+        return
+    assert [pool.value("maximumPoolSize") for pool in read_pools(tmp_path / name).pools] == sizes
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"docker/run.sh": f"java {HIKARI_OPTION}64 -jar a.jar"}, 64),
+        ({"docker/run.sh": f"java {HIKARI_OPTION}4 -jar a.jar"}, 4),
+        ({"run.sh": f"java {HIKARI_OPTION}64 -jar a.jar", "b/shop.service": f"ExecStart=/java {HIKARI_OPTION}32"}, 64),
+        ({"run.sh": "java -Dspring.datasource.url=jdbc:mysql://db/shop -jar a.jar"}, 10),
+        ({"Dockerfile": f'FROM a\nCMD ["java", "{HIKARI_OPTION}64", "-jar", "a.jar"]\n'}, 64),
+        ({".env": f"JAVA_OPTS={HIKARI_OPTION}64\n"}, 64),
+    ],
+)
+def test_a_command_replaces_the_pool_of_the_applications_file(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int
+) -> None:
+    for name, text in {"src/main/resources/application.yml": OF_MYSQL, **files}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert checked(poolsize_here, ".")["connections"] == connections
+    assert "unknown size" not in poolsize_here("config", "--check", ".", "--instances=2").stdout
+
+
+@pytest.mark.costly
+def test_a_command_replaces_the_pool_of_the_nearest_application_only(poolsize_here: Command, tmp_path: Path) -> None:
+    for name, text in (("a/application.yml", OF_MYSQL), ("b/application.yml", OF_MYSQL),
+                       ("b/bin/run.sh", f"java {HIKARI_OPTION}64 -jar b.jar")):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert checked(poolsize_here, ".")["connections"] == 74
+
+
+TEMPLATE = DEPLOYMENT.replace("name: shop}", "name: '{{ .Release.Name }}-shop'}")
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("replicas", "values", "connections"),
+    [
+        ("{{ .Values.replicaCount }}", "replicaCount: 3\n", (30, 40)),
+        ("{{ .Values.replicaCount | default 9 }}", "replicaCount: 3\n", (30, 40)),
+        ("{{ .Values.shop.replicas }}", "shop: {image: a, replicas: 3}\njobs: {image: b, replicas: 7}\n", (30, 40)),
+        ("{{ .Values.others }}", "replicaCount: 3\n", (10, 10)),
+    ],
+)
+def test_the_template_of_a_chart_has_the_number_of_its_values(
+    poolsize_here: Command, tmp_path: Path, replicas: str, values: str, connections: tuple[int, int]
+) -> None:
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    (tmp_path / "chart/values.yaml").write_text(values)
+    template = TEMPLATE.replace("replicas: 4", f"replicas: {replicas}")
+    (tmp_path / "chart/templates/shop.yaml").write_text(template)
+    found = checked(poolsize_here, ".")
+    assert (found["connections"], found["connections_in_deploy"]) == connections
+    if connections[0] == 30:
+        assert ("shop", 3) in [(each["workload"].rpartition("-")[2], each["number"]) for each in found["counts"]]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(("enabled", "in_deploy"), [("false", 20), ("true", 50)])
+def test_the_autoscaler_of_a_chart_counts_where_its_values_enable_it(
+    poolsize_here: Command, tmp_path: Path, enabled: str, in_deploy: int
+) -> None:
+    (tmp_path / "chart/templates").mkdir(parents=True)
+    autoscaling = f"autoscaling: {{enabled: {enabled}, minReplicas: 1, maxReplicas: 4}}"
+    (tmp_path / "chart/values.yaml").write_text(f"replicaCount: 1\n{autoscaling}\n")
+    deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
+    deployment += "spec: {replicas: {{ .Values.replicaCount }}}\n"
+    names = ("{{ .Values.autoscaling.minReplicas }}", "{{ .Values.autoscaling.maxReplicas }}")
+    scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec:\n  minReplicas: {}\n  maxReplicas: {}\n"
+    (tmp_path / "chart/templates/a.yaml").write_text(deployment)
+    (tmp_path / "chart/templates/hpa.yaml").write_text(scaler.format(*names))
+    (tmp_path / "application.yml").write_text(OF_MYSQL)
+    found = checked(poolsize_here, ".")
+    assert (found["connections"], found["connections_in_deploy"]) == (10, in_deploy)

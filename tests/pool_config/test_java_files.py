@@ -5,10 +5,13 @@ from typing import NamedTuple
 
 import pytest
 
+from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.errors import BadInput
-from poolsize.pool_config.check import CheckedPool, check_pools
+from poolsize.pool_config.all_pools import Typed, count_pools
+from poolsize.pool_config.check import CheckedFile, CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
 from poolsize.pool_config.files.reading import may_have_pools, read_files, read_pools
+from poolsize.pool_config.findings.of_java import OfVersion
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
@@ -487,3 +490,95 @@ def test_a_data_source_made_of_another_bean_is_no_pool_of_its_own(tmp_path: Path
 def test_java_that_names_no_class_of_a_pool_is_not_parsed() -> None:
     assert not may_have_pools(b"/** MySQL, by JDBC. */ class Pool {}", "Pool.java")
     assert all(may_have_pools(name.encode(), "Pool.java") for name in CLASSES if "." not in name)
+
+
+BOUND = f"""
+class A {{
+  @Bean
+  @ConfigurationProperties("spring.datasource.hikari")
+  public HikariDataSource primary(DataSourceProperties properties) {{
+    return properties.initializeDataSourceBuilder().type(HikariDataSource.class).build();
+  }}
+  @Bean
+  public DataSource replica() {{
+    HikariConfig config = new HikariConfig();
+    config.setJdbcUrl("{MYSQL}");
+    config.setMaximumPoolSize(7);
+    return new HikariDataSource(config);
+  }}
+}}
+"""
+
+
+@pytest.mark.costly
+def test_a_bean_that_is_bound_to_keys_is_named_and_is_the_pool_of_these_keys(tmp_path: Path) -> None:
+    primary, replica = checked(tmp_path, "A.java", BOUND)
+    assert (primary.pool.where, primary.most_connections) == ("spring.datasource.hikari, line 6", None)
+    assert replica.most_connections == 7
+    (tmp_path / "application.yml").write_text(f"spring.datasource: {{url: '{MYSQL}', hikari.maximum-pool-size: 25}}")
+    files = [CheckedFile(each.path, check_pools(each.pools), 0) for each in read_files([tmp_path])[0]]
+    together = count_pools(files, Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (32, 0)
+    together = count_pools(files[:1], Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (7, 1)
+
+
+def test_a_bound_bean_of_source_that_names_no_mysql_is_no_pool(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        checked(tmp_path, "A.java", BOUND.split("  @Bean\n  public", maxsplit=1)[0].replace("mysql", "") + "}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "most"),
+    [
+        ("pom.xml", "<properties><quarkus.platform.version>3.15.1</quarkus.platform.version></properties>", 20),
+        ("pom.xml", "<properties><quarkus.version>2.16.0.Final</quarkus.version></properties>", 20),
+        ("pom.xml", "<artifactId>quarkus-bom</artifactId>\n  <version>3.30.2</version>", 20),
+        ("pom.xml", "<properties><quarkus.platform.version>3.31.0</quarkus.platform.version></properties>", 50),
+        ("pom.xml", "<properties><quarkus.platform.version>4.0.0</quarkus.platform.version></properties>", 50),
+        ("gradle.properties", "quarkusPlatformVersion=3.8.4\n", 20),
+        ("build.gradle", "plugins { id 'io.quarkus' version '3.8.4' }", 20),
+        ("build.gradle.kts", 'plugins { id("io.quarkus") version "3.33.1" }', 50),
+        ("build.gradle", 'implementation enforcedPlatform("io.quarkus.platform:quarkus-bom:3.8.4")', 20),
+        ("pom.xml", "<quarkus.platform.version>999-SNAPSHOT</quarkus.platform.version><version>3.1</version>", None),
+        ("pom.xml", "<artifactId>quarkus-bom</artifactId><version>${quarkus.version}</version>", None),
+    ],
+)
+def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str, text: str, most: int | None) -> None:
+    (tmp_path / name).write_text(text)
+    resources = tmp_path / "src/main/resources"
+    resources.mkdir(parents=True)
+    (pool,) = checked(resources, "application.properties", f"{QUARKUS}.db-kind=mysql")
+    is_unknown = any(isinstance(each, OfVersion) for each in pool.findings)
+    assert (pool.most_connections, is_unknown) == (most or 50, most is None)
+    (pool,) = checked(resources, "application.properties", f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.jdbc.max-size=9")
+    assert pool.most_connections == 9
+    assert not any(isinstance(each, OfVersion) for each in pool.findings)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("place", "database", "is_pool"),
+    [
+        ("conf/db.properties", "jdbc:postgresql://db/shop", False),
+        ("conf/db.properties", MYSQL, True),
+        ("resources/db.properties", "jdbc:postgresql://db/shop", False),
+        ("conf/other.properties", "jdbc:postgresql://db/shop", True),
+        ("conf/db.properties", "jdbc:postgresql://db/\\uZ", True),
+    ],
+)
+def test_the_url_of_a_bean_is_that_of_the_properties_file_that_the_xml_names(
+    tmp_path: Path, place: str, database: str, is_pool: bool
+) -> None:
+    for folder in ("conf", "resources"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / place).write_text(f"db.url={database}\n")
+    bean = BEAN.format("org.apache.commons.dbcp.BasicDataSource", 'p:url="${db.url}" p:maxActive="30"', "")
+    locations = '<bean class="a.Configurer"><property name="location" value="classpath:db.properties"/></bean>'
+    text = bean.replace("</beans>", f"{locations}</beans>")
+    if is_pool:
+        (pool,) = checked(tmp_path / "conf", "beans.xml", text)
+        assert pool.most_connections == 30
+    else:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            checked(tmp_path / "conf", "beans.xml", text)

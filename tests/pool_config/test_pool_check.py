@@ -184,6 +184,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("appsettings.json", '{"A": "Server=h;Uid=u;Pooling=false"}', '{"A": "Server=h;Uid=u;Pooling=true"}', "pool_off"),
     ("appsettings.json", '{"A": "Server=h;User Id=u"}', '{"A": "Server=h;User Id=u;Port=3306"}',
      "pool_database_unknown"),
+    ("application.properties", "quarkus.datasource.db-kind=mysql",
+     "quarkus.datasource.db-kind=mysql\nquarkus.datasource.jdbc.max-size=9", "pool_of_version"),
     ("database.yml", "production: {adapter: mysql2}", None, "pool_threads"),  # each process of Rails has threads
     ("www.conf", "[www]\npm.max_children=9",
      "[www]\npm.max_children=9\nphp_admin_value[mysqli.max_persistent] = 1", "php_workers"),

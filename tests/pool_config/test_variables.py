@@ -357,3 +357,46 @@ def test_a_key_of_beego_is_that_of_its_configuration(tmp_path: Path, conf: str, 
     write(tmp_path, main__go=go(opened))
     (file,) = in_environment(read_files([tmp_path])[0])
     assert [pool.settings["SetMaxOpenConns"].value for pool in file.pools] == [most]
+
+
+def bean(size: str) -> str:
+    return f"""
+class A {{
+  @Bean DataSource replica({size}) {{
+    HikariConfig c = new HikariConfig();
+    c.setJdbcUrl("jdbc:mysql://h/x");
+    c.setMaximumPoolSize(size);
+    return new HikariDataSource(c);
+  }}
+}}
+"""
+
+
+ASKED = '@Value("${shop.replica.maximum-pool-size:10}") int size'
+REPLICA = "shop.replica:\n  jdbc-url: jdbc:mysql://h/x\n  maximum-pool-size: {}\n"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({}, 10),
+        ({"application.yml": REPLICA.format(40)}, 40),
+        ({"application.yml": REPLICA.format(4)}, 4),
+        ({"application.yml": REPLICA.format(4), "application-prod.yml": REPLICA.format(30)}, 30),
+        ({"application.properties": "shop.replica.maximum-pool-size=40\n"}, 40),
+        ({"application.yml": REPLICA.format("${REPLICA:40}")}, 40),
+        ({"application.yml": REPLICA.replace("replica", "other").format(40)}, 50),
+    ],
+)
+def test_a_key_of_springs_files_is_the_value_of_the_source_that_asks_for_it_and_no_further_pool(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int
+) -> None:
+    for name, text in {"A.java": bean(ASKED), **files}.items():
+        (tmp_path / name).write_text(text)
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+    text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
+    is_default = connections in {10, 50}
+    assert ("maximumPoolSize is 10 only by default: no file of this check sets shop.replica" in text) == is_default
+    assert (", sets shop.replica.maximum-pool-size to" in text or "if shop.replica" in text) != is_default

@@ -12,8 +12,10 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import (
     Text,
     below,
+    entries_of,
     fields_of,
     items_of,
+    key_variables,
     text_at,
     text_of,
     texts_in,
@@ -76,7 +78,7 @@ def yaml_contents(text: str, read: Read) -> list[PoolOrCount]:
     walk = _Walk(read, owners, configs)
     for document in documents:
         contents += walk.of(document, (), Part("", ""))
-    return contents
+    return [*contents, *key_variables(map(entries_of, documents))]
 
 
 def _is_config(fields: Fields) -> bool:

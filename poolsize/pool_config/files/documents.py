@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeAlias
 
 import javaproperties
@@ -12,8 +13,9 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import MAVEN
-from poolsize.pool_config.pool import FilePool, normalized
+from poolsize.pool_config.files.places import SEGMENTS
+from poolsize.pool_config.files.values import MAVEN, setting_of, value_of
+from poolsize.pool_config.pool import FilePool, PoolOrCount, Variable, normalized
 
 
 class Text(NamedTuple):
@@ -161,11 +163,19 @@ def yaml_pools(documents: Sequence[yaml.Node]) -> list[FilePool]:
     return _pools_of_profiles([list(entries_of(document)) for document in documents])
 
 
-def properties_pools(text: str, file_name: str) -> list[FilePool]:
-    """Return the pools of a properties file. Raises BadInput for a text that is not a properties file.
+def properties_pools(text: str, file_name: str) -> list[PoolOrCount]:
+    """Return the pools and the numbers of a properties file. Raises BadInput for a text that is not a properties file.
 
     file_name: tells Druid from Tomcat JDBC, which share their names.
     """
+    documents = _properties(text)
+    firsts = {entry.path[0] for entries in documents for entry in entries}
+    relaxed = any(first in OF_FRAMEWORKS or first.startswith("%") for first in firsts)
+    return [*_pools_of_profiles(documents, file_name, relaxed=relaxed), *key_variables(documents)]
+
+
+def _properties(text: str) -> list[list[Entry]]:
+    """Return the values of each document of a properties file. Raises BadInput."""
     documents: list[list[Entry]] = [[]]
     line = 1
     try:
@@ -177,9 +187,12 @@ def properties_pools(text: str, file_name: str) -> list[FilePool]:
             line += element.source.count("\n")
     except ValueError as error:
         raise BadInput(f"no properties file: line {line}: {error}") from None
-    firsts = {entry.path[0] for entries in documents for entry in entries}
-    relaxed = any(first in OF_FRAMEWORKS or first.startswith("%") for first in firsts)
-    return _pools_of_profiles(documents, file_name, relaxed=relaxed)
+    return documents
+
+
+def keys_of(text: str) -> dict[str, str]:
+    """Return the values of a properties file by their keys. Raises BadInput."""
+    return {".".join(entry.path): entry.text for document in _properties(text) for entry in document}
 
 
 def json_pools(text: str) -> list[FilePool]:
@@ -196,6 +209,16 @@ def json_entries(text: str) -> list[Entry]:
 def without_comments(text: str) -> str:
     """Return a text of JSON or Kotlin without its comments, its lines as before."""
     return STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
+
+
+def key_variables(documents: Iterable[Iterable[Entry]]) -> Iterator[Variable]:
+    """Yield the numbers of pools among the values of Spring's files, by their keys, for source that asks for these."""
+    for entry in (entry for entries in documents for entry in entries):
+        name = entry.path[-1]
+        is_of_pool = "pool" in name.lower() or any(each.setting(name, relaxed=True) for each in SEGMENTS.values())
+        number = setting_of(".".join(entry.path), entry.text, entry.line, partial(value_of, entry.text))
+        if len(entry.path) > 1 and is_of_pool and isinstance(number.value, int) and not isinstance(number.value, bool):
+            yield Variable(number)
 
 
 def _pools_of_profiles(

@@ -9,7 +9,7 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.launch import dockerfile, process_counts, split_words, variable_counts
+from poolsize.pool_config.files.launch import dockerfile, java_words, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
@@ -170,6 +170,11 @@ def _as_written(setting: FileSetting, by_key: dict[tuple[str, int], Entry]) -> F
 def env_file_pools(text: str) -> list[PoolOrCount]:
     """Return the pools and process counts of a file with lines NAME=VALUE, such as .env."""
     return environment_pools(list(assignments(text)))
+
+
+def command_pools(text: str) -> list[PoolOrCount]:
+    """Return the pools that the options of Java configure in a shell script, or in a unit of systemd."""
+    return environment_pools(list(option_entries(java_words(text))))
 
 
 def dockerfile_contents(text: str) -> list[PoolOrCount]:

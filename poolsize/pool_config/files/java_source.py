@@ -13,7 +13,7 @@ from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql,
 from poolsize.pool_config.files.kotlin_source import java_of
 from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree, children, larger, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import ENVIRONMENT, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER, value_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
@@ -44,6 +44,8 @@ OF_PROPERTIES = "initializeDataSourceBuilder"
 """Spring's method that creates a builder with the settings of a properties file."""
 BUILDS_LATER = "@ConfigurationProperties"
 """Spring's annotation of a method to whose result it adds the settings of a properties file."""
+KEYS = re.compile(rf"{BUILDS_LATER}\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]{{1,200}})\"\s*\)")
+"""Its keys, below which the properties file has them."""
 OF_DRIVER = "addDataSourceProperty"
 """HikariCP's method for settings of the driver, which have quotes in _settings()."""
 FACTORIES, OPTIONS = "ConnectionFactories", "ConnectionFactoryOptions"
@@ -97,7 +99,8 @@ class JavaTree(SourceTree):
         self._injected: dict[str, str] = {}
         """Name of a field or parameter -> the placeholder in its @Value."""
         text = without_comments(text).lower()
-        self.is_for_others = "mysql" not in text and "maria" not in text and names_mysql(text) is False
+        self.is_for_mysql = "mysql" in text or "maria" in text
+        self.is_for_others = not self.is_for_mysql and names_mysql(text) is False
         """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
             named = node.child_by_field_name("declarator") or node
@@ -119,7 +122,7 @@ class JavaTree(SourceTree):
         name = self.text(node).removeprefix("this.")
         if name.startswith("TimeUnit."):
             return name.removeprefix("TimeUnit.")
-        return value_of(self._injected[name]) if name in self._injected else self.value_of_name(name, node, depth)
+        return _injected(self._injected[name]) if name in self._injected else self.value_of_name(name, node, depth)
 
     def _of_call(self, call: Node, depth: int) -> Value:
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")
@@ -171,6 +174,13 @@ class JavaTree(SourceTree):
             around = around.parent
         field = {"variable_declarator": "name", "assignment_expression": "left"}.get(around.type if around else "")
         return self.text(around.child_by_field_name(field)).removeprefix("this.") if around and field else ""
+
+
+def _injected(text: str) -> Value:
+    """Return the value of the text in @Value: that of Spring's files for its keys, or its default."""
+    keys = PLACEHOLDER.fullmatch(text)
+    given = ENVIRONMENT.text(keys["name"], is_key=True) if keys else None
+    return value_of(given or text)
 
 
 def kotlin_pools(text: str) -> list[FilePool]:
@@ -296,4 +306,7 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
     is_created = created.node.type not in DECLARATIONS
     is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)
-    return pool if is_pool else None
+    if is_pool or not (is_created and tree.is_for_mysql) or tree.arguments(created.node):
+        return pool if is_pool else None
+    keys = KEYS.search(tree.text(tree.outer(created.node, "method_declaration")))
+    return replace(pool, place=keys[1], within=place) if keys else None

@@ -26,6 +26,9 @@ NUMBERS = {"WEB_CONCURRENCY"}
 """Variables by which gunicorn, uvicorn and puma take the number of processes."""
 THREADS_ONLY = re.compile(r"(?:-P|--pool)[= ]?(?:threads|gevent|eventlet|solo)\b")
 """Celery's pools without processes."""
+STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s|JAVA\w*OPT\w*=")
+ASSIGNED = re.compile(r"^(?:\w{1,100}=){1,3}(?=-)")
+"""The name of a variable whose text begins with an option, as in JAVA_OPTS=-Xmx1g."""
 Words = Sequence[tuple[str, int]]
 """The words of a command, each with its line."""
 
@@ -119,6 +122,14 @@ def dockerfile(text: str) -> tuple[list[tuple[str, int]], list[Entry]]:
 
 def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield the instructions of a Dockerfile: the name in capitals, the rest with its further lines, and the line."""
+    for each, number in _whole_lines(text):
+        name, _, rest = each.partition(" ")
+        if rest.strip():
+            yield name.upper(), rest.strip(), number
+
+
+def _whole_lines(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the lines of a text without comments, each with the lines that continue it, and its number."""
     parts: list[str] = []
     start = 0
     for number, each in enumerate(text.splitlines(), 1):
@@ -127,10 +138,16 @@ def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
         start = start if parts else number
         parts.append(each.rstrip().removesuffix("\\"))
         if not each.rstrip().endswith("\\"):
-            name, _, rest = " ".join(parts).strip().partition(" ")
-            if rest.strip():
-                yield name.upper(), rest.strip(), start
+            yield " ".join(parts).strip(), start
             parts = []
+    if parts:
+        yield " ".join(parts).strip(), start
+
+
+def java_words(text: str) -> list[tuple[str, int]]:
+    """Return the words of the commands in a shell script or a unit of systemd that start Java, or have its options."""
+    words = [(part, line) for each, line in _whole_lines(text) if STARTS_JAVA.search(each) for part in _parts(each)]
+    return [(ASSIGNED.sub("", word), line) for word, line in split_words(words)]
 
 
 def _words(command: str, number: int) -> list[tuple[str, int]]:

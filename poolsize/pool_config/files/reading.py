@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,8 @@ from poolsize.parser_process import parsed
 from poolsize.pool_config.files.braces import hocon_pools, is_hocon
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
-from poolsize.pool_config.files.documents import json_pools, properties_pools
-from poolsize.pool_config.files.environment import dockerfile_contents, env_file_pools
+from poolsize.pool_config.files.documents import json_pools, keys_of, properties_pools
+from poolsize.pool_config.files.environment import command_pools, dockerfile_contents, env_file_pools
 from poolsize.pool_config.files.go_source import go_pools
 from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
 from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
@@ -44,8 +45,9 @@ from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
 from poolsize.pool_config.files.urls import is_of_url, prisma_pools, replaces_schema
-from poolsize.pool_config.files.values import ENVIRONMENT
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.files.xml_file import xml_pools
+from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
 
@@ -72,6 +74,7 @@ WORDS_OF = {
         (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
     ),
     **dict.fromkeys((".yml", ".yaml"), (*WORDS, b"env:", b"environment:", b"kind: configmap")),
+    **dict.fromkeys((".sh", ".service"), (b"datasource", b"hikari", b"r2dbc")),
     ".env": (b"=",),
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
@@ -103,6 +106,7 @@ ENDINGS: dict[str, Reader] = {
     ".php": php_pools,
     ".prisma": prisma_pools,
     ".env": env_file_pools,
+    **dict.fromkeys((".sh", ".service"), command_pools),
     **dict.fromkeys((".txt", ".out", ".log"), status_pools),
     ".rs": rust_pools,
     ".cs": csharp_pools,
@@ -123,7 +127,7 @@ JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db",
 KINDS = (
     "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, "
     "Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, TOML, proxysql.cnf, "
-    "maxscale.cnf, my.cnf, or what SHOW GLOBAL STATUS prints"
+    "maxscale.cnf, my.cnf, Java's options in .sh and .service, or what SHOW GLOBAL STATUS prints"
 )
 
 
@@ -163,6 +167,15 @@ def may_have_pools(raw: bytes, file_name: str) -> bool:
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
+PROPERTIES_FILE = re.compile(rb"[\"'/:>,\s]([\w-][\w.-]{0,80}\.properties)[\"'<,\s]")
+"""The name of a file in XML, as in classpath:jdbc.properties."""
+BUILD_FILES = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
+VERSION_OF_QUARKUS = re.compile(
+    r"(?:quarkus(?:[._-]?(?:platform|plugin))?[._-]?version(?:>|\s?=)|quarkus-bom(?::|</artifactId>\s{0,99}<version>)"
+    r"|io\.quarkus[\"')]{1,2}\s{1,9}version)\s{0,9}[\"']?(\d{1,4})\.(\d{1,4})",
+    re.IGNORECASE,
+)
+"""In a build file of Maven or Gradle: its property, its platform, or its plugin."""
 LONGEST_TEXT = 200
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
@@ -310,17 +323,44 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if not (is_named or may_have_pools(raw, path.name)):
         raise NoPools(_without_pools(path))
 
+    beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
+
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
         ENVIRONMENT.texts |= texts or {}
+        for each in beside:
+            with suppress(BadInput):
+                ENVIRONMENT.keys |= keys_of(_text(each))
         return _first(pools_and_counts(_text(raw), path.name))
 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
-    if not (pools or counts or variables):
+    if not (pools or counts or any(not is_named or NAME.fullmatch(each.setting.name) for each in variables)):
         raise NoPools(_without_pools(path))
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
+    if any(pool.library is QUARKUS for pool in known):
+        library = quarkus_of(_version_of_quarkus(path))
+        known = tuple(replace(pool, library=library) if pool.library is QUARKUS else pool for pool in known)
     return PoolFile(path, known, number - len(pools), counts, variables)
+
+
+def _properties_named(raw: bytes, path: Path) -> Iterator[bytes]:
+    """Yield the contents of the .properties files that an XML file names, in its folder or in its resources."""
+    names = dict.fromkeys(match[1].decode() for match in PROPERTIES_FILE.finditer(raw))
+    for name in list(names)[:MOST_UNREAD]:
+        for place in (folder for parent in path.parents for folder in (parent, parent / "resources")):
+            with suppress(BadInput):
+                yield content(place / name, MOST_BYTES)
+                break
+
+
+def _version_of_quarkus(path: Path) -> tuple[int, int] | None:
+    """Return the version that the nearest build file above a file names; None without any."""
+    for build_file in (parent / name for parent in path.parents for name in BUILD_FILES):
+        with suppress(BadInput):
+            if match := VERSION_OF_QUARKUS.search(_text(content(build_file, MOST_BYTES))):
+                return int(match[1]), int(match[2])
+    return None
 
 
 def _without_pools(path: Path) -> str:

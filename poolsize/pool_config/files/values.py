@@ -8,6 +8,8 @@ from poolsize.pool_config.pool import FileSetting, Value, normalized
 NAME = re.compile(r"[A-Z](?:[A-Z0-9_-]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
 """Of an environment variable. Small letters only as in GITEA__database__HOST."""
 
+KEYS = re.compile(r"[a-zA-Z][\w-]{0,60}(?:\.[\w-]{1,60}){1,10}")
+"""The keys of a setting, from the outermost."""
 LONGEST = 500
 """A longer text is no number; defaults in defaults would take long to read."""
 PLACEHOLDER = re.compile(r"\$\{(?P<name>[^:{}]+)(?::(?P<quote>`?)(?P<default>.*)(?P=quote))?\}")
@@ -41,16 +43,23 @@ WORDS = {
 class Environment:
     """The environment of the program while a file is read, and the variables that a value asks for.
 
-    texts: name -> text of the variables that other files set; no others are known.
+    texts: name -> text of the variables that other files set; no others are known. keys: those of the properties files
+    that the file names, with their texts.
     """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
+        self.keys: dict[str, str] = {}
         self._asked: list[str] = []
 
-    def text(self, name: str | None) -> str | None:
-        """Return the text of a variable; None for one that is not known, and for another name."""
-        return self.configured(name) if name and NAME.fullmatch(name) else None
+    def text(self, name: str | None, *, is_key: bool = False) -> str | None:
+        """Return the text of a variable; None for one that is not known, and for another name.
+
+        is_key: whether the name may be the keys of a setting in a file of Spring, as in db.pool-size.
+        """
+        if name is None or not (NAME.fullmatch(name) or (is_key and KEYS.fullmatch(name))):
+            return None
+        return self.configured(name)
 
     def configured(self, key: str) -> str | None:
         """Return the text of a key of a configuration that the program reads; None for one that is not known."""

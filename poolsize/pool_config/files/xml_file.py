@@ -13,6 +13,7 @@ from poolsize.pool_config.files.connection_strings import string_pool
 from poolsize.pool_config.files.entries import Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
+from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER
 from poolsize.pool_config.libraries.java import C3P0, DBCP2
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
 from poolsize.pool_config.pool import FilePool, Library, normalized
@@ -141,10 +142,16 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
     elif element.name in WILDFLYS:
         entries += [Entry((each.name,), each.text.strip(), each.line) for each in element.all()]
         library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
-    if library is None or has_only_others(entries):
+    if library is None or has_only_others(map(_resolved, entries)):
         return None
     pool = pool_of(library, entries)
     return replace(pool, place=f"{element.name} {place}".strip(), complete=complete)
+
+
+def _resolved(entry: Entry) -> Entry:
+    """Return a setting with the text that the named properties files have for its placeholder."""
+    keys = PLACEHOLDER.fullmatch(entry.text)
+    return replace(entry, text=ENVIRONMENT.keys.get(keys["name"], entry.text)) if keys else entry
 
 
 def _attributes(element: Element) -> list[Entry]:

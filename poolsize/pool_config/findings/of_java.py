@@ -50,6 +50,15 @@ class KeepaliveOffByDefault(Worded, Reason, code="pool_keepalive_off"):
     )
 
 
+class OfVersion(Worded, Reason, code="pool_of_version"):
+    """No build file names the version of Quarkus, on which the default size depends."""
+
+    words = (
+        "The default is that of Quarkus 3.31 and later; before, it was 20 connections. No pom.xml or Gradle file above "
+        "this file names the version. Source: quarkusio/quarkus, pull request 51169."
+    )
+
+
 class LeakOverLifetime(Worded, Caution, code="pool_leak_over_lifetime"):
     """HikariCP's leakDetectionThreshold is more than the lifetime, so that it has no effect."""
 

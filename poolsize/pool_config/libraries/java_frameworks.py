@@ -17,6 +17,12 @@ def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
 
 
+def _quarkus_of_any_version(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    yield from _quarkus(pool, wait_timeout)
+    if pool.complete and not pool.has("maxSize"):
+        yield of_java.OfVersion()
+
+
 def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "acquisitionTimeout", of_pools.WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
@@ -121,7 +127,7 @@ DROPWIZARD = Library(
 QUARKUS = Library(
     "Agroal (Quarkus)",
     "",
-    _quarkus,
+    _quarkus_of_any_version,
     {
         "maxSize": 50, "minSize": 0, "initialSize": None, "acquisitionTimeout": 5_000, "maxLifetime": 0,
         "idleRemovalInterval": 300_000, "backgroundValidationInterval": 120_000, "leakDetectionInterval": 0,
@@ -134,7 +140,16 @@ QUARKUS = Library(
             "leakDetectionInterval",
     }),
 )  # fmt: skip
-"""quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize was 20 before pull request 51169 (November 2025)."""
+"""quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize was 20 before version 3.31 (pull request 51169)."""
+
+
+def quarkus_of(version: tuple[int, int] | None) -> Library:
+    """Return the library with the defaults of a version; of None, with those of the newest."""
+    if version is None:
+        return QUARKUS
+    return replace(QUARKUS, find=_quarkus, defaults={**QUARKUS.defaults, "maxSize": 50 if version >= (3, 31) else 20})
+
+
 QUARKUS_REACTIVE = Library(
     "Vert.x (Quarkus)",
     "",
