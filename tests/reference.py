@@ -23,6 +23,7 @@ from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
+from poolsize.pool_config.libraries.node import UNUSED_ADAPTER
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Library
 from poolsize.pool_config.stacks import STACKS
@@ -215,6 +216,7 @@ def libraries_page() -> str:
     rows = (
         (library.title, _stacks(library), _defaults(library))
         for library in sorted(LIBRARIES.values(), key=lambda library: library.title.lower())
+        if library is not UNUSED_ADAPTER
     )
     header = GENERATED.format(source="poolsize/pool_config/libraries")
     return header + LIBRARIES_INTRODUCTION + table(("Library", "Stack", "Settings and defaults"), rows)
