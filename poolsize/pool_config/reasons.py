@@ -253,7 +253,7 @@ def _wait_limit(settings: PoolSettings) -> str:
         short = milliseconds(1000 * settings.third_seconds)
         return f"Wait limit: 1 s, the least that poolsize writes: {third} is {short} (--caller-timeout)."
     limit = f"{seconds_text(settings.wait_limit_seconds)} = {third}, in whole seconds (--caller-timeout)"
-    return f"Wait limit: {limit}. So an error and a retry still reach the caller."
+    return f"Wait limit: {limit}. So the error and a retry fit into the caller timeout."
 
 
 def _server_connections(settings: PoolSettings) -> str:

@@ -359,7 +359,7 @@ def test_more_connections_for_less_time_are_explained(name: str) -> None:
     answer = recommend(example(name))
     text = " ".join(recommendation_text(answer).split())
     (lone,) = [size for size in answer.application_sizes if not size.added_ms]
-    cautious = f"with the probability above. The table of sizes for applications has {lone.pool_size}, because"
+    cautious = f"with the answer's probability. The table of sizes for applications has {lone.pool_size}, because"
     assert (cautious in text) == (lone.pool_size > (answer.pool_size or 0))
 
 

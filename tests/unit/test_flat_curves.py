@@ -60,7 +60,7 @@ def assert_a_loss_is_named(run: Run, answer: Recommendation) -> None:
     headline = next(part for part in text.split("\n\n") if part.startswith("Use "))
     for finding in answer.findings:
         if isinstance(finding, WideRange):
-            assert "less throughput than another size" in headline
+            assert "less throughput than the best size" in headline
     if run.ended is SearchEnd.CERTAIN:
         assert "--budget" not in text
 

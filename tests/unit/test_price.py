@@ -203,7 +203,7 @@ def test_sizes_far_apart_leave_the_answer_between_them_and_say_so() -> None:
     assert answer.pool_size is not None
     assert 8 < answer.pool_size < 192
     text = recommendation_text(answer)
-    assert "may have up to 8 % less throughput than another size" in text.splitlines()[0]
+    assert "may have up to 8 % less throughput than the best size" in text.splitlines()[0]
     assert "sizes between 8 and 192" in " ".join(text.split())
 
 

@@ -105,7 +105,7 @@ def headline(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, WideRange) and finding.pool_size == answer.pool_size:
             loss = at_most(finding.greatest_loss)
-            interval += f"; {finding.pool_size} may have up to {loss} less throughput than another size"
+            interval += f"; {finding.pool_size} may have up to {loss} less throughput than the best size"
     interval = f" ({interval})" if interval else ""
     usage = ""
     if answer.application is not None:

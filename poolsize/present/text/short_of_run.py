@@ -155,10 +155,8 @@ def _of_plateau(finding: OnPlateau) -> str:
         measured += between and f" ({between})"
         return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
     share = finding.fitted / finding.capacity
-    fitted = (
-        f"{per_second(finding.fitted)} by the fitted curve, from which the size comes: {100 * share:.0f} % of {highest}"
-    )
-    return f"{fitted} ({between or 'measured'}: {measured})."
+    fitted = f"{per_second(finding.fitted)} on the fitted curve, {100 * share:.0f} % of {highest}"
+    return f"{fitted} ({between or 'measured'}: {measured}). The size follows the curve."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:
@@ -187,6 +185,8 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
     others = ", ".join(f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in sizes)
     others = others.replace(" at ", " at a usage time of ", 1)
-    own = f"the load generator ({milliseconds(finding.database_ms + finding.client_ms)} a transaction without load)."
-    longer = f" Applications, with more certainty: {others} (--usage-time)."
+    own = (
+        f"the load generator (usage time {milliseconds(finding.database_ms + finding.client_ms)} when nothing queues)."
+    )
+    longer = f" Applications ({percent(CERTAINTY)} probability): {others} (--usage-time)."
     return f"{own}{longer if sizes else ''}"

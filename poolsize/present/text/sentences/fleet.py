@@ -37,7 +37,7 @@ def _above_size(finding: fleet_plan.AboveSize) -> str:
     when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
     loss = "A measured --run shows whether that loses throughput."
     if finding.throughput_loss is not None:
-        loss = f"In the run, that loses {loss_text(finding.throughput_loss)}."
+        loss = f"In the run, {{connections:,}} lose {loss_text(finding.throughput_loss)}."
     elif finding.measured_up_to is not None:
         loss = "The run does not show whether that loses throughput: it measured up to {measured_up_to:,}."
     within = " With {pool_sizes:pools}, they stay within {size:,}." if finding.pool_sizes else ""
@@ -58,8 +58,8 @@ register_templates(
         ),
         fleet_plan.SeparatePools: _separate_pools,
         fleet_plan.AboveSize: _above_size,
-        fleet_plan.PoolOfOne: "The pools divide what the database can use, not what your traffic needs (poolsize "
-        "recommend --rate): with 1 connection, requests queue in each process.",
+        fleet_plan.PoolOfOne: "The pools divide what the database can use. With 1 connection, requests queue in each "
+        "process. For what your traffic needs: poolsize recommend --rate.",
         fleet_plan.LimitUnknown: "The server's max_connections is not known. {instances}, the fleet opens "
         "{needed:#connection}. To stay within the server's limit, give --max-connections.",
         fleet_plan.ExceedsLimit: lambda finding: (

@@ -163,7 +163,7 @@ register_templates(
                 ""
                 if finding.database_size is None
                 else " For an application whose own code took no time in a transaction, {pool_size:#connection} would "
-                "be enough with the probability above. The table of sizes for applications has {database_size}, "
+                "be enough with the answer's probability. The table of sizes for applications has {database_size}, "
                 f"because it requires {percent(CERTAINTY)}."
                 if finding.database_size > finding.pool_size
                 else " For an application whose own code took no time in a transaction, {database_size:#connection} "
@@ -196,12 +196,12 @@ register_templates(
             if finding.load >= 1
             else (
                 "The total times are computed, not measured, because the run has no valid open-loop step at this rate. "
-                "Requests arrive at random, at {load:%} of the throughput of {pool_size:#connection}. Usage times grow "
-                "with the connections in use."
+                "They assume random arrivals at {load:%} of the throughput of {pool_size:#connection}, and usage times "
+                "that grow with the connections in use."
                 if finding.measured is None
                 else "The total times of {pool_size:#connection} are measured: requests arrive at random, at {load:%} "
-                "of the throughput of this pool size. Those of the other pool sizes are computed; usage times grow "
-                "with the connections in use." + _interval(finding.measured)
+                "of the throughput of this pool size. Those of the other pool sizes are computed, with usage times "
+                "that grow with the connections in use." + _interval(finding.measured)
             )
             + ("" if finding.usage_measured else " Usage times are assumed to be exponentially distributed.")
             + (

@@ -17,7 +17,9 @@ def _keeps_wait(finding: of.KeepsWait) -> str:
     away = "one of {one_away_of:,} instances away" if finding.one_away_of else "these"
     each = " in each process" if finding.processes > 1 else ""
     limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
-    needs = f"The traffic needs {{need:#connection}}{each}: with {away}, {wait}. The limit is {limit} (--max-wait-p99)."
+    needs = (
+        f"The traffic needs {{need:#connection}}{each}: with {away}, {wait}. The p99 limit is {limit} (--max-wait-p99)."
+    )
     if finding.fewer_p99_ms is None:
         return needs
     grows = "the queue grows without end" if isinf(finding.fewer_p99_ms) else "the p99 wait is {fewer_p99_ms:ms}"

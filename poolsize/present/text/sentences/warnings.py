@@ -166,7 +166,7 @@ register_templates(
         warnings.WideRange: lambda finding: (
             "The range is wide, from {low} to {high}. With 97.5 % probability, {pool_size:#connection} "
             f"{'has' if finding.pool_size == 1 else 'have'} at most {{greatest_loss:most}} less throughput than "
-            "another size, by the fitted curve." + (" To narrow the range, {way_out}." if finding.way_out else "")
+            "the best size, by the fitted curve." + (" To narrow the range, {way_out}." if finding.way_out else "")
         ),
         warnings.BudgetSpent: lambda finding: (
             "The search spent its budget of {budget_seconds:number} s before its answer was certain. The throughput "
