@@ -35,8 +35,8 @@ CONFIG = "config of an environment"
 LINE = re.compile(r", line \d+")
 COMMANDS = {".sh", ".service"}
 """Endings of files with commands, whose options replace the settings of the program's own files."""
-OF_OTHER_FILES = {*COMMANDS, ".java", ".kt"}
-"""Endings of files with pools that have the place of another file's pool, and its size."""
+OF_BEANS = {".java", ".kt"}
+"""Endings of files whose pools within a bean have the size that another file has at their place."""
 OF_VALUES = re.compile(r"\{\{-?\s{0,9}\.Values\.(?P<keys>\w[\w.]{0,100})(?:\s{0,9}\|[^{}]{0,100})?\s{0,9}-?\}\}")
 """A template of Helm that is a value of the chart."""
 SURGE = 0.25
@@ -276,6 +276,13 @@ def _weight(file: CheckedFile, checked: CheckedPool) -> tuple[bool, int]:
     return file.path.suffix in COMMANDS, checked.most_connections or 0
 
 
+def _has_size_of_other_file(path: Path, pool: FilePool, counted: set[tuple[str, str]]) -> bool:
+    """Return whether a command, or a bean bound to keys, sets no size of a pool that is counted at its place."""
+    if any(map(pool.has, pool.library.sizes)):
+        return False
+    return (path.suffix in COMMANDS or (path.suffix in OF_BEANS and bool(pool.within))) and _place(pool) in counted
+
+
 def _program(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> Path:
     """Return the path that all files of a program share: of a command, that of the nearest file with the same pool."""
     if path.suffix not in COMMANDS:
@@ -346,7 +353,7 @@ def count_pools(
         for file in files
         for each in file.pools
         if each.pool.library.sizes and each.pool.database_known and not each.most_connections
-        and not (file.path.suffix in OF_OTHER_FILES and _place(each.pool) in counted)
+        and not _has_size_of_other_file(file.path, each.pool, counted)
     ]  # fmt: skip
     unlimited = sum(
         each.pool.is_off or any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out

@@ -491,6 +491,14 @@ def test_a_command_replaces_the_pool_of_the_applications_file(
 
 
 @pytest.mark.costly
+def test_a_command_with_a_size_that_is_not_followed_is_not_counted(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text(OF_MYSQL)
+    (tmp_path / "run.sh").write_text(f"java {HIKARI_OPTION}$MOST -jar a.jar")
+    text = " ".join(poolsize_here("config", "--check", ".", "--instances=2").stdout.split())
+    assert text.endswith("Not counted: 1 pool of unknown size.")
+
+
+@pytest.mark.costly
 def test_a_command_replaces_the_pool_of_the_nearest_application_only(poolsize_here: Command, tmp_path: Path) -> None:
     for name, text in (("a/application.yml", OF_MYSQL), ("b/application.yml", OF_MYSQL),
                        ("b/bin/run.sh", f"java {HIKARI_OPTION}64 -jar b.jar")):  # fmt: skip
