@@ -20,7 +20,7 @@ from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.server import SERVER, STATUS
-from poolsize.pool_config.pool import Count, FilePool
+from poolsize.pool_config.pool import Count, FilePool, normalized
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
@@ -280,7 +280,9 @@ def _has_size_of_other_file(path: Path, pool: FilePool, counted: set[tuple[str, 
     """Return whether a command, or a bean bound to keys, sets no size of a pool that is counted at its place."""
     if any(map(pool.has, pool.library.sizes)):
         return False
-    return (path.suffix in COMMANDS or (path.suffix in OF_BEANS and bool(pool.within))) and _place(pool) in counted
+    if path.suffix in OF_BEANS and pool.within:  # its keys are relaxed, and it may have another title
+        return normalized(pool.place) in {normalized(place) for _, place in counted}
+    return path.suffix in COMMANDS and _place(pool) in counted
 
 
 def _program(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> Path:
