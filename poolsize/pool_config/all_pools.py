@@ -20,7 +20,7 @@ from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.server import SERVER, STATUS
-from poolsize.pool_config.pool import Count, FilePool, normalized
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, normalized
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
@@ -228,7 +228,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """
     largest: dict[_Key, tuple[CheckedFile, CheckedPool]] = {}
     of_files: set[_Key] = set()
-    of_code = _texts_of_sizes(files)
+    of_code, followed = _texts_of_sizes(files), _followed(files)
     is_go_configured = any(
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
@@ -238,7 +238,8 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
-            if any(f"{pool.place}.{each.name}" in of_code for each in (*pool.settings.values(), *pool.unread)):
+            keys = {f"{pool.place}.{each.name}" for each in (*pool.settings.values(), *pool.unread)}
+            if keys & followed.get(file.path, set()):
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
@@ -289,9 +290,9 @@ def _program(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> Path:
     """Return the path that all files of a program share: of a command, that of the nearest file with the same pool."""
     if path.suffix not in COMMANDS:
         return _without_profile(path)
-    folder, place = path.parent.resolve(), _place(pool)
+    place = _place(pool)
     same = [
-        (len(os.path.commonpath([folder, file.path.resolve()])), file.path)
+        (_nearness(path, file.path), file.path)
         for file in files
         if any(_place(each.pool) == place and not _is_of_environment(each.pool) for each in file.pools)
     ]
@@ -311,9 +312,34 @@ def _names_of_sizes(pool: FilePool) -> list[str]:
 
 def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
     """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on."""
-    pools = [each.pool for file in files for each in file.pools if each.most_connections and not _is_own(each.pool)]
-    sizes = [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
-    return [text for size in sizes for text in (size.text, *size.variables)]
+    return [text for file in files for size in _sizes(file) for text in (size.text, *size.variables)]
+
+
+def _followed(files: Sequence[CheckedFile]) -> dict[Path, set[str]]:
+    """Return the keys that pools in source have their size from: file that sets them -> its keys.
+
+    Of files with the same name in several folders, the nearest to the source is of its program.
+    """
+    followed: dict[Path, set[str]] = {}
+    for file in files:
+        for key in {key for size in _sizes(file) for key in size.variables}:
+            paths = {each.path for each in file.environment.get(key, ())}
+            for path in paths:
+                same = [each for each in paths if _without_profile(each).name == _without_profile(path).name]
+                if _nearness(file.path, path) == max(_nearness(file.path, each) for each in same):
+                    followed.setdefault(path, set()).add(key)
+    return followed
+
+
+def _nearness(path: Path, other: Path) -> int:
+    """Return the length of the path that the folders of two files have in common."""
+    return len(os.path.commonpath([path.parent.resolve(), other.parent.resolve()]))
+
+
+def _sizes(file: CheckedFile) -> list[FileSetting]:
+    """Return the sizes that the pools of a file set, without those for which other files may ask."""
+    pools = [each.pool for each in file.pools if each.most_connections and not _is_own(each.pool)]
+    return [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
 
 
 def _within(pool: FilePool) -> str:
