@@ -12,7 +12,7 @@ from poolsize.answer.fleet_plan import more_instances
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
-from poolsize.pool_config.files.containers import IN_VALUES
+from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
@@ -92,11 +92,14 @@ class PoolFleet:
 def statements(files: Sequence[PoolFile | CheckedFile]) -> list[Stated]:
     """Return the numbers that some files state; a chart's templates have those of its values."""
     stated = [Stated(file.path, count) for file in files for count in file.counts]
-    return [number for each in stated if (number := _of_chart(each, stated))]
+    return [number for each in stated if each.count.kind != SWITCH and (number := _of_chart(each, stated))]
 
 
 def _of_chart(stated: Stated, every: Sequence[Stated]) -> Stated | None:
-    """Return a number with that of the chart's values which a template names; None for a switched-off autoscaler's."""
+    """Return a number; of a template that names a value of its chart, with the largest number of this value.
+
+    None for that of an autoscaler which the values switch off.
+    """
     match = OF_VALUES.fullmatch(stated.count.setting.text)
     values = [
         each
@@ -109,7 +112,9 @@ def _of_chart(stated: Stated, every: Sequence[Stated]) -> Stated | None:
     owner = ".".join(each for each in parts if each not in IN_VALUES)
     named = [each.number or 0 for each in values if (each.count.workload, each.count.setting.name) == (owner, name)]
     if not any(named):
-        return None if {*parts} & {*IN_VALUES} else stated
+        switches = [each.count for each in values if each.count.kind == SWITCH and each.count.workload == owner]
+        enabled = {each.setting.text.lower() for each in switches if each.setting.name in parts}
+        return None if enabled == {"false"} else stated
     setting = replace(stated.count.setting, text=str(max(named)), value=max(named))
     return replace(stated, count=replace(stated.count, setting=setting))
 
