@@ -31,7 +31,7 @@ CONFIG_FILE = re.compile(
 )
 """In a folder `config`: the files of environments. node-config reads default.js first, and another one over it."""
 CONFIG = "config of an environment"
-"""In place of the names of these files."""
+"""The name that all of these files share in the path of their program."""
 LINE = re.compile(r", line \d+")
 COMMANDS = {".sh", ".service"}
 """Endings of files with commands, whose options replace the settings of the program's own files."""
@@ -217,7 +217,7 @@ class AllPools:
 
 
 _Key = tuple[str | Path, str, tuple[str, str]]
-"""Of a counted pool: its workload or file, what it is within, and its place."""
+"""Of a counted pool: its workload or file, what it is within, and its title and place."""
 
 
 def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
@@ -248,12 +248,12 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            program, place = _program(file.path, pool, files), pool.place
+            program, (title, place) = _program(file.path, pool, files), _place(pool)
             if program.name == CONFIG and LINE.search(place):  # the lines differ
                 place = LINE.sub("", place)
                 seen[place] += 1
                 place = f"{place}, {seen[place]}"
-            key = (pool.workload or program, _within(pool), (pool.library.title, place))
+            key = (pool.workload or program, _within(pool), (title, place))
             if not _is_of_environment(pool):
                 of_files.add(key)
             if checked.most_connections and (key not in largest or _weight(file, checked) > _weight(*largest[key])):
@@ -274,11 +274,15 @@ def _is_of_environment(pool: FilePool) -> bool:
 
 
 def _place(pool: FilePool) -> tuple[str, str]:
+    """Return the title of a pool's library, and the pool's place."""
     return pool.library.title, pool.place
 
 
 def _weight(file: CheckedFile, checked: CheckedPool) -> tuple[bool, int]:
-    """Return what the counted pool of a program has the most of: a command replaces its program's files."""
+    """Return a weight: of the pools with the same key, the largest weight counts.
+
+    A pool of a command replaces those of its program's files; of the others, the largest counts.
+    """
     return file.path.suffix in COMMANDS, checked.most_connections or 0
 
 
