@@ -12,7 +12,7 @@ from poolsize.answer.fleet_plan import more_instances
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
-from poolsize.pool_config.files.containers import IN_VALUES
+from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
@@ -20,7 +20,7 @@ from poolsize.pool_config.findings.of_pools import Unlimited
 from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.server import SERVER, STATUS
-from poolsize.pool_config.pool import Count, FilePool
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, normalized
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
@@ -31,12 +31,12 @@ CONFIG_FILE = re.compile(
 )
 """In a folder `config`: the files of environments. node-config reads default.js first, and another one over it."""
 CONFIG = "config of an environment"
-"""In place of the names of these files."""
+"""The name that all of these files share in the path of their program."""
 LINE = re.compile(r", line \d+")
 COMMANDS = {".sh", ".service"}
 """Endings of files with commands, whose options replace the settings of the program's own files."""
-OF_OTHER_FILES = {*COMMANDS, ".java", ".kt"}
-"""Endings of files with pools that have the place of another file's pool, and its size."""
+OF_BEANS = {".java", ".kt"}
+"""Endings of files whose pools within a bean have the size that another file has at their place."""
 OF_VALUES = re.compile(r"\{\{-?\s{0,9}\.Values\.(?P<keys>\w[\w.]{0,100})(?:\s{0,9}\|[^{}]{0,100})?\s{0,9}-?\}\}")
 """A template of Helm that is a value of the chart."""
 SURGE = 0.25
@@ -92,11 +92,14 @@ class PoolFleet:
 def statements(files: Sequence[PoolFile | CheckedFile]) -> list[Stated]:
     """Return the numbers that some files state; a chart's templates have those of its values."""
     stated = [Stated(file.path, count) for file in files for count in file.counts]
-    return [number for each in stated if (number := _of_chart(each, stated))]
+    return [number for each in stated if each.count.kind != SWITCH and (number := _of_chart(each, stated))]
 
 
 def _of_chart(stated: Stated, every: Sequence[Stated]) -> Stated | None:
-    """Return a number with that of the chart's values which a template names; None for a switched-off autoscaler's."""
+    """Return a number; of a template that names a value of its chart, with the largest number of this value.
+
+    None for that of an autoscaler which the values switch off.
+    """
     match = OF_VALUES.fullmatch(stated.count.setting.text)
     values = [
         each
@@ -109,7 +112,9 @@ def _of_chart(stated: Stated, every: Sequence[Stated]) -> Stated | None:
     owner = ".".join(each for each in parts if each not in IN_VALUES)
     named = [each.number or 0 for each in values if (each.count.workload, each.count.setting.name) == (owner, name)]
     if not any(named):
-        return None if {*parts} & {*IN_VALUES} else stated
+        switches = [each.count for each in values if each.count.kind == SWITCH and each.count.workload == owner]
+        enabled = {each.setting.text.lower() for each in switches if each.setting.name in parts}
+        return None if enabled == {"false"} else stated
     setting = replace(stated.count.setting, text=str(max(named)), value=max(named))
     return replace(stated, count=replace(stated.count, setting=setting))
 
@@ -212,7 +217,7 @@ class AllPools:
 
 
 _Key = tuple[str | Path, str, tuple[str, str]]
-"""Of a counted pool: its workload or file, what it is within, and its place."""
+"""Of a counted pool: its workload or file, what it is within, and its title and place."""
 
 
 def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, CheckedPool], ...]:
@@ -228,7 +233,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     """
     largest: dict[_Key, tuple[CheckedFile, CheckedPool]] = {}
     of_files: set[_Key] = set()
-    of_code = _texts_of_sizes(files)
+    of_code, followed = _texts_of_sizes(files), _followed(files)
     is_go_configured = any(
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
@@ -238,16 +243,17 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
-            if any(f"{pool.place}.{each.name}" in of_code for each in (*pool.settings.values(), *pool.unread)):
+            keys = {f"{pool.place}.{each.name}" for each in (*pool.settings.values(), *pool.unread)}
+            if keys & followed.get(file.path, set()):
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            program, place = _program(file.path, pool, files), pool.place
+            program, (title, place) = _program(file.path, pool, files), _place(pool)
             if program.name == CONFIG and LINE.search(place):  # the lines differ
                 place = LINE.sub("", place)
                 seen[place] += 1
                 place = f"{place}, {seen[place]}"
-            key = (pool.workload or program, _within(pool), (pool.library.title, place))
+            key = (pool.workload or program, _within(pool), (title, place))
             if not _is_of_environment(pool):
                 of_files.add(key)
             if checked.most_connections and (key not in largest or _weight(file, checked) > _weight(*largest[key])):
@@ -268,21 +274,34 @@ def _is_of_environment(pool: FilePool) -> bool:
 
 
 def _place(pool: FilePool) -> tuple[str, str]:
+    """Return the title of a pool's library, and the pool's place."""
     return pool.library.title, pool.place
 
 
 def _weight(file: CheckedFile, checked: CheckedPool) -> tuple[bool, int]:
-    """Return what the counted pool of a program has the most of: a command replaces its program's files."""
+    """Return a weight: of the pools with the same key, the largest weight counts.
+
+    A pool of a command replaces those of its program's files; of the others, the largest counts.
+    """
     return file.path.suffix in COMMANDS, checked.most_connections or 0
+
+
+def _has_size_of_other_file(path: Path, pool: FilePool, counted: set[tuple[str, str]]) -> bool:
+    """Return whether a command, or a bean bound to keys, sets no size of a pool that is counted at its place."""
+    if any(map(pool.has, pool.library.sizes)):
+        return False
+    if path.suffix in OF_BEANS and pool.within:  # its keys are relaxed, and it may have another title
+        return normalized(pool.place) in {normalized(place) for _, place in counted}
+    return path.suffix in COMMANDS and _place(pool) in counted
 
 
 def _program(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> Path:
     """Return the path that all files of a program share: of a command, that of the nearest file with the same pool."""
     if path.suffix not in COMMANDS:
         return _without_profile(path)
-    folder, place = path.parent.resolve(), _place(pool)
+    place = _place(pool)
     same = [
-        (len(os.path.commonpath([folder, file.path.resolve()])), file.path)
+        (_nearness(path, file.path), file.path)
         for file in files
         if any(_place(each.pool) == place and not _is_of_environment(each.pool) for each in file.pools)
     ]
@@ -302,9 +321,34 @@ def _names_of_sizes(pool: FilePool) -> list[str]:
 
 def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
     """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on."""
-    pools = [each.pool for file in files for each in file.pools if each.most_connections and not _is_own(each.pool)]
-    sizes = [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
-    return [text for size in sizes for text in (size.text, *size.variables)]
+    return [text for file in files for size in _sizes(file) for text in (size.text, *size.variables)]
+
+
+def _followed(files: Sequence[CheckedFile]) -> dict[Path, set[str]]:
+    """Return the keys that pools in source have their size from: file that sets them -> its keys.
+
+    Of files with the same name in several folders, the nearest to the source is of its program.
+    """
+    followed: dict[Path, set[str]] = {}
+    for file in files:
+        for key in {key for size in _sizes(file) for key in size.variables}:
+            paths = {each.path for each in file.environment.get(key, ())}
+            for path in paths:
+                same = [each for each in paths if _without_profile(each).name == _without_profile(path).name]
+                if _nearness(file.path, path) == max(_nearness(file.path, each) for each in same):
+                    followed.setdefault(path, set()).add(key)
+    return followed
+
+
+def _nearness(path: Path, other: Path) -> int:
+    """Return the length of the path that the folders of two files have in common."""
+    return len(os.path.commonpath([path.parent.resolve(), other.parent.resolve()]))
+
+
+def _sizes(file: CheckedFile) -> list[FileSetting]:
+    """Return the sizes that the pools of a file set, without those for which other files may ask."""
+    pools = [each.pool for each in file.pools if each.most_connections and not _is_own(each.pool)]
+    return [pool.settings[name] for pool in pools for name in pool.library.sizes if name in pool.settings]
 
 
 def _within(pool: FilePool) -> str:
@@ -346,7 +390,7 @@ def count_pools(
         for file in files
         for each in file.pools
         if each.pool.library.sizes and each.pool.database_known and not each.most_connections
-        and not (file.path.suffix in OF_OTHER_FILES and _place(each.pool) in counted)
+        and not _has_size_of_other_file(file.path, each.pool, counted)
     ]  # fmt: skip
     unlimited = sum(
         each.pool.is_off or any(isinstance(finding, Unlimited) for finding in each.findings) for each in left_out

@@ -1,7 +1,7 @@
 """The pools of files -> what is wrong with each, and what differs from a recommendation."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isnan
 from pathlib import Path
 
@@ -65,12 +65,13 @@ class CheckedPool:
 
 @dataclass(frozen=True)
 class CheckedFile:
-    """A file with its pools, checked. more: the number of further pools, which are not."""
+    """A file with its pools, checked. more: the number of further pools, which are not. environment: as in PoolFile."""
 
     path: Path
     pools: tuple[CheckedPool, ...]
     more: int
     counts: tuple[Count, ...] = ()
+    environment: Mapping[str, Sequence[SetVariable]] = field(default_factory=dict)
 
     @property
     def has_warning(self) -> bool:
@@ -84,7 +85,7 @@ def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | N
         replace(each, findings=(*each.findings, *_of_variables(each.pool, file.environment)))
         for each in check_pools(file.pools, server, settings)
     )
-    return CheckedFile(file.path, pools, file.more, file.counts)
+    return CheckedFile(file.path, pools, file.more, file.counts, file.environment)
 
 
 def _of_variables(pool: FilePool, environment: Mapping[str, Sequence[SetVariable]]) -> Iterator[Worded]:

@@ -491,6 +491,14 @@ def test_a_command_replaces_the_pool_of_the_applications_file(
 
 
 @pytest.mark.costly
+def test_a_command_with_a_size_that_is_not_followed_is_not_counted(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "application.yml").write_text(OF_MYSQL)
+    (tmp_path / "run.sh").write_text(f"java {HIKARI_OPTION}$MOST -jar a.jar")
+    text = " ".join(poolsize_here("config", "--check", ".", "--instances=2").stdout.split())
+    assert text.endswith("Not counted: 1 pool of unknown size.")
+
+
+@pytest.mark.costly
 def test_a_command_replaces_the_pool_of_the_nearest_application_only(poolsize_here: Command, tmp_path: Path) -> None:
     for name, text in (("a/application.yml", OF_MYSQL), ("b/application.yml", OF_MYSQL),
                        ("b/bin/run.sh", f"java {HIKARI_OPTION}64 -jar b.jar")):  # fmt: skip
@@ -526,19 +534,32 @@ def test_the_template_of_a_chart_has_the_number_of_its_values(
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize(("enabled", "in_deploy"), [("false", 20), ("true", 50)])
+@pytest.mark.parametrize(
+    ("enabled", "largest", "production", "in_deploy"),
+    [
+        ("false", "maxReplicas: 4", "", 20),
+        ("true", "maxReplicas: 4", "", 50),
+        ("true", "max: 4", "", None),
+        ("false", "maxReplicas: 4", "replicaCount: 1\nautoscaling: {enabled: true}\n", None),
+    ],
+)
 def test_the_autoscaler_of_a_chart_counts_where_its_values_enable_it(
-    poolsize_here: Command, tmp_path: Path, enabled: str, in_deploy: int
+    poolsize_here: Command, tmp_path: Path, enabled: str, largest: str, production: str, in_deploy: int | None
 ) -> None:
     (tmp_path / "chart/templates").mkdir(parents=True)
-    autoscaling = f"autoscaling: {{enabled: {enabled}, minReplicas: 1, maxReplicas: 4}}"
+    autoscaling = f"autoscaling: {{enabled: {enabled}, minReplicas: 1, {largest}}}"
     (tmp_path / "chart/values.yaml").write_text(f"replicaCount: 1\n{autoscaling}\n")
+    (tmp_path / "chart/values-prod.yaml").write_text(production)
     deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n"
     deployment += "spec: {replicas: {{ .Values.replicaCount }}}\n"
-    names = ("{{ .Values.autoscaling.minReplicas }}", "{{ .Values.autoscaling.maxReplicas }}")
+    name = largest.partition(":")[0]
+    names = ("{{ .Values.autoscaling.minReplicas }}", f"{{{{ .Values.autoscaling.{name} }}}}")
     scaler = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nspec:\n  minReplicas: {}\n  maxReplicas: {}\n"
     (tmp_path / "chart/templates/a.yaml").write_text(deployment)
     (tmp_path / "chart/templates/hpa.yaml").write_text(scaler.format(*names))
     (tmp_path / "application.yml").write_text(OF_MYSQL)
     found = checked(poolsize_here, ".")
-    assert (found["connections"], found["connections_in_deploy"]) == (10, in_deploy)
+    if in_deploy is not None:
+        assert (found["connections"], found["connections_in_deploy"]) == (10, in_deploy)
+    text = poolsize_here("config", "--check", ".").stdout
+    assert (f"{{{{ .Values.autoscaling.{name} }}}}" in " ".join(text.split())) == (in_deploy is None)

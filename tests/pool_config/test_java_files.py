@@ -523,6 +523,34 @@ def test_a_bean_that_is_bound_to_keys_is_named_and_is_the_pool_of_these_keys(tmp
     assert (together.connections, together.unknown) == (7, 1)
 
 
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("keys", "text"),
+    [
+        ("app.data-source.config", f"app.dataSource: {{url: '{MYSQL}', config.maximum-pool-size: 25}}"),
+        ("spring.datasource", f"spring.datasource: {{jdbc-url: '{MYSQL}', maximum-pool-size: 25}}"),
+    ],
+)
+def test_the_keys_of_a_bound_bean_are_relaxed_and_of_any_title(tmp_path: Path, keys: str, text: str) -> None:
+    (tmp_path / "A.java").write_text(BOUND.replace("spring.datasource.hikari", keys))
+    (tmp_path / "application.yml").write_text(text)
+    files = [CheckedFile(each.path, check_pools(each.pools), 0) for each in read_files([tmp_path])[0]]
+    together = count_pools(files, Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (32, 0)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("size", ["config.setMaximumPoolSize(settings.size());", ""])
+def test_a_pool_at_the_line_of_another_file_s_pool_is_not_that_pool(tmp_path: Path, size: str) -> None:
+    made = "class A {{ void f() {{ HikariConfig config = {}; config.setJdbcUrl(url); {} }} }}"
+    (tmp_path / "A.java").write_text(made.format("new HikariConfig()", "config.setMaximumPoolSize(7);"))
+    (tmp_path / "B.java").write_text(made.format("new HikariConfig(properties)", size))
+    files = [CheckedFile(each.path, check_pools(each.pools), 0) for each in read_files([tmp_path])[0]]
+    assert len({checked.pool.place for file in files for checked in file.pools}) == 1
+    together = count_pools(files, Typed(Service("shop", 1), 0.0), ServerLimit())
+    assert (together.connections, together.unknown) == (7, 1)
+
+
 def test_a_bound_bean_of_source_that_names_no_mysql_is_no_pool(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no settings of a pool"):
         checked(tmp_path, "A.java", BOUND.split("  @Bean\n  public", maxsplit=1)[0].replace("mysql", "") + "}")

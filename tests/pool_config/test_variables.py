@@ -400,3 +400,25 @@ def test_a_key_of_springs_files_is_the_value_of_the_source_that_asks_for_it_and_
     is_default = connections in {10, 50}
     assert ("maximumPoolSize is 10 only by default: no file of this check sets shop.replica" in text) == is_default
     assert (", sets shop.replica.maximum-pool-size to" in text or "if shop.replica" in text) != is_default
+
+
+CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("other", "text", "connections"),
+    [
+        ("b/src/application.yml", REPLICA.format(30), 60),
+        ("deploy/a.yml", CONFIG_MAP + REPLICA.format(30).replace("\n", "\n    "), 30),
+    ],
+)
+def test_the_pool_of_another_service_at_the_key_that_a_source_asks_for_counts(
+    poolsize_here: Command, tmp_path: Path, other: str, text: str, connections: int
+) -> None:
+    own = {"a/src/A.java": bean(ASKED), "a/src/application.yml": REPLICA.format(30)}
+    for name, content in {**own, other: text}.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout

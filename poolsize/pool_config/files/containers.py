@@ -38,6 +38,8 @@ WORKLOADS = {*ROLLING, "StatefulSet", "ReplicaSet", "ReplicationController", "Da
 AUTOSCALERS = {"HorizontalPodAutoscaler", "ScaledObject"}
 IN_VALUES = ("autoscaling", "hpa", "horizontalPodAutoscaler")
 """Keys of an autoscaler in the values of a chart."""
+SWITCH = "switch"
+"""Kind of a Count whose text is whether the values enable the autoscaler at the key that is its name."""
 NO_CLIENTS = re.compile(
     r"(?:.{0,200}/)?(?:mysql|mariadb|percona|postgres|redis|valkey|memcached|mongo|rabbitmq|nginx|kafka|zookeeper|"
     r"elasticsearch|minio|traefik|adminer|phpmyadmin|prometheus|grafana)[^/]{0,100}"
@@ -264,8 +266,12 @@ def instance_counts(fields: Fields, path: Sequence[str], workload: str) -> Itera
         yield from _stated("instances", {**fields, **deploy}, ("scale", "replicas"), workload, surge)
     elif not kind and has_values(fields) and not any(map(NO_CLIENTS.fullmatch, path)):
         yield from _stated("instances", fields, ("replicaCount", "replicas"), workload, _surge(fields))
-        for autoscaler in (fields_of(fields.get(key)) for key in IN_VALUES):
-            if text_at(autoscaler.get("enabled")).lower() != "false":
+        for key in IN_VALUES:
+            autoscaler = fields_of(fields.get(key))
+            enabled = text_of(autoscaler.get("enabled"))
+            if enabled:
+                yield Count(SWITCH, FileSetting(key, enabled.text, None, enabled.line), workload)
+            if not (enabled and enabled.text.lower() == "false"):
                 yield from _autoscaled(autoscaler, workload, _surge(fields))
 
 
