@@ -100,9 +100,11 @@ class Library:
         return self._relaxed.get(normalized(name))
 
     def nearest(self, name: str) -> str:
-        """Return the setting whose name is nearest to a misspelled name; "" without a near name."""
+        """Return the setting whose name is nearest to a misspelled name; "" without any, and for `ignored`."""
         from difflib import get_close_matches  # most names are no typos
 
+        if self.ignores(name):
+            return ""
         near = get_close_matches(normalized(name), self._relaxed, n=1, cutoff=NEAR)
         return self._relaxed[near[0]] if near else ""
 

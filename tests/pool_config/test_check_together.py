@@ -285,6 +285,31 @@ def test_a_client_with_an_adapter_or_a_url_replaces_the_pool_of_the_schema(
     assert sorted(pool["place"] for file in values["files"] for pool in file["pools"]) == sorted(places)
 
 
+@pytest.mark.parametrize(
+    ("other", "has_schema"),
+    [
+        ("export const prisma = new PrismaClient();", True),
+        ("export const prisma = new PrismaClient({ log: ['query'] });", True),
+        ("class Service extends PrismaClient implements OnModuleInit {}", True),
+        (f"{ADAPTER}new PrismaClient()", True),
+        (f"{LIMITED}new PrismaClient()", True),
+        ("import { adapter } from './a';\nnew PrismaClient({ adapter });", False),
+        ("class Service extends PrismaClient { constructor() { super({ adapter }); } }", False),
+        ("import { prisma } from './prisma';", False),
+    ],
+)
+def test_a_client_beside_that_of_a_script_has_the_pool_of_the_schema(
+    poolsize_here: Command, tmp_path: Path, other: str, *, has_schema: bool
+) -> None:
+    (tmp_path / "schema.prisma").write_text(PRISMA)
+    (tmp_path / "db.ts").write_text(other)
+    (tmp_path / "import.ts").write_text(LIMITED)
+    values = json.loads(poolsize_here("config", "--check", ".", "--json").stdout)
+    places = {pool["place"] for file in values["files"] for pool in file["pools"]}
+    assert "PrismaClient, line 1" in places
+    assert ("datasource db" in places) == has_schema
+
+
 def test_the_limit_of_a_url_that_a_function_makes_is_not_followed(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "db.ts").write_text(LIMITED)
     text = " ".join(poolsize_here("config", "--check", "db.ts").stdout.split())

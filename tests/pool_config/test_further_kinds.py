@@ -669,6 +669,24 @@ def test_environments_of_an_own_configuration_are_alternatives(
 
 
 @pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        ("exports.a = {{development: a, production: b}};\nexports.b = {{development: c, production: d}};", 35),
+        ("module.exports = {{development: a, production: b}};\nexports.k = {{development: a, production: b}};", 20),
+        ("exports.a = {{development: {0}, production: {1}}};\nexports.b = {{test: {2}, production: {3}}};", 35),
+        ("module.exports = {{'a': {{development: {0}, production: {1}}}, 'b': {{test: {2}, production: {3}}}}};", 35),
+        ("module.exports = {{development: {0}, production: {1}}};", 20),
+    ],
+)
+def test_environments_of_two_databases_are_two_pools(tmp_path: Path, text: str, counted: int) -> None:
+    options = [f"{{dialect: 'mysql', database: 's', pool: {{max: {size}}}}}" for size in (4, 20, 3, 15)]
+    named = [f"const {name} = {each};" for name, each in zip("abcd", options, strict=True) if f": {name}" in text]
+    (tmp_path / "a.js").write_text("\n".join([*named, text.format(*options)]))
+    pools = pools_of_process([checked_file(read_pools(tmp_path / "a.js"), ServerFacts(), None)])
+    assert sum(checked.most_connections or 0 for _, checked in pools) == counted
+
+
+@pytest.mark.parametrize(
     ("change", "size", "is_whole"),
     [
         ("options.update(pool_size=50)", 50, True), ("options.update({'pool_size': 50}, **more)", 50, False),

@@ -301,6 +301,20 @@ def test_a_misspelled_name_is_shown_with_the_name_that_is_meant(tmp_path: Path, 
     assert caution.endswith(f", perhaps {likely}." if likely else ", or no such setting.")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (PROPERTIES, "maximumPoolSize=9\nminimumPoolSize=9"),
+        ("a.js", f"{KNEX}pool: {{max: 9, softIdleTimeoutMillis: 9000}}}})"),
+    ],
+)
+def test_the_name_of_another_librarys_setting_has_no_hint(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (checked,) = check_pools(read_pools(tmp_path / name).pools)
+    (caution,) = [sentence(each) for each in checked.findings if each.code == "pool_not_read"]
+    assert caution.endswith(", or no such setting.")
+
+
 @pytest.mark.parametrize("name", ["connectTimeout", "multipleStatements", "bigNumberStrings", "namedPlaceholders"])
 def test_an_option_of_a_connection_is_no_misspelled_setting(tmp_path: Path, name: str) -> None:
     (tmp_path / "a.js").write_text(f"{MYSQL2}createPool({{{name}: 5, connectionLimit: 5}})")

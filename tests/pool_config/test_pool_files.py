@@ -1414,6 +1414,18 @@ def test_pools_of_sequelize_knex_and_typeorm(tmp_path: Path, text: str) -> None:
             found_in(tmp_path, "a.js", text)
 
 
+@pytest.mark.parametrize(
+    ("choice", "levels", "settings"),
+    [("live ? {} : {}", 14, {}), ("live ? {{...{}}} : {}", 6, {"connectionLimit": 9})],
+)
+def test_branches_that_agree_are_read(tmp_path: Path, choice: str, levels: int, settings: dict[str, Value]) -> None:
+    """The first chain is longer than poolsize follows."""
+    chain = "".join(f"const c{n} = {{...({choice.format(f'c{n + 1}', f'c{n + 1}')})}};\n" for n in range(levels))
+    options = ", ".join(f"option{n}: {n}" for n in range(500))
+    text = f"{MYSQL2}{chain}const c{levels} = {{{options}, connectionLimit: 9}};\nmysql.createPool(c0)"
+    assert found_in(tmp_path, "a.js", text) == [settings]
+
+
 def test_environments_in_json_are_alternatives(tmp_path: Path) -> None:
     text = """{ // both use the same server
     "development": {"dialect": "mysql", "database": "s", "pool": {"max": 5}},

@@ -48,6 +48,8 @@ OTHER_DATABASES = {
     "postgres", "postgresql", "pg", "sqlite", "sqlite3", "better-sqlite3", "mssql", "oracle", "oracledb", "cockroachdb",
     "mongodb", "mongo",
 }  # fmt: skip
+SHORT_NAMES = {"identifier", "property_identifier", "member_expression", "string"}
+"""Kinds of nodes whose text is short enough for a place."""
 OWN_OBJECT = {
     SEQUELIZE.title: {"validate", "afterRelease", "name"},
     KNEX.title: {
@@ -273,26 +275,31 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
             yield from _of_environments(tree, node, pool, named.get(node.start_byte, []))
 
 
-def _of_environments(tree: JavascriptTree, node: Node, pool: FilePool, names: Sequence[str]) -> Iterator[FilePool]:
-    """Yield the pool of an object: of each environment whose options it is, and of none if only others contain it."""
-    place = f"environments{pool.place.removeprefix(_place(tree, node))}"
-    for name in names:
-        yield replace(pool, place=place, alternative=f"profile {name}")
-    if not names and node.start_byte not in tree.spread:
+def _of_environments(
+    tree: JavascriptTree, node: Node, pool: FilePool, named: Sequence[tuple[str, str]]
+) -> Iterator[FilePool]:
+    """Yield the pool of an object: of each environment whose options it is, and of none if only others contain it.
+
+    named: as _environments returns it. A pool that several objects name is that of the first.
+    """
+    server = pool.place.removeprefix(_place(tree, node))
+    for name, _ in named:
+        yield replace(pool, place=named[0][1] + server, alternative=f"profile {name}")
+    if not named and node.start_byte not in tree.spread:
         yield replace(pool, alternative=_alternative(tree, node))
 
 
-def _environments(tree: JavascriptTree) -> dict[int, list[str]]:
-    """Return the environments whose options have a name: the first byte of the object that it names -> their keys."""
-    named: dict[int, list[str]] = {}
-    for child in (child for node in tree.nodes("object") for child in children(node)):
+def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
+    """Return the environments whose options have a name: the first byte of the object -> their keys and places."""
+    named: dict[int, list[tuple[str, str]]] = {}
+    for around, child in ((node, child) for node in tree.nodes("object") for child in children(node)):
         is_short = child.type == "shorthand_property_identifier"
         key = child if is_short else child.child_by_field_name("key")
         value = child if is_short else child.child_by_field_name("value")
         if value and value.type in NAMES and ENVIRONMENT.fullmatch(tree.key(key)):
             target = tree.resolved(value)
             if target is not None and target.type == "object":
-                named.setdefault(target.start_byte, []).append(tree.key(key))
+                named.setdefault(target.start_byte, []).append((tree.key(key), _place_of_all(tree, around)))
     return named
 
 
@@ -400,8 +407,18 @@ def _alternative(tree: JavascriptTree, node: Node) -> str:
 
 def _place(tree: JavascriptTree, node: Node) -> str:
     """Return where an object is: the key or the name that it is the value of, and its line."""
-    if _alternative(tree, node):
-        return "environments"
     name = _name(node)
-    is_name = name and name.type in {"identifier", "property_identifier", "member_expression", "string"}
+    if _alternative(tree, node):
+        return _place_of_all(tree, name.parent.parent if name and name.parent else None)
+    is_name = name and name.type in SHORT_NAMES
     return f"{tree.key(name)}, line {line(node)}" if is_name else f"line {line(node)}"
+
+
+def _place_of_all(tree: JavascriptTree, node: Node | None) -> str:
+    """Return the place of the environments in an object, with the name of the object if it has any."""
+    if node is None or node.type != "object":
+        return "environments"
+    is_assigned = node.parent is not None and node.parent.type == "assignment_expression"
+    name = node.parent.child_by_field_name("left") if node.parent and is_assigned else _name(node)
+    is_name = name and name.type in SHORT_NAMES and tree.text(name) != "module.exports"
+    return f"environments of {tree.key(name)}" if is_name else "environments"

@@ -184,18 +184,20 @@ class JavascriptTree(SourceTree):
         may_be_none: whether perhaps none of the objects holds.
         """
         self.count_value(depth)
-        branches: list[dict[str, Pair]] = [{} for _ in nodes]
-        merged = [self._merge(branch, node, depth) for branch, node in zip(branches, nodes, strict=True)]
+        different = {self.text(node): node for node in nodes}.values()
+        branches: list[dict[str, Pair]] = [{} for _ in different]
+        merged = [self._merge(branch, node, depth) for branch, node in zip(branches, different, strict=True)]
         complete = all(merged)
         if may_be_none:
             branches.append({})
         for name in dict.fromkeys(name for branch in branches for name in branch):
             may_hold = [pair for branch in branches if (pair := branch.get(name) or pairs.get(name))]
-            values = [self.value(pair.value, depth) for pair in may_hold]
-            number = largest(values)
             if len({self.text(pair.value) for pair in may_hold}) == 1:
                 pairs[name] = may_hold[0]
-            elif number is not None:
+                continue
+            values = [self.value(pair.value, depth) for pair in may_hold]
+            number = largest(values)
+            if number is not None:
                 pairs[name] = may_hold[values.index(number)]
             else:
                 complete = False

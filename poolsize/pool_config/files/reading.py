@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -44,7 +44,7 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import is_of_url, prisma_pools, replaces_schema
+from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, prisma_pools, replaces_schema
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
@@ -184,6 +184,12 @@ LEFT_OUT = {
     "testdata", "fixtures", "e2e",
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
+CLIENT_OF_SCHEMA = re.compile(
+    rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
+    rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
+    re.DOTALL,
+)
+"""A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
 
 
 @dataclass(frozen=True)
@@ -253,8 +259,8 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
     pools that is named itself. A URL in the environment is that of a pool in Python source below its folder, if there
-    is any; and a schema of Prisma is that of a client in its project with an adapter or a URL. Raises BadInput for a
-    file that is named itself and can't be read, and where no file has pools.
+    is any; and a schema of Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
+    Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
     errors: list[BadInput] = []
@@ -280,10 +286,9 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
         else file
         for file in files
     ]
-    clients = [file.path.resolve() for file in files if any(map(replaces_schema, file.pools))]
     files = [
         replace(file, pools=())
-        if file.path.suffix == ".prisma" and any(path.is_relative_to(_project_of(file.path)) for path in clients)
+        if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
         else file
         for file in files
     ]
@@ -299,6 +304,28 @@ def _project_of(schema: Path) -> Path:
     """Return the folder of the project that a schema of Prisma is for. Usually it is in a folder `prisma` of that."""
     folder = schema.resolve().parent
     return folder.parent if folder.name == "prisma" else folder
+
+
+def _is_replaced(schema: Path, files: Sequence[PoolFile], real_paths: Iterable[str]) -> bool:
+    """Return whether its project has a client with an adapter or a URL, and no client with the schema's URL.
+
+    real_paths: of all files, also of those without pools.
+    """
+    project = _project_of(schema)
+    inside = {path: file for file in files if (path := file.path.resolve()).is_relative_to(project)}
+    clients = {path for path, file in inside.items() if any(map(replaces_schema, file.pools))}
+    if not clients or any(is_beside_schema(pool) for file in inside.values() for pool in file.pools):
+        return False
+    others = {path for path in map(Path, real_paths) if path.is_relative_to(project)} - clients
+    return not any(map(_has_client_of_schema, others))
+
+
+def _has_client_of_schema(path: Path) -> bool:
+    """Return whether a source has a client of Prisma with the schema's URL."""
+    is_source = ENDINGS.get(path.suffix) in {javascript_pools, typescript_pools}
+    with suppress(BadInput):
+        return is_source and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
+    return False
 
 
 def _files_in(folder: Path) -> list[Path]:

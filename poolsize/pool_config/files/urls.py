@@ -11,6 +11,7 @@ from functools import partial
 from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
 from poolsize.pool_config.files.places import NO_APPLICATION
 from poolsize.pool_config.files.values import setting_of, value_of
+from poolsize.pool_config.libraries.node import UNUSED_ADAPTER
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.libraries.python import SQLALCHEMY
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
@@ -74,6 +75,11 @@ def replaces_schema(pool: FilePool) -> bool:
     """Return whether a pool is that of a client of Prisma with an adapter, or with a URL in place of the schema's."""
     is_client = pool.place.startswith(("PrismaClient, ", "PrismaMariaDb, "))
     return is_client and pool.database_known and bool(pool.library.sizes)
+
+
+def is_beside_schema(pool: FilePool) -> bool:
+    """Return whether a pool is in a file with a client of Prisma that has the schema's URL."""
+    return pool.place.startswith("further Prisma") or pool.library is UNUSED_ADAPTER
 
 
 def prisma_pools(text: str) -> list[FilePool]:
