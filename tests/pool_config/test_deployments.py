@@ -457,6 +457,7 @@ OF_MYSQL = "spring:\n  datasource:\n    url: jdbc:mysql://db/shop\n    hikari:\n
         ("run.sh", f"java -Dspring.datasource.url=jdbc:postgresql://db/a {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"mvn {HIKARI_OPTION}64 verify\n# java {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"java {HIKARI_OPTION}64 'no end\n", []),
+        pytest.param("run.sh", f"{'JAVAOPT' * 20_000}\njava {HIKARI_OPTION}64 -jar a.jar\n", [64], id="long_name"),
     ],
 )  # fmt: skip
 def test_the_options_of_java_in_a_command(tmp_path: Path, name: str, text: str, sizes: list[int | None]) -> None:

@@ -26,7 +26,8 @@ NUMBERS = {"WEB_CONCURRENCY"}
 """Variables by which gunicorn, uvicorn and puma take the number of processes."""
 THREADS_ONLY = re.compile(r"(?:-P|--pool)[= ]?(?:threads|gevent|eventlet|solo)\b")
 """Celery's pools without processes."""
-STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s|JAVA\w*OPT\w*=")
+STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s|JAVA\w{0,20}OPT\w{0,20}=")
+"""In a line that starts Java, or that sets a variable such as JAVA_OPTS to Java's options."""
 ASSIGNED = re.compile(r"^(?:\w{1,100}=){1,3}(?=-)")
 """The name of a variable whose text begins with an option, as in JAVA_OPTS=-Xmx1g."""
 Words = Sequence[tuple[str, int]]
