@@ -457,6 +457,12 @@ OF_MYSQL = "spring:\n  datasource:\n    url: jdbc:mysql://db/shop\n    hikari:\n
         ("run.sh", f"java -Dspring.datasource.url=jdbc:postgresql://db/a {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"mvn {HIKARI_OPTION}64 verify\n# java {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"java {HIKARI_OPTION}64 'no end\n", []),
+        ("run.sh", f"echo a # java {HIKARI_OPTION}64 -jar a.jar\n", []),
+        ("run.sh", f"exec java {HIKARI_OPTION}64 -Da='#' -jar a.jar # it's big\n", [64]),
+        ("run.sh", f"java -jar a.jar && b {HIKARI_OPTION}64\n", []),
+        ("run.sh", f'JAVA_OPTS="-Xmx1g\n  {HIKARI_OPTION}64"\njava $JAVA_OPTS -jar a.jar\n', [64]),
+        ("run.sh", "echo 'java -jar a\n" + "echo\n" * 20 + f"java {HIKARI_OPTION}64 -jar a; echo it\\'s\n", [64]),
+        ("shop.service", f"[Service]\n; ExecStart=/usr/bin/java {HIKARI_OPTION}12 -jar a.jar\n", []),
         pytest.param("run.sh", f"{'JAVAOPT' * 20_000}\njava {HIKARI_OPTION}64 -jar a.jar\n", [64], id="long_name"),
     ],
 )  # fmt: skip

@@ -172,9 +172,9 @@ def env_file_pools(text: str) -> list[PoolOrCount]:
     return environment_pools(list(assignments(text)))
 
 
-def command_pools(text: str) -> list[PoolOrCount]:
-    """Return the pools that the options of Java configure in a shell script, or in a unit of systemd."""
-    return environment_pools(list(option_entries(java_words(text))))
+def command_pools(text: str, *, is_unit: bool = False) -> list[PoolOrCount]:
+    """Return the pools that the options of Java configure in a script. is_unit: as in java_words."""
+    return environment_pools(list(option_entries(java_words(text, is_unit=is_unit))))
 
 
 def dockerfile_contents(text: str) -> list[PoolOrCount]:
