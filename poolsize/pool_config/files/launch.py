@@ -26,8 +26,10 @@ NUMBERS = {"WEB_CONCURRENCY"}
 """Variables by which gunicorn, uvicorn and puma take the number of processes."""
 THREADS_ONLY = re.compile(r"(?:-P|--pool)[= ]?(?:threads|gevent|eventlet|solo)\b")
 """Celery's pools without processes."""
-STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s|JAVA\w{0,20}OPT\w{0,20}=")
-"""In a line that starts Java, or that sets a variable such as JAVA_OPTS to Java's options."""
+STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s")
+"""In a command that starts Java."""
+OF_JAVA = re.compile(rf"{STARTS_JAVA.pattern}|JAVA\w{{0,20}}OPT\w{{0,20}}=")
+"""In a command that starts Java, or that sets a variable such as JAVA_OPTS to Java's options."""
 ASSIGNED = re.compile(r"^(?:\w{1,100}=){1,3}(?=-)")
 """The name of a variable whose text begins with an option, as in JAVA_OPTS=-Xmx1g."""
 PIECE = re.compile(
@@ -153,14 +155,15 @@ def _whole_lines(text: str, comments: tuple[str, ...] = ("#",)) -> Iterator[tupl
         yield " ".join(parts).strip(), start
 
 
-def java_words(text: str, *, is_unit: bool) -> list[tuple[str, int]]:
-    """Return the words of the commands in a script that start Java, or have its options.
+def java_commands(text: str, *, is_unit: bool) -> Iterator[tuple[list[tuple[str, int]], bool]]:
+    """Yield the words of each command in a script that starts Java or sets its options, and whether it starts Java.
 
     is_unit: whether the script is a unit of systemd, else of a shell.
     """
-    commands = _whole_lines(text, ("#", ";")) if is_unit else _shell_commands(text)
-    words = [(part, line) for each, line in commands if STARTS_JAVA.search(each) for part in _parts(each)]
-    return [(ASSIGNED.sub("", word), line) for word, line in split_words(words)]
+    for command, line in _whole_lines(text, ("#", ";")) if is_unit else _shell_commands(text):
+        if OF_JAVA.search(command):
+            words = split_words([(part, line) for part in _parts(command)])
+            yield [(ASSIGNED.sub("", word), line) for word, line in words], bool(STARTS_JAVA.search(command))
 
 
 def _shell_commands(text: str) -> Iterator[tuple[str, int]]:
@@ -171,7 +174,7 @@ def _shell_commands(text: str) -> Iterator[tuple[str, int]]:
     lines = list(_whole_lines(text))
     following = 0
     for place, (first, number) in enumerate(lines):
-        if place < following or not STARTS_JAVA.search(first):
+        if place < following or not OF_JAVA.search(first):
             continue
         for end in range(place + 1, place + 1 + MOST_LINES):
             if commands := _split(" ".join(line for line, _ in lines[place:end])):
