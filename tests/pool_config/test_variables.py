@@ -400,3 +400,28 @@ def test_a_key_of_springs_files_is_the_value_of_the_source_that_asks_for_it_and_
     is_default = connections in {10, 50}
     assert ("maximumPoolSize is 10 only by default: no file of this check sets shop.replica" in text) == is_default
     assert (", sets shop.replica.maximum-pool-size to" in text or "if shop.replica" in text) != is_default
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("asked", "files", "most"),
+    [
+        ("shop.db.connections", {"application.yml": "shop.db.connections: 40"}, 40),
+        ("shop.db.connections", {"application.properties": "shop.db.connections = ${MOST:40}"}, 40),
+        ("shop.db.pool-size", {"application.yml": "shop: {db: {poolSize: 40}}"}, 40),
+        ("shop.db.poolSize", {"application.yml": "shop.db.pool_size: 4", "b.yml": "shop.db.pool-size: 40"}, 40),
+        ("shop.db.connections", {"application.yml": "shop.db.connections: many"}, 10),
+        ("shop.db.connections", {"application.yml": "shop.log.connections: 40"}, 10),
+    ],
+)
+def test_a_key_of_springs_files_is_any_number_by_relaxed_binding(
+    tmp_path: Path, asked: str, files: dict[str, str], most: int
+) -> None:
+    (tmp_path / "A.java").write_text(bean(f'@Value("${{{asked}:10}}") int size'))
+    for name, text in files.items():
+        (tmp_path / name).write_text(f"a.url: jdbc:mysql://h/x\n{text}\n")
+    (file,) = in_environment(read_files([tmp_path])[0])
+    (pool,) = checked_file(file, ServerFacts(), None).pools
+    assert pool.most_connections == most
+    is_default = "pool_only_defaults" in {finding.code for finding in pool.findings}
+    assert is_default == (most == 10)
