@@ -439,6 +439,7 @@ def test_processes_of_files_that_start_them(tmp_path: Path, name: str, text: str
 
 
 HIKARI_OPTION = "-Dspring.datasource.hikari.maximum-pool-size="
+OTHER_DATABASE = "-Dspring.datasource.url=jdbc:postgresql://db/a"
 OF_MYSQL = "spring:\n  datasource:\n    url: jdbc:mysql://db/shop\n    hikari:\n      maximum-pool-size: 10\n"
 
 
@@ -454,9 +455,22 @@ OF_MYSQL = "spring:\n  datasource:\n    url: jdbc:mysql://db/shop\n    hikari:\n
         ("run.sh", 'java -Dspring.datasource.url="jdbc:mysql://${DB_HOST}/shop" -jar a.jar\n', [None]),
         ("shop.service", f"[Service]\nExecStart=/usr/bin/java {HIKARI_OPTION}12 -jar a.jar\n", [12]),
         ("shop.service", f'[Service]\nEnvironment="JAVA_OPTS={HIKARI_OPTION}11 -Xmx1g"\n', [11]),
-        ("run.sh", f"java -Dspring.datasource.url=jdbc:postgresql://db/a {HIKARI_OPTION}64 -jar a.jar\n", []),
+        ("run.sh", f"java {OTHER_DATABASE} {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"mvn {HIKARI_OPTION}64 verify\n# java {HIKARI_OPTION}64 -jar a.jar\n", []),
         ("run.sh", f"java {HIKARI_OPTION}64 'no end\n", []),
+        ("run.sh", f"echo a # java {HIKARI_OPTION}64 -jar a.jar\n", []),
+        ("run.sh", f"exec java {HIKARI_OPTION}64 -Da='#' -jar a.jar # it's big\n", [64]),
+        ("run.sh", f"java -jar a.jar && b {HIKARI_OPTION}64\n", []),
+        ("run.sh", f'JAVA_OPTS="-Xmx1g\n  {HIKARI_OPTION}64"\njava $JAVA_OPTS -jar a.jar\n', [64]),
+        ("run.sh", "echo 'java -jar a\n" + "echo\n" * 20 + f"java {HIKARI_OPTION}64 -jar a; echo it\\'s\n", [64]),
+        ("shop.service", f"[Service]\n; ExecStart=/usr/bin/java {HIKARI_OPTION}12 -jar a.jar\n", []),
+        ("run.sh", f"if a; then java {HIKARI_OPTION}64 -jar a.jar; else java {HIKARI_OPTION}5 -jar a.jar; fi\n", [64]),
+        ("run.sh", f"java {HIKARI_OPTION}$POOL -jar a.jar\njava {HIKARI_OPTION}5 -jar b.jar\n", [None]),
+        ("run.sh", f"java {HIKARI_OPTION}64 -jar a.jar\njava {OTHER_DATABASE} -jar b.jar\n", [64]),
+        ("run.sh", f'JAVA_OPTS="{OTHER_DATABASE}"\nJAVA_OPTS="$JAVA_OPTS {HIKARI_OPTION}9"\njava $JAVA_OPTS\n', []),
+        ("run.sh", f"a && JAVA_OPTS={HIKARI_OPTION}64\nb && JAVA_OPTS={HIKARI_OPTION}5\njava $JAVA_OPTS\n", [64]),
+        ("run.sh", f"JAVA_OPTS={HIKARI_OPTION}64\njava $JAVA_OPTS {HIKARI_OPTION}5 -jar a.jar\n", [5]),
+        pytest.param("run.sh", f"{'JAVAOPT' * 20_000}\njava {HIKARI_OPTION}64 -jar a.jar\n", [64], id="long_name"),
     ],
 )  # fmt: skip
 def test_the_options_of_java_in_a_command(tmp_path: Path, name: str, text: str, sizes: list[int | None]) -> None:

@@ -584,6 +584,26 @@ def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str
     assert not any(isinstance(each, OfVersion) for each in pool.findings)
 
 
+@pytest.mark.parametrize(
+    ("repository", "resources", "most"),
+    [
+        (".", "module/src/main/resources", 20),
+        ("module", "module/src/main/resources", 50),
+        (".", "module/src/main/resources/a", 50),
+    ],
+)
+def test_the_version_of_quarkus_is_that_of_the_repository_however_the_path_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, repository: str, resources: str, most: int
+) -> None:
+    (tmp_path / resources).mkdir(parents=True)
+    (tmp_path / repository / ".git").mkdir()
+    (tmp_path / "pom.xml").write_text("<properties><quarkus.version>3.8.4</quarkus.version></properties>")
+    monkeypatch.chdir(tmp_path / resources)
+    for folder in (Path(), tmp_path / resources):
+        (pool,) = checked(folder, "application.properties", f"{QUARKUS}.db-kind=mysql")
+        assert pool.most_connections == most
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("place", "database", "is_pool"),

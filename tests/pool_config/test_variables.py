@@ -422,3 +422,28 @@ def test_the_pool_of_another_service_at_the_key_that_a_source_asks_for_counts(
         (tmp_path / name).write_text(content)
     done = poolsize_here("config", "--check", ".", "--json")
     assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("asked", "files", "most"),
+    [
+        ("shop.db.connections", {"application.yml": "shop.db.connections: 40"}, 40),
+        ("shop.db.connections", {"application.properties": "shop.db.connections = ${MOST:40}"}, 40),
+        ("shop.db.pool-size", {"application.yml": "shop: {db: {poolSize: 40}}"}, 40),
+        ("shop.db.poolSize", {"application.yml": "shop.db.pool_size: 4", "b.yml": "shop.db.pool-size: 40"}, 40),
+        ("shop.db.connections", {"application.yml": "shop.db.connections: many"}, 10),
+        ("shop.db.connections", {"application.yml": "shop.log.connections: 40"}, 10),
+    ],
+)
+def test_a_key_of_springs_files_is_any_number_by_relaxed_binding(
+    tmp_path: Path, asked: str, files: dict[str, str], most: int
+) -> None:
+    (tmp_path / "A.java").write_text(bean(f'@Value("${{{asked}:10}}") int size'))
+    for name, text in files.items():
+        (tmp_path / name).write_text(f"a.url: jdbc:mysql://h/x\n{text}\n")
+    (file,) = in_environment(read_files([tmp_path])[0])
+    (pool,) = checked_file(file, ServerFacts(), None).pools
+    assert pool.most_connections == most
+    is_default = "pool_only_defaults" in {finding.code for finding in pool.findings}
+    assert is_default == (most == 10)

@@ -13,7 +13,6 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.places import SEGMENTS
 from poolsize.pool_config.files.values import MAVEN, setting_of, value_of
 from poolsize.pool_config.pool import FilePool, PoolOrCount, Variable, normalized
 
@@ -128,6 +127,8 @@ SEPARATOR = re.compile(r"[#!]---\s*")
 """The line between two documents of a .properties file of Spring Boot."""
 OF_FRAMEWORKS = {"spring", "quarkus", "micronaut", "datasources"}
 """Beginnings of keys in the files of frameworks, which do not mind hyphens and capitals in names."""
+BEGINS_NUMBER = (*"0123456789+-", "$", "{{")
+"""Of a text that may be a number: a digit, a sign, a reference or a template."""
 MOST_PROFILES = 100
 CLASS_TAG = re.compile(r"(?:tag:yaml\.org,2002:|!)((?:com|org)\.[\w.]{1,100})")
 """A tag that names a class of Java."""
@@ -212,13 +213,12 @@ def without_comments(text: str) -> str:
 
 
 def key_variables(documents: Iterable[Iterable[Entry]]) -> Iterator[Variable]:
-    """Yield the numbers of pools among the values of Spring's files, by their keys, for source that asks for these."""
+    """Yield the integers among the values of Spring's files, by their keys, for source that asks for these."""
     for entry in (entry for entries in documents for entry in entries):
-        name = entry.path[-1]
-        is_of_pool = "pool" in name.lower() or any(each.setting(name, relaxed=True) for each in SEGMENTS.values())
-        number = setting_of(".".join(entry.path), entry.text, entry.line, partial(value_of, entry.text))
-        if len(entry.path) > 1 and is_of_pool and isinstance(number.value, int) and not isinstance(number.value, bool):
-            yield Variable(number)
+        if len(entry.path) > 1 and entry.text.strip().startswith(BEGINS_NUMBER):
+            number = setting_of(".".join(entry.path), entry.text, entry.line, partial(value_of, entry.text))
+            if isinstance(number.value, int) and not isinstance(number.value, bool):
+                yield Variable(number)
 
 
 def _pools_of_profiles(

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
+from math import inf, isnan
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.launch import dockerfile, java_words, process_counts, split_words, variable_counts
+from poolsize.pool_config.files.launch import dockerfile, java_commands, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
@@ -48,6 +50,9 @@ OF_A_SOURCE = {
     "url", "jdbcurl", "username", "password", "driverclassname", "type", *map(normalized, HIKARICP.defaults),
 }  # fmt: skip
 """Names of settings by which the end of a name shows, as in SPRING_DATASOURCE_REPLICA_JDBC_URL."""
+
+MOST_STARTS = 100
+"""Commands of a script that start Java."""
 
 
 def environment_pools(variables: Sequence[Entry], within: str = "", workload: str = "") -> list[PoolOrCount]:
@@ -172,9 +177,47 @@ def env_file_pools(text: str) -> list[PoolOrCount]:
     return environment_pools(list(assignments(text)))
 
 
-def command_pools(text: str) -> list[PoolOrCount]:
-    """Return the pools that the options of Java configure in a shell script, or in a unit of systemd."""
-    return environment_pools(list(option_entries(java_words(text))))
+def command_pools(text: str, *, is_unit: bool = False) -> list[PoolOrCount]:
+    """Return the pools that the options of Java configure in a script: of several commands, the largest of each place.
+
+    is_unit: as in java_commands. A pool counts as the largest if its command has a size that is not known.
+    """
+    largest: dict[tuple[str, str], FilePool] = {}
+    others: dict[PoolOrCount, None] = {}
+    for options in islice(_starts_of_java(text, is_unit=is_unit), MOST_STARTS):
+        for each in environment_pools(options):
+            if not isinstance(each, FilePool):
+                others[each] = None
+                continue
+            key = (each.library.title, each.place)
+            largest[key] = max(largest.get(key, each), each, key=_size)
+    return [*others, *largest.values()]
+
+
+def _starts_of_java(text: str, *, is_unit: bool) -> Iterator[list[Entry]]:
+    """Yield the options of each command that starts Java, with those that variables have before it.
+
+    Where the variables have an option again, as in the branches of a condition, each of its values is an alternative.
+    """
+    alternatives: list[dict[str, Entry]] = [{}]
+    is_started = True
+    for words, starts_java in java_commands(text, is_unit=is_unit):
+        options = {each.path[0]: each for each in option_entries(words)}
+        if starts_java:
+            yield from ([*{**variables, **options}.values()] for variables in alternatives)
+        elif options.keys() & alternatives[-1].keys():
+            alternatives.append({**alternatives[-1], **options})
+        else:
+            alternatives[-1] |= options
+        is_started = starts_java or (is_started and not options)
+    if not is_started:
+        yield from ([*variables.values()] for variables in alternatives)
+
+
+def _size(pool: FilePool) -> float:
+    """Return the size of a pool: infinity if it is not known, and -1 for a pool without one."""
+    sizes = [pool.number(name) for name in pool.library.sizes if pool.has(name)]
+    return inf if any(map(isnan, sizes)) else sum(sizes) if sizes else -1
 
 
 def dockerfile_contents(text: str) -> list[PoolOrCount]:

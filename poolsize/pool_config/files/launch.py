@@ -26,9 +26,20 @@ NUMBERS = {"WEB_CONCURRENCY"}
 """Variables by which gunicorn, uvicorn and puma take the number of processes."""
 THREADS_ONLY = re.compile(r"(?:-P|--pool)[= ]?(?:threads|gevent|eventlet|solo)\b")
 """Celery's pools without processes."""
-STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s|JAVA\w*OPT\w*=")
+STARTS_JAVA = re.compile(r"(?:^|[\s/=\"'])java[\s\"']|\s-jar\s")
+"""In a command that starts Java."""
+OF_JAVA = re.compile(rf"{STARTS_JAVA.pattern}|JAVA\w{{0,20}}OPT\w{{0,20}}=")
+"""In a command that starts Java, or that sets a variable such as JAVA_OPTS to Java's options."""
 ASSIGNED = re.compile(r"^(?:\w{1,100}=){1,3}(?=-)")
 """The name of a variable whose text begins with an option, as in JAVA_OPTS=-Xmx1g."""
+PIECE = re.compile(
+    r"[^'\"\\#;&|]+|'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\."
+    r"|(?P<open>['\"])|(?P<comment>(?<![^\s;&|(])#.*)|(?P<end>;|&&|\|\|)|.",
+    re.DOTALL,
+)
+"""Of a shell's line: text, a quoted text, the beginning of one without an end, a comment, the end of a command."""
+MOST_LINES = 20
+"""Of a command with a quoted text. Beyond these, the quotation mark may be an apostrophe."""
 Words = Sequence[tuple[str, int]]
 """The words of a command, each with its line."""
 
@@ -128,12 +139,12 @@ def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
             yield name.upper(), rest.strip(), number
 
 
-def _whole_lines(text: str) -> Iterator[tuple[str, int]]:
+def _whole_lines(text: str, comments: tuple[str, ...] = ("#",)) -> Iterator[tuple[str, int]]:
     """Yield the lines of a text without comments, each with the lines that continue it, and its number."""
     parts: list[str] = []
     start = 0
     for number, each in enumerate(text.splitlines(), 1):
-        if not each.strip() or each.lstrip().startswith("#"):
+        if not each.strip() or each.lstrip().startswith(comments):
             continue
         start = start if parts else number
         parts.append(each.rstrip().removesuffix("\\"))
@@ -144,10 +155,44 @@ def _whole_lines(text: str) -> Iterator[tuple[str, int]]:
         yield " ".join(parts).strip(), start
 
 
-def java_words(text: str) -> list[tuple[str, int]]:
-    """Return the words of the commands in a shell script or a unit of systemd that start Java, or have its options."""
-    words = [(part, line) for each, line in _whole_lines(text) if STARTS_JAVA.search(each) for part in _parts(each)]
-    return [(ASSIGNED.sub("", word), line) for word, line in split_words(words)]
+def java_commands(text: str, *, is_unit: bool) -> Iterator[tuple[list[tuple[str, int]], bool]]:
+    """Yield the words of each command in a script that starts Java or sets its options, and whether it starts Java.
+
+    is_unit: whether the script is a unit of systemd, else of a shell.
+    """
+    for command, line in _whole_lines(text, ("#", ";")) if is_unit else _shell_commands(text):
+        if OF_JAVA.search(command):
+            words = split_words([(part, line) for part in _parts(command)])
+            yield [(ASSIGNED.sub("", word), line) for word, line in words], bool(STARTS_JAVA.search(command))
+
+
+def _shell_commands(text: str) -> Iterator[tuple[str, int]]:
+    """Yield the commands in the lines of a shell script that mention Java, each with its line.
+
+    A line has the following ones while a quotation is open. It is left out if that has no end.
+    """
+    lines = list(_whole_lines(text))
+    following = 0
+    for place, (first, number) in enumerate(lines):
+        if place < following or not OF_JAVA.search(first):
+            continue
+        for end in range(place + 1, place + 1 + MOST_LINES):
+            if commands := _split(" ".join(line for line, _ in lines[place:end])):
+                yield from ((command, number) for command in commands)
+                following = end
+                break
+
+
+def _split(line: str) -> list[str]:
+    """Return the commands in a line of a shell, without its comment; none where a quotation is open."""
+    commands, start = [], 0
+    for piece in PIECE.finditer(line):
+        if piece["open"]:
+            return []
+        if piece["comment"] or piece["end"]:
+            commands.append(line[start : piece.start()])
+            start = piece.end()
+    return [*commands, line[start:]]
 
 
 def _words(command: str, number: int) -> list[tuple[str, int]]:

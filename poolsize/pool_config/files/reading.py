@@ -106,7 +106,8 @@ ENDINGS: dict[str, Reader] = {
     ".php": php_pools,
     ".prisma": prisma_pools,
     ".env": env_file_pools,
-    **dict.fromkeys((".sh", ".service"), command_pools),
+    ".sh": command_pools,
+    ".service": partial(command_pools, is_unit=True),
     **dict.fromkeys((".txt", ".out", ".log"), status_pools),
     ".rs": rust_pools,
     ".cs": csharp_pools,
@@ -169,6 +170,8 @@ MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
 PROPERTIES_FILE = re.compile(rb"[\"'/:>,\s]([\w-][\w.-]{0,80}\.properties)[\"'<,\s]")
 """The name of a file in XML, as in classpath:jdbc.properties."""
+MOST_FOLDERS = 5
+"""Folders above a file: from src/main/resources/config to that of the build file."""
 BUILD_FILES = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
 VERSION_OF_QUARKUS = re.compile(
     r"(?:quarkus(?:[._-]?(?:platform|plugin))?[._-]?version(?:>|\s?=)|quarkus-bom(?::|</artifactId>\s{0,99}<version>)"
@@ -374,16 +377,25 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
 def _properties_named(raw: bytes, path: Path) -> Iterator[bytes]:
     """Yield the contents of the .properties files that an XML file names, in its folder or in its resources."""
     names = dict.fromkeys(match[1].decode() for match in PROPERTIES_FILE.finditer(raw))
+    places = [folder for parent in _folders_above(path) for folder in (parent, parent / "resources")]
     for name in list(names)[:MOST_UNREAD]:
-        for place in (folder for parent in path.parents for folder in (parent, parent / "resources")):
+        for place in places:
             with suppress(BadInput):
                 yield content(place / name, MOST_BYTES)
                 break
 
 
+def _folders_above(path: Path) -> Iterator[Path]:
+    """Yield the nearest folders above a file, not beyond that of its repository."""
+    for folder in path.resolve().parents[:MOST_FOLDERS]:
+        yield folder
+        if (folder / ".git").exists():
+            return
+
+
 def _version_of_quarkus(path: Path) -> tuple[int, int] | None:
     """Return the version that the nearest build file above a file names; None without any."""
-    for build_file in (parent / name for parent in path.parents for name in BUILD_FILES):
+    for build_file in (parent / name for parent in _folders_above(path) for name in BUILD_FILES):
         with suppress(BadInput):
             if match := VERSION_OF_QUARKUS.search(_text(content(build_file, MOST_BYTES))):
                 return int(match[1]), int(match[2])

@@ -55,11 +55,12 @@ class Environment:
     def text(self, name: str | None, *, is_key: bool = False) -> str | None:
         """Return the text of a variable; None for one that is not known, and for another name.
 
-        is_key: whether the name may be the keys of a setting in a file of Spring, as in db.pool-size.
+        is_key: whether the name may be the keys of a setting in a file of Spring, as in db.pool-size. By relaxed
+        binding, db.poolSize is the same.
         """
-        if name is None or not (NAME.fullmatch(name) or (is_key and KEYS.fullmatch(name))):
-            return None
-        return self.configured(name)
+        if name is not None and is_key and KEYS.fullmatch(name):
+            return self.configured(next((key for key in self.texts if relaxed_key(key) == relaxed_key(name)), name))
+        return self.configured(name) if name is not None and NAME.fullmatch(name) else None
 
     def configured(self, key: str) -> str | None:
         """Return the text of a key of a configuration that the program reads; None for one that is not known."""
@@ -82,6 +83,11 @@ class Environment:
     def note(self, names: Sequence[str]) -> None:
         """Note that a value asks for variables, as an earlier reading of it did."""
         self._asked += names
+
+
+def relaxed_key(name: str) -> str:
+    """Return the keys of a setting as relaxed binding compares them; another name as it is."""
+    return normalized(name) if KEYS.fullmatch(name) else name
 
 
 ENVIRONMENT = Environment()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from poolsize.pool_config.files.reading import PoolFile, SetVariable, read_pools
-from poolsize.pool_config.files.values import NAME
+from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
 from poolsize.pool_config.pool import FileSetting, Variable, normalized
 
@@ -21,15 +21,21 @@ def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Name of a variable -> the files whose pools depend on it, each with its real path."""
     environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in files}
     for file in files:
-        for name in (*file.asks_for, *_fields(file)):
+        for name in (*map(relaxed_key, file.asks_for), *_fields(file)):
             asking.setdefault(name, {})[file.path] = file.path.resolve()
-    every = [(SetVariable(file.path, each), each.setting.name) for file in files for each in file.variables]
+    every = [
+        (SetVariable(file.path, each), relaxed_key(each.setting.name)) for file in files for each in file.variables
+    ]
     every += [
         (SetVariable(file.path, Variable(each)), normalized(each.name)) for file in files for each in _numbers(file)
     ]
+    spellings: dict[tuple[Path, str], str] = {}
+    """Path of a file that asks for a key, and the key -> how the place with the largest value spells it."""
     for each, asked in sorted(every, key=lambda pair: -pair[0].number):
         for path in _programs(each, asking.get(asked, {})):
-            environments[path].setdefault(each.variable.setting.name, []).append(each)
+            name = each.variable.setting.name
+            spelling = spellings.setdefault((path, relaxed_key(name)), name)
+            environments[path].setdefault(spelling, []).append(each)
     followed = _without_followed([_with_variables(file, environments[file.path]) for file in files])
     return [file for file in followed if file.pools or file.counts]
 
