@@ -1464,6 +1464,8 @@ def test_go_zero_has_a_pool_for_each_data_source_of_mysql(tmp_path: Path) -> Non
     checked = check_pools(read_pools(tmp_path / "a.go", is_named=False).pools)
     assert [(each.pool.place, each.most_connections) for each in checked] == [("line 4", 64), ("line 5", 64)]
     assert {finding.code for each in checked for finding in each.findings} == {"pool_defaults"}
+    pinging = text.replace("logs(", "db, _ := sqlx.NewMysql(c.Mysql.DataSource).RawDB(); db.Ping(); logs(")
+    assert found_in(tmp_path, "a.go", pinging) == [{}, {}]
     limited = text.replace("logs(", "db, _ := sqlx.NewMysql(dsn).RawDB(); db.SetMaxOpenConns(9); logs(")
     assert found_in(tmp_path, "a.go", limited) == [{"SetMaxOpenConns": 9}]
 

@@ -301,10 +301,10 @@ def go_pools(text: str) -> list[FilePool]:
             for call, is_mysql in opened
         ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
-    of_go_zero = _of_go_zero(tree)
+    limited = _with_limits(tree)
+    of_go_zero = _of_go_zero(tree, has_limits=bool(limited))
     if not of_mysql and True not in imported and has_others:
         return of_go_zero
-    limited = _with_limits(tree)
     unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
     of_calls = (FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)
     pools = [*limited, *of_calls, *of_go_zero]
@@ -316,15 +316,18 @@ def go_pools(text: str) -> list[FilePool]:
     return pools
 
 
-def _of_go_zero(tree: GoTree) -> list[FilePool]:
-    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code changes a pool."""
+def _of_go_zero(tree: GoTree, *, has_limits: bool) -> list[FilePool]:
+    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code may change a pool.
+
+    has_limits: whether the file sets limits of database/sql, which may be those of a pool of go-zero.
+    """
     imports = [each for each in tree.nodes("import_spec") if GO_ZERO_SQLX in tree.text(each)]
     packages = {tree.text_at(each, "name") or "sqlx" for each in imports}
     first_calls: dict[str, Node] = {}
     for call in tree.nodes("call_expression") if imports else ():
         package, name = tree.method(call)
         arguments = tree.arguments(call)
-        if name == "RawDB":  # its result has Go's own functions
+        if name == "RawDB" and has_limits:  # its result has Go's own functions
             return []
         if tree.text(package) not in packages:
             continue
