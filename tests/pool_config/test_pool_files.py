@@ -1186,6 +1186,7 @@ GO_VALUES = {
     "db.SetConnMaxLifetime(600)": 6e-7, "db.SetConnMaxLifetime(time.Duration(600))": 6e-7,
     "db.SetConnMaxLifetime(0)": 0, 'db.SetConnMaxLifetime(seconds("LIFE", 600))': None,
     "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": 330, "db.SetConnMaxLifetime(life)": None,
+    "l := 600; if x { l = c.Life * int(time.Second) }; db.SetConnMaxLifetime(time.Duration(l))": None,
     "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
     "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": 15,
     "db.SetMaxOpenConns(runtime.NumCPU() * 2)": None, 'db.SetMaxOpenConns(env.Int("POOL", 12))': 12,

@@ -217,28 +217,31 @@ class GoTree(SourceTree):
         return opened
 
     def is_in_nanoseconds(self, value: Node) -> bool:
-        """Return whether an integer is a duration: not where a function, or another file, may know its unit."""
-        seen, left = set[int](), [value]
+        """Return whether an integer is a duration: not where a function, or another file, may know its unit.
+
+        What a conversion contains is a duration, unless the file multiplies it by a unit.
+        """
+        seen, left = set[tuple[int, bool]](), [(value, False)]
         while left:
-            node = left.pop()
-            if node.id in seen:
+            node, is_converted = left.pop()
+            if (node.id, is_converted) in seen:
                 continue
             self.count_value(len(seen))
-            seen.add(node.id)
+            seen.add((node.id, is_converted))
             text, further = self.text(node), children(node)
             if node.type == "call_expression":
-                name = self.text_at(node, "function")
-                if FLAG.fullmatch(name) or name in CONVERSIONS - {"time.ParseDuration"}:
-                    continue
-                further = [] if self.arguments(node) else self.fields.get(f"{name}()", [])
+                name, arguments = self.text_at(node, "function"), self.arguments(node)
+                is_converted |= bool(FLAG.fullmatch(name)) or name in CONVERSIONS - {"time.ParseDuration"}
+                of_call = arguments if is_converted else []
+                further = of_call if arguments else self.fields.get(f"{name}()", [])
             elif node.type in {"identifier", "selector_expression"}:
                 field = text.rpartition(".")[2]
                 further = [each for each in self.named(text, node) if each] or self.fields.get(field, [])
-                if text in UNITS or ENVIRONMENT.of_field(field) is not None:
+                if text in UNITS or not (is_converted or ENVIRONMENT.of_field(field) is None):
                     return False
-            if not further and (node.type == "call_expression" or "string" in node.type):
+            if not (further or is_converted) and (node.type == "call_expression" or "string" in node.type):
                 return False
-            left += further
+            left += [(each, is_converted) for each in further]
         return True
 
     def limits(self, call: Node) -> dict[str, Node]:
