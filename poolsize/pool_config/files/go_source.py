@@ -120,7 +120,7 @@ class GoTree(SourceTree):
         """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
         if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
             key = self.string(next(iter(self.arguments(node)), None))
-            return ENVIRONMENT.configured(key) if key else None
+            return ENVIRONMENT.configured(key.lower()) if key else None
         return super().given(node)
 
     def method(self, call: Node) -> tuple[Node | None, str]:
