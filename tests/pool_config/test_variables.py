@@ -335,6 +335,14 @@ def test_a_field_in_go_has_no_value_where_two_places_have_its_key(tmp_path: Path
 
 
 @pytest.mark.costly
+def test_a_duration_in_go_without_a_unit_is_shown_in_nanoseconds(poolsize_here: Command, tmp_path: Path) -> None:
+    text = MYSQL_GO.replace("c.MaxOpenConns", "9").replace("LIFETIME", 'time.Duration(env.Int("LIFE", 600))')
+    write(tmp_path, main__go=go(text), __env="LIFE=3600\n")
+    text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
+    assert "SetConnMaxLifetime is 3,600 ns: .env, line 1, sets LIFE" in text
+
+
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("conf", "code", "most"),
     [
