@@ -312,6 +312,10 @@ func open() {
         ("time.Duration(c.Timeout) * time.Second", {"go_lifetime"}),
         ("c.Timeout", {"pool_not_followed"}),
         ("time.Duration(c.Password)", {"pool_not_followed"}),
+        ("time.Duration(s.cfg.MySQL.Timeout)", {"go_nanoseconds"}),
+        ("time.Duration(c.Redis.Timeout)", {"pool_not_followed"}),
+        ("time.Duration(c.RedisDB.Timeout)", {"pool_not_followed"}),
+        ("time.Duration(c.Reports.Timeout) * time.Second", {"pool_not_followed"}),
     ],
 )
 def test_a_field_in_go_has_the_value_of_the_key_of_its_name(tmp_path: Path, lifetime: str, codes: set[str]) -> None:

@@ -10,7 +10,7 @@ import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
-from poolsize.pool_config.files.places import NO_DATABASE
+from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.libraries.other_languages import GO, GO_ZERO, OWN_GO
@@ -63,6 +63,12 @@ PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
 OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
 """The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
+WORDS_OF_DATABASES = "|".join(sorted(OF_DATABASES))
+HAS_LIMITS = re.compile(
+    rf"[a-z]{{1,2}}|cfg|conf|config|(?:{WORDS_OF_DATABASES})\w{{0,40}}|\w{{1,40}}(?:{WORDS_OF_DATABASES})",
+    re.IGNORECASE,
+)
+"""The name before a field that a configuration's key may set: of a receiver, a configuration or a database."""
 GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
@@ -136,7 +142,8 @@ class GoTree(SourceTree):
         if node.type == "selector_expression":
             if text in UNITS or self.named(text, node):
                 return UNITS.get(text) or self.value_of_name(text, node, depth)
-            return self._of_field(self.text_at(node, "field"), depth)
+            of = self.text_at(node, "operand").rpartition(".")[2]
+            return self._of_field(self.text_at(node, "field"), depth, is_set=may_have_limits(of))
         if node.type == "call_expression":
             return self._of_call(node, depth)
         if node.type.endswith("string_literal"):
@@ -144,9 +151,12 @@ class GoTree(SourceTree):
             return self._of_tag(text) if is_tag else text.strip('"`')
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
-    def _of_field(self, name: str, depth: int) -> Value:
-        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set."""
-        if (given := ENVIRONMENT.of_field(name)) is not None:
+    def _of_field(self, name: str, depth: int, *, is_set: bool = True) -> Value:
+        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set.
+
+        is_set: whether the configuration's key of that name may be for this field.
+        """
+        if is_set and (given := ENVIRONMENT.of_field(name)) is not None:
             return self.of_text(given)
         values = self.fields.get(name, [])
         return self.agreed([value for value in values if self.text(value) != "0"] or values, depth + 1)
@@ -279,6 +289,11 @@ class GoTree(SourceTree):
     def _driver(self, argument: Node, depth: int) -> bool | None:
         name = self.value(argument)
         return names_mysql(name) if isinstance(name, str) else self.database(argument, depth)
+
+
+def may_have_limits(name: str) -> bool:
+    """Return whether a name may be that of a database's settings: that of another structure, as Redis, is not."""
+    return HAS_LIMITS.fullmatch(name) is not None and names_mysql(name) is not False and not OF_OTHERS.match(f"{name}.")
 
 
 def is_driver(package: str) -> bool:
