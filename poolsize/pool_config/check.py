@@ -110,8 +110,15 @@ def _values(
     settings: Mapping[str, FileSetting], variables: tuple[str, ...]
 ) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the first setting, the variables, and the values of settings in words."""
-    values = tuple(f"{name} is {str(each.value).removesuffix('.0')}" for name, each in settings.items())
+    values = tuple(f"{name} is {_in_words(each.value)}" for name, each in settings.items())
     return next(iter(settings)), variables, values
+
+
+def _in_words(value: Value) -> str:
+    """Return a value in words; of a duration in Go below a millisecond, the nanoseconds."""
+    if isinstance(value, float) and 0 < value < 1e-3:
+        return f"{value * 1e9:,.0f} ns"
+    return str(value).removesuffix(".0")
 
 
 def server_in(files: Sequence[PoolFile]) -> ServerFacts:

@@ -135,6 +135,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "const life = 600\nfunc f() { d.SetConnMaxLifetime(life * time.Second) }", "go_nanoseconds"),
     ("a.go", "func f() { d.SetConnMaxIdleTime(time.Duration(999_999)) }",
      "func f() { d.SetConnMaxIdleTime(1_000_000) }", "go_nanoseconds"),
+    ("a.go", "func f() { d.SetConnMaxLifetime(100_000) }",
+     "func f() { d.SetConnMaxLifetime(100 * time.Microsecond) }", "go_nanoseconds"),
     ("a.go", "func f() { d.SetConnMaxLifetime(600) }", "func f() { d.SetConnMaxLifetime(-1) }", "go_nanoseconds"),
     ("a.go", 'func f() { d.SetConnMaxLifetime(time.Duration(getEnv("LIFE", 600))) }',
      'func f() { d.SetConnMaxLifetime(getEnvSeconds("LIFE", 600)) }', "go_nanoseconds"),

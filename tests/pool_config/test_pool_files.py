@@ -1186,6 +1186,7 @@ GO_VALUES = {
     "db.SetConnMaxLifetime(600)": 6e-7, "db.SetConnMaxLifetime(time.Duration(600))": 6e-7,
     "db.SetConnMaxLifetime(0)": 0, 'db.SetConnMaxLifetime(seconds("LIFE", 600))': None,
     "db.SetConnMaxLifetime(5*time.Minute + 30*time.Second)": 330, "db.SetConnMaxLifetime(life)": None,
+    "l := 600; if x { l = c.Life * int(time.Second) }; db.SetConnMaxLifetime(time.Duration(l))": None,
     "db.SetMaxOpenConns(2 * 8)": 16, "db.SetMaxOpenConns(-1)": -1, "db.SetMaxOpenConns(1_000)": 1000,
     "db.SetMaxOpenConns(max(4, 10))": None, "db.SetMaxOpenConns(10 + 5)": 15,
     "db.SetMaxOpenConns(runtime.NumCPU() * 2)": None, 'db.SetMaxOpenConns(env.Int("POOL", 12))': 12,
@@ -1476,6 +1477,8 @@ def test_go_zero_has_a_pool_for_each_data_source_of_mysql(tmp_path: Path) -> Non
     checked = check_pools(read_pools(tmp_path / "a.go", is_named=False).pools)
     assert [(each.pool.place, each.most_connections) for each in checked] == [("line 4", 64), ("line 5", 64)]
     assert {finding.code for each in checked for finding in each.findings} == {"pool_defaults"}
+    pinging = text.replace("logs(", "db, _ := sqlx.NewMysql(c.Mysql.DataSource).RawDB(); db.Ping(); logs(")
+    assert found_in(tmp_path, "a.go", pinging) == [{}, {}]
     limited = text.replace("logs(", "db, _ := sqlx.NewMysql(dsn).RawDB(); db.SetMaxOpenConns(9); logs(")
     assert found_in(tmp_path, "a.go", limited) == [{"SetMaxOpenConns": 9}]
 

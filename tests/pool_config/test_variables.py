@@ -312,6 +312,10 @@ func open() {
         ("time.Duration(c.Timeout) * time.Second", {"go_lifetime"}),
         ("c.Timeout", {"pool_not_followed"}),
         ("time.Duration(c.Password)", {"pool_not_followed"}),
+        ("time.Duration(s.cfg.MySQL.Timeout)", {"go_nanoseconds"}),
+        ("time.Duration(c.Redis.Timeout)", {"pool_not_followed"}),
+        ("time.Duration(c.RedisDB.Timeout)", {"pool_not_followed"}),
+        ("time.Duration(c.Reports.Timeout) * time.Second", {"pool_not_followed"}),
     ],
 )
 def test_a_field_in_go_has_the_value_of_the_key_of_its_name(tmp_path: Path, lifetime: str, codes: set[str]) -> None:
@@ -335,13 +339,24 @@ def test_a_field_in_go_has_no_value_where_two_places_have_its_key(tmp_path: Path
 
 
 @pytest.mark.costly
+def test_a_duration_in_go_without_a_unit_is_shown_in_nanoseconds(poolsize_here: Command, tmp_path: Path) -> None:
+    text = MYSQL_GO.replace("c.MaxOpenConns", "9").replace("LIFETIME", 'time.Duration(env.Int("LIFE", 600))')
+    write(tmp_path, main__go=go(text), __env="LIFE=3600\n")
+    text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
+    assert "SetConnMaxLifetime is 3,600 ns: .env, line 1, sets LIFE" in text
+
+
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("conf", "code", "most"),
     [
         ("maxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
         ("[mysql]\nmaxOpen = 50", 'beego.AppConfig.String("mysql::maxOpen")', 50),
         ("runmode = prod\n[dev]\nmaxOpen = 5\n[prod]\nmaxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
+        ("runmode = Prod\nmaxOpen = 100\n[prod]\nmaxOpen = 50", 'beego.AppConfig.String("maxOpen")', 50),
         ("maxOpen = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 50),
+        ("maxopen = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 50),
+        ("[MySQL]\nMaxOpen = 50", 'web.AppConfig.DefaultInt("mysql::maxopen", 9)', 50),
         ("maxIdle = 50", 'web.AppConfig.DefaultInt("maxOpen", 9)', 9),
         ("maxOpen = ${MOST||50}", 'beego.AppConfig.String("maxOpen")', None),
     ],

@@ -10,7 +10,7 @@ import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
-from poolsize.pool_config.files.places import NO_DATABASE
+from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
 from poolsize.pool_config.files.values import ENVIRONMENT
 from poolsize.pool_config.libraries.other_languages import GO, GO_ZERO, OWN_GO
@@ -63,6 +63,12 @@ PACKAGES = {"sql", "sqlx", "gorm", "xorm", "dbresolver"}
 """Whose functions of OPENING open a database."""
 OF_OTHERS = re.compile(rf"(?:{'|'.join(sorted(NO_DATABASE))})\w{{0,20}}\.", re.IGNORECASE)
 """The beginning of a type such as redis.Pool and http.Transport, whose fields are no limits of a database."""
+WORDS_OF_DATABASES = "|".join(sorted(OF_DATABASES))
+HAS_LIMITS = re.compile(
+    rf"[a-z]{{1,2}}|cfg|conf|config|(?:{WORDS_OF_DATABASES})\w{{0,40}}|\w{{1,40}}(?:{WORDS_OF_DATABASES})",
+    re.IGNORECASE,
+)
+"""The name before a field that a configuration's key may set: of a receiver, a configuration or a database."""
 GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
@@ -120,7 +126,7 @@ class GoTree(SourceTree):
         """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
         if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
             key = self.string(next(iter(self.arguments(node)), None))
-            return ENVIRONMENT.configured(key) if key else None
+            return ENVIRONMENT.configured(key.lower()) if key else None
         return super().given(node)
 
     def method(self, call: Node) -> tuple[Node | None, str]:
@@ -136,7 +142,8 @@ class GoTree(SourceTree):
         if node.type == "selector_expression":
             if text in UNITS or self.named(text, node):
                 return UNITS.get(text) or self.value_of_name(text, node, depth)
-            return self._of_field(self.text_at(node, "field"), depth)
+            of = self.text_at(node, "operand").rpartition(".")[2]
+            return self._of_field(self.text_at(node, "field"), depth, is_set=may_have_limits(of))
         if node.type == "call_expression":
             return self._of_call(node, depth)
         if node.type.endswith("string_literal"):
@@ -144,9 +151,12 @@ class GoTree(SourceTree):
             return self._of_tag(text) if is_tag else text.strip('"`')
         return self.value_of_name(text, node, depth) if self.named(text, node) else self._of_field(text, depth)
 
-    def _of_field(self, name: str, depth: int) -> Value:
-        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set."""
-        if (given := ENVIRONMENT.of_field(name)) is not None:
+    def _of_field(self, name: str, depth: int, *, is_set: bool = True) -> Value:
+        """Return what a configuration sets a field to; else its values in the file, of which 0 means not set.
+
+        is_set: whether the configuration's key of that name may be for this field.
+        """
+        if is_set and (given := ENVIRONMENT.of_field(name)) is not None:
             return self.of_text(given)
         values = self.fields.get(name, [])
         return self.agreed([value for value in values if self.text(value) != "0"] or values, depth + 1)
@@ -217,28 +227,31 @@ class GoTree(SourceTree):
         return opened
 
     def is_in_nanoseconds(self, value: Node) -> bool:
-        """Return whether an integer is a duration: not where a function, or another file, may know its unit."""
-        seen, left = set[int](), [value]
+        """Return whether an integer is a duration: not where a function, or another file, may know its unit.
+
+        What a conversion contains is a duration, unless the file multiplies it by a unit.
+        """
+        seen, left = set[tuple[int, bool]](), [(value, False)]
         while left:
-            node = left.pop()
-            if node.id in seen:
+            node, is_converted = left.pop()
+            if (node.id, is_converted) in seen:
                 continue
             self.count_value(len(seen))
-            seen.add(node.id)
+            seen.add((node.id, is_converted))
             text, further = self.text(node), children(node)
             if node.type == "call_expression":
-                name = self.text_at(node, "function")
-                if FLAG.fullmatch(name) or name in CONVERSIONS - {"time.ParseDuration"}:
-                    continue
-                further = [] if self.arguments(node) else self.fields.get(f"{name}()", [])
+                name, arguments = self.text_at(node, "function"), self.arguments(node)
+                is_converted |= bool(FLAG.fullmatch(name)) or name in CONVERSIONS - {"time.ParseDuration"}
+                of_call = arguments if is_converted else []
+                further = of_call if arguments else self.fields.get(f"{name}()", [])
             elif node.type in {"identifier", "selector_expression"}:
                 field = text.rpartition(".")[2]
                 further = [each for each in self.named(text, node) if each] or self.fields.get(field, [])
-                if text in UNITS or ENVIRONMENT.of_field(field) is not None:
+                if text in UNITS or not (is_converted or ENVIRONMENT.of_field(field) is None):
                     return False
-            if not further and (node.type == "call_expression" or "string" in node.type):
+            if not (further or is_converted) and (node.type == "call_expression" or "string" in node.type):
                 return False
-            left += further
+            left += [(each, is_converted) for each in further]
         return True
 
     def limits(self, call: Node) -> dict[str, Node]:
@@ -278,6 +291,11 @@ class GoTree(SourceTree):
         return names_mysql(name) if isinstance(name, str) else self.database(argument, depth)
 
 
+def may_have_limits(name: str) -> bool:
+    """Return whether a name may be that of a database's settings: that of another structure, as Redis, is not."""
+    return HAS_LIMITS.fullmatch(name) is not None and names_mysql(name) is not False and not OF_OTHERS.match(f"{name}.")
+
+
 def is_driver(package: str) -> bool:
     """Return whether a package is a driver, as in postgres.Open(dsn)."""
     return DATABASE.fullmatch(package) is not None
@@ -301,10 +319,10 @@ def go_pools(text: str) -> list[FilePool]:
             for call, is_mysql in opened
         ]
     of_mysql = [call for call, is_mysql in opened if is_mysql]
-    of_go_zero = _of_go_zero(tree)
+    limited = _with_limits(tree)
+    of_go_zero = _of_go_zero(tree, has_limits=bool(limited))
     if not of_mysql and True not in imported and has_others:
         return of_go_zero
-    limited = _with_limits(tree)
     unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
     of_calls = (FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)
     pools = [*limited, *of_calls, *of_go_zero]
@@ -316,15 +334,18 @@ def go_pools(text: str) -> list[FilePool]:
     return pools
 
 
-def _of_go_zero(tree: GoTree) -> list[FilePool]:
-    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code changes a pool."""
+def _of_go_zero(tree: GoTree, *, has_limits: bool) -> list[FilePool]:
+    """Return the pools that go-zero opens for MySQL: one for each data source. None, where the code may change a pool.
+
+    has_limits: whether the file sets limits of database/sql, which may be those of a pool of go-zero.
+    """
     imports = [each for each in tree.nodes("import_spec") if GO_ZERO_SQLX in tree.text(each)]
     packages = {tree.text_at(each, "name") or "sqlx" for each in imports}
     first_calls: dict[str, Node] = {}
     for call in tree.nodes("call_expression") if imports else ():
         package, name = tree.method(call)
         arguments = tree.arguments(call)
-        if name == "RawDB":  # its result has Go's own functions
+        if name == "RawDB" and has_limits:  # its result has Go's own functions
             return []
         if tree.text(package) not in packages:
             continue

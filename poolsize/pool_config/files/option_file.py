@@ -154,6 +154,7 @@ def fpm_pools(text: str) -> list[FilePool]:
 
 
 OF_BEEGO = re.compile(r"^[ \t]{0,40}(?:appname|httpport|runmode)[ \t]{0,40}=", re.IGNORECASE | re.MULTILINE)
+"""A key that most configurations of beego have."""
 
 
 def is_beego(text: str, file_name: str) -> bool:
@@ -162,13 +163,20 @@ def is_beego(text: str, file_name: str) -> bool:
 
 
 def beego_variables(text: str) -> list[Variable]:
-    """Return the numbers of beego's configuration, by the keys that code asks for: mysql::max in the section mysql."""
-    sections = _sections(text, comments="#;")
+    """Return the numbers of beego's configuration, by the keys that code asks for: mysql::max in the section mysql.
+
+    The keys are in small letters: beego ignores case. Those in the section of the run mode replace those before it.
+    """
+    sections = _sections(text.lower(), comments="#;")
     mode = _text(sections[""], "runmode")
-    return [
-        Variable(FileSetting(name if of in ("", mode) else f"{of}::{name}", written, value, line))
+    keys = {
+        name if of in ("", mode) else f"{of}::{name}": value
         for of, values in sections.items()
-        for name, (written, line) in values.items()
+        for name, value in values.items()
+    }
+    return [
+        Variable(FileSetting(key, written, value, line))
+        for key, (written, line) in keys.items()
         if isinstance(value := value_of(written, durations=True), int | float) and not isinstance(value, bool)
     ]
 

@@ -79,7 +79,7 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
 
 
 class GoNanoseconds(OfSetting, Caution, code="go_nanoseconds"):
-    """A duration in Go is some nanoseconds, as a number without a unit is. nanoseconds: the duration."""
+    """A duration in Go has no unit, so Go reads the number as nanoseconds. nanoseconds: the number."""
 
     nanoseconds: int
     words = (

@@ -12,12 +12,14 @@ from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing,
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
 SHORTEST_SECONDS = 1e-3
-"""A shorter duration in Go is a number whose unit was forgotten."""
+"""A shorter duration in Go is a number whose unit was forgotten, if its text has no unit of SHORT_UNITS."""
+SHORT_UNITS = re.compile(r"\btime\.(?:Micro|Nano)second\b")
 
 
 def _go(pool: FilePool, _: int) -> Iterator[Worded]:
     for setting in ("SetConnMaxLifetime", "SetConnMaxIdleTime"):
-        if 0 < (seconds := pool.number(setting)) < SHORTEST_SECONDS:
+        seconds = pool.number(setting)
+        if 0 < seconds < SHORTEST_SECONDS and not SHORT_UNITS.search(pool.settings[setting].text):
             yield of_other_languages.GoNanoseconds(setting, round(seconds * 1e9))
     yield from no_limit(pool, "SetMaxOpenConns", of_pools.Unlimited)
     yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
