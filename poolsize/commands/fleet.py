@@ -192,9 +192,9 @@ def _answer_weights(
     if "run_path" in basis:
         path, usage_ms = basis["run_path"], basis["usage_time_ms"]
         analysis, answer = measured_answer(path, usage_ms)
-        measured = "the measured application" if analysis.setting.application else "its load generator's usage time"
-        of_usage = measured if usage_ms is None else f"a usage time of {milliseconds(usage_ms)}"
-        source, options = f", by the run, for {of_usage}", options_of(path, answer)
+        measured = "the measured application" if analysis.setting.application else "the load generator"
+        of_usage = f"for {measured}" if usage_ms is None else f"at a usage time of {milliseconds(usage_ms)}"
+        source, options = f", by the run, {of_usage}", options_of(path, answer)
         services = services or [fleet.measured_in(answer).service()]
         plan = plan_of_run(analysis, answer, services, fleet.limit(url))
     else:

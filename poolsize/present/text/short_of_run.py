@@ -156,7 +156,7 @@ def _of_plateau(finding: OnPlateau) -> str:
         return f"{measured}, {100 * finding.throughput / finding.capacity:.0f} % of {highest}."
     share = finding.fitted / finding.capacity
     fitted = f"{per_second(finding.fitted)} on the fitted curve, {100 * share:.0f} % of {highest}"
-    return f"{fitted} ({between or 'measured'}: {measured}). The size follows the curve."
+    return f"{fitted} ({between or 'measured'}: {measured}). The curve decides the size."
 
 
 def _of_generator(finding: LoadGeneratorSize) -> str:
@@ -184,9 +184,8 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
     others = ", ".join(f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in sizes)
-    others = others.replace(" at ", " at a usage time of ", 1)
-    own = (
-        f"the load generator (usage time {milliseconds(finding.database_ms + finding.client_ms)} when nothing queues)."
-    )
-    longer = f" Applications ({percent(CERTAINTY)} probability): {others} (--usage-time)."
+    noun = "connection" if sizes and sizes[0].pool_size == 1 else "connections"
+    others = others.replace(" at ", f" {noun} at a usage time of ", 1)
+    own = f"the load generator (usage time {milliseconds(finding.database_ms + finding.client_ms)})."
+    longer = f" Applications need {others} ({percent(CERTAINTY)} probability; --usage-time)."
     return f"{own}{longer if sizes else ''}"

@@ -228,7 +228,7 @@ register_templates(
         "(--expect-workers), or size the pool by your traffic: poolsize recommend --rate. {smallest:#connection} "
         "reached {throughput:/s}: a service that needs much less is not limited by its pool.",
         verdict.GeneratorLimited: "The load generator was too slow: a worker was saturated or late. The "
-        "database may need another size. {way_out}",
+        "best pool size may differ. {way_out}",
         verdict.UsersLimited: "With {users:#user}, pools of more than {largest:#connection} were never full, so they "
         "show nothing of the database: {way_out}.",
         verdict.OneSize: "Only one pool size, {pool_size}, is valid, and an answer compares two: {way_out}.",
