@@ -140,7 +140,7 @@ QUARKUS = Library(
             "leakDetectionInterval",
     }),
 )  # fmt: skip
-"""quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize was 20 before version 3.31 (pull request 51169)."""
+"""quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize: 20 in the jar of 3.30.8, 50 in that of 3.31.0."""
 
 
 def quarkus_of(version: tuple[int, int] | None) -> Library:

@@ -183,9 +183,10 @@ def _beyond(answer: Recommendation) -> str:
 def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     """Return for which usage time the pool size is, and the sizes of applications with a longer time."""
     sizes = [size for size in answer.application_sizes if size.added_ms in ADDED_MS]
-    others = ", ".join(f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in sizes)
-    noun = "connection" if sizes and sizes[0].pool_size == 1 else "connections"
-    others = others.replace(" at ", f" {noun} at a usage time of ", 1)
     own = f"the load generator (usage time {milliseconds(finding.database_ms + finding.client_ms)})."
-    longer = f" Applications need {others} ({percent(CERTAINTY)} probability; --usage-time)."
-    return f"{own}{longer if sizes else ''}"
+    if not sizes:
+        return own
+    first, *further = sizes
+    needs = [f"{count(first.pool_size, 'connection')} at a usage time of {milliseconds(first.usage_time_ms)}"]
+    needs += [f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in further]
+    return f"{own} Applications need {', '.join(needs)} ({percent(CERTAINTY)} probability; --usage-time)."
