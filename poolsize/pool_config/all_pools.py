@@ -29,7 +29,7 @@ CONFIG_FILE = re.compile(
     r"(?:default|dev|development|test|testing|local|ci|qa|uat|stage|staging|preprod|prod|production)(?:-\w{1,20})?"
     r"\.(?:[cm]?[jt]s|json|ya?ml|toml)"
 )
-"""In a folder `config`: the files of environments. node-config reads default.js first, and another one over it."""
+"""In a folder `config`: the files of environments. node-config reads one of them over default.js."""
 CONFIG = "config of an environment"
 """The name that all of these files share in the path of their program."""
 LINE = re.compile(r", line \d+")
@@ -238,7 +238,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
     for file in files:
-        seen: Counter[str] = Counter()
+        numbers_of_places: Counter[str] = Counter()
         for checked in file.pools:
             pool = checked.pool
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
@@ -251,8 +251,8 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
             program, (title, place) = _program(file.path, pool, files), _place(pool)
             if program.name == CONFIG and LINE.search(place):  # the lines differ
                 place = LINE.sub("", place)
-                seen[place] += 1
-                place = f"{place}, {seen[place]}"
+                numbers_of_places[place] += 1
+                place = f"{place}, {numbers_of_places[place]}"
             key = (pool.workload or program, _within(pool), (title, place))
             if not _is_of_environment(pool):
                 of_files.add(key)
@@ -268,7 +268,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 
 
 def _is_of_environment(pool: FilePool) -> bool:
-    """Return whether a pool is one of variables, or of a command's options, which a framework binds."""
+    """Return whether environment variables, or the options of a command, set a pool."""
     is_bound = pool.place.partition(".")[0] in OF_FRAMEWORKS
     return not pool.complete and (is_bound or all(map(NAME.fullmatch, _names_of_sizes(pool))))
 

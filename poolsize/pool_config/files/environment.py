@@ -215,7 +215,7 @@ def _starts_of_java(text: str, *, is_unit: bool) -> Iterator[list[Entry]]:
 
 
 def _size(pool: FilePool) -> float:
-    """Return the size of a pool: infinity if it is not known, and -1 for a pool without one."""
+    """Return the size of a pool: infinity if it is not known, and -1 where no size is set."""
     sizes = [pool.number(name) for name in pool.library.sizes if pool.has(name)]
     return inf if any(map(isnan, sizes)) else sum(sizes) if sizes else -1
 

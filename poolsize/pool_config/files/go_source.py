@@ -231,13 +231,13 @@ class GoTree(SourceTree):
 
         What a conversion contains is a duration, unless the file multiplies it by a unit.
         """
-        seen, left = set[tuple[int, bool]](), [(value, False)]
+        visited, left = set[tuple[int, bool]](), [(value, False)]
         while left:
             node, is_converted = left.pop()
-            if (node.id, is_converted) in seen:
+            if (node.id, is_converted) in visited:
                 continue
-            self.count_value(len(seen))
-            seen.add((node.id, is_converted))
+            self.count_value(len(visited))
+            visited.add((node.id, is_converted))
             text, further = self.text(node), children(node)
             if node.type == "call_expression":
                 name, arguments = self.text_at(node, "function"), self.arguments(node)

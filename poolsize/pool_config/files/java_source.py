@@ -44,7 +44,7 @@ OF_PROPERTIES = "initializeDataSourceBuilder"
 """Spring's method that creates a builder with the settings of a properties file."""
 BUILDS_LATER = "@ConfigurationProperties"
 """Spring's annotation of a method to whose result it adds the settings of a properties file."""
-KEYS = re.compile(rf"{BUILDS_LATER}\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]{{1,200}})\"\s*\)")
+PREFIX = re.compile(rf"{BUILDS_LATER}\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]{{1,200}})\"\s*\)")
 """Its keys, below which the properties file has them."""
 OF_DRIVER = "addDataSourceProperty"
 """HikariCP's method for settings of the driver, which have quotes in _settings()."""
@@ -308,5 +308,5 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)
     if is_pool or not (is_created and tree.is_for_mysql) or tree.arguments(created.node):
         return pool if is_pool else None
-    keys = KEYS.search(tree.text(tree.outer(created.node, "method_declaration")))
-    return replace(pool, place=keys[1], within=place) if keys else None
+    prefix = PREFIX.search(tree.text(tree.outer(created.node, "method_declaration")))
+    return replace(pool, place=prefix[1], within=place) if prefix else None
