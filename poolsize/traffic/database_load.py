@@ -82,8 +82,8 @@ def shared_load(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) 
         assert use is not None
         return DatabaseLoad(use.in_use, 1000 * use.mean / pools[0].rate, slowing)
     of_kinds = np.array([each.number * each.rate for each in pools])
-    in_bursts = use_in_bursts(rates, pools, float(of_kinds @ bursts / of_kinds.sum()), BUSY_SHARE)
-    return DatabaseLoad(in_bursts.in_use, 1000 * in_bursts.usage_s, slowing, total_ms=1000 * in_bursts.total_s)
+    in_use, usage_s, total_s = use_in_bursts(rates, pools, float(of_kinds @ bursts / of_kinds.sum()), BUSY_SHARE)
+    return DatabaseLoad(in_use, 1000 * usage_s, slowing, total_ms=1000 * total_s)
 
 
 def slowing_of(rates: Vector, pools: Sequence[Pools], bursts: Sequence[float]) -> Slowing:

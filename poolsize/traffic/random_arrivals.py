@@ -50,11 +50,6 @@ class Arrivals:
     changes: Vector
     weights: Vector
 
-    @property
-    def number(self) -> int:
-        """States."""
-        return len(self.rates)
-
 
 def steady(rate: float) -> Arrivals:
     """Return arrivals at one rate (Poisson)."""
@@ -92,7 +87,7 @@ class Waits:
         least = RAREST / 100 * self.longer[0]
         return float(np.interp(-log(beyond), -np.log(np.maximum(self.longer, least)), self.times))
 
-    def likelier(self, times: float, faster: float = 1.0) -> "Waits":
+    def likelier(self, times: float, faster: float) -> "Waits":
         """Return the waits where so many times as many requests wait, for times that are shorter by a factor."""
         longer = np.minimum(1.0, self.longer * times)
         return Waits(self.times / faster, longer, self.mean / faster * times, min(1.0, self.timed_out * times))
@@ -106,7 +101,7 @@ def waits(
     Without a limit, the mean rate of the arrivals is below the pool size. speeds: at which phases go on with 0, 1, ...
     connections in use, 1 with all of them; one row for each state of the arrivals or for all. None for 1.
     """
-    rows = np.broadcast_to(1.0 if speeds is None else speeds, (arrivals.number, pool_size + 1))
+    rows = np.broadcast_to(1.0 if speeds is None else speeds, (len(arrivals.rates), pool_size + 1))
     queue = _Queue(arrivals, phases, rows, pool_size)
     return _unlimited(queue) if limit == inf else _limited(queue, limit)
 
@@ -158,9 +153,8 @@ class _Queue:
 
     def arriving_in(self, level: Vector) -> float:
         """Return the weighted arrivals in states with these probabilities."""
-        return float(
-            level.reshape(self.arrivals.number, -1).sum(axis=1) @ (self.arrivals.rates * self.arrivals.weights)
-        )
+        arrivals = self.arrivals
+        return float(level.reshape(len(arrivals.rates), -1).sum(axis=1) @ (arrivals.rates * arrivals.weights))
 
 
 def _unlimited(queue: _Queue) -> Waits:
@@ -309,7 +303,7 @@ def _levels(queue: _Queue, returning: Vector) -> Sequence[Vector]:
         fewer_in_use = queue.ending(fewer + 1)
         ratios.append(np.linalg.solve(-_balanced(local, fewer_in_use).T, queue.starting(fewer).T).T)
         local = queue.changing(fewer) + queue.staying(fewer) + ratios[-1] @ fewer_in_use
-    kernel = np.linalg.svd(_balanced(local, np.zeros((queue.arrivals.number, 1))).T)[2][-1]
+    kernel = np.linalg.svd(_balanced(local, np.zeros((len(queue.arrivals.rates), 1))).T)[2][-1]
     levels = [kernel / kernel.sum()]
     for ratio in reversed(ratios):
         levels.append(levels[-1] @ ratio)

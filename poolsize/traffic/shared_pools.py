@@ -76,19 +76,6 @@ class SharedUse:
         return np.asarray(usages * 1000 / rate)
 
 
-@dataclass(frozen=True)
-class BurstUse:
-    """The connections in use of all pools, in busy seconds and others together.
-
-    in_use: probabilities of 0, 1, ... of them. usage_s, total_s: mean usage and total time of the requests in the pools
-    that keep up.
-    """
-
-    in_use: Vector
-    usage_s: float
-    total_s: float
-
-
 def keeps_up(rates: Vector, pools: Sequence[Pools]) -> bool:
     """Return whether the first kind of pools keeps up; rates: as in shared_use."""
     return pools[0] in _keeping_up(rates, pools)[0]
@@ -110,10 +97,14 @@ def shared_use(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:
     return replace(use, waiting=use.waiting * (1 - own_load * solved / load) / (1 - own_load))
 
 
-def use_in_bursts(rates: Vector, pools: Sequence[Pools], burst: float, busy_share: float) -> BurstUse:
-    """Return the connections in use where requests come in bursts.
+def use_in_bursts(
+    rates: Vector, pools: Sequence[Pools], burst: float, busy_share: float
+) -> tuple[Vector, float, float]:
+    """Return the probabilities of 0, 1, ... connections in use, and the mean usage and total time in seconds.
 
-    What a burst brings beyond the database's rate is late, and is served after it. The first kind of pools keeps up.
+    Requests come in bursts; the probabilities are of all pools, in busy seconds and others together. The times are of
+    the requests in the pools that keep up, as the first kind of pools does. What a burst brings beyond the database's
+    rate is late, and is served after it.
     burst: rate of all pools in a busy second over the mean rate. busy_share: of the time that busy seconds take.
     """
     keeping_up, _ = _keeping_up(rates, pools)
@@ -131,7 +122,7 @@ def use_in_bursts(rates: Vector, pools: Sequence[Pools], burst: float, busy_shar
     in_use = np.minimum(np.interp(requests, np.arange(most + 1), in_use) + (requests - most).clip(0), most_in_use)
     probabilities = _burst_states(total, burst, busy_share, _served(rates, in_use, always)[1:], steps)
     usage_s, total_s = (float(probabilities @ each) / total for each in (in_use, requests))
-    return BurstUse(_shares(in_use + always, probabilities), usage_s, total_s)
+    return _shares(in_use + always, probabilities), usage_s, total_s
 
 
 def _solved(rates: Vector, pools: Sequence[Pools]) -> SharedUse | None:

@@ -30,10 +30,14 @@ def answer_of(poolsize: Command, name: str, *words: str) -> dict[str, Any]:
     return answer
 
 
+def on(flavor: str) -> tuple[str, ...]:
+    program = mysqld(flavor)
+    return ("--mysqld", str(program)) if program else ()
+
+
 @pytest.mark.parametrize("flavor", MARIADB_IN_CI)
 def test_the_insert_sweep_ends_beside_the_published_figures(poolsize: Command, tmp_path: Path, flavor: str) -> None:
-    program = mysqld(flavor)
-    answer = answer_of(poolsize, "insert-sweep", *(("--mysqld", str(program)) if program else ()))
+    answer = answer_of(poolsize, "insert-sweep", *on(flavor))
     assert answer["runs"] == ["a.jsonl"]
     run = load_run(tmp_path / "a.jsonl")
     assert_counted_steps(run)
@@ -79,9 +83,7 @@ def test_short_transactions_have_a_pool_of_their_own(poolsize: Command, tmp_path
 @pytest.mark.parametrize("flavor", FLAVORS)
 @measured_again
 def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: Path, flavor: str) -> None:
-    program = mysqld(flavor)
-    program_words = ("--mysqld", str(program)) if program else ()
-    answer = answer_of(poolsize, "short-connections", *program_words)
+    answer = answer_of(poolsize, "short-connections", *on(flavor))
     pooled, short = (load_run(tmp_path / path) for path in answer["runs"])
     assert_counted_steps(pooled)
     assert [run.plan.pool for run in (pooled, short)] == ["fair", "none"]
@@ -95,7 +97,7 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
     assert (claim["p95_of"], claim["direction"]) == ("all transactions", "falls")
     foreign = tmp_path / "a-other.jsonl"
     foreign.write_bytes(EXAMPLES["scan-mariadb"].read_bytes())
-    refused = poolsize("scenario", "short-connections", "--resume", "a.jsonl", *program_words)
+    refused = poolsize("scenario", "short-connections", "--resume", "a.jsonl", *on(flavor))
     assert refused.returncode == 2
     assert "a-other.jsonl: it is not of this scenario at this scale; move it away" in refused.stderr
     assert foreign.read_bytes() == EXAMPLES["scan-mariadb"].read_bytes()
@@ -107,9 +109,7 @@ def test_without_a_pool_each_transaction_connects(poolsize: Command, tmp_path: P
 @measured_again
 def test_pools_beyond_the_servers_limit_lose_transactions(poolsize: Command, tmp_path: Path, flavor: str) -> None:
     """Of 40 connections the server admits fewer; the 16 that the fleet's rule allows are all admitted."""
-    program = mysqld(flavor)
-    program_words = ("--mysqld", str(program)) if program else ()
-    answer = answer_of(poolsize, "max-connections", "--step-time", "4s", "--warm-up", "2s", *program_words)
+    answer = answer_of(poolsize, "max-connections", "--step-time", "4s", "--warm-up", "2s", *on(flavor))
     within, beyond = answer["refused"]
     assert (within["connections"], within["errors"], within["failed"]) == (16, [], 0)
     assert beyond["connections"] == 40
@@ -135,7 +135,6 @@ def test_two_servers_are_measured_in_turn(poolsize: Command, tmp_path: Path) -> 
 @pytest.mark.experiment
 @pytest.mark.parametrize("name", ["thread-pool", "thread-pool-scan", "idle-crowd"])
 def test_a_server_without_a_thread_pool_is_refused(poolsize: Command, name: str) -> None:
-    without = mysqld("mysql")
-    refused = poolsize("scenario", name, *SHORT, "--mysqld", str(without))
+    refused = poolsize("scenario", name, *SHORT, *on("mysql"))
     assert refused.returncode == 2
     assert "thread_handling" in refused.stderr

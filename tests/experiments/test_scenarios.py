@@ -56,14 +56,38 @@ def test_the_list_names_every_scenario(poolsize_here: Command) -> None:
         assert f"{name} (about " in listed.stdout
         assert read_scenario(name).question in " ".join(listed.stdout.split())
     assert poolsize_here("scenario").stdout == listed.stdout
+    assert poolsize_here("scenario", url="mysql://u@h/").stdout == listed.stdout
     as_json = json.loads(poolsize_here("scenario", "--list", "--json").stdout)
     assert [each["name"] for each in as_json] == list(scenario_names())
 
 
-def test_an_unknown_scenario_is_refused_with_the_nearest_name(poolsize_here: Command) -> None:
-    refused = poolsize_here("scenario", "insert-sweeps")
+SURVEYED = "pools times pools on a private server: leave it"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("insert-sweeps", "insert-sweeps is not a scenario; did you mean insert-sweep?\n"),
+        ("--full", "name the scenario before its options"),
+        ("--step-time 2s", "name the scenario before its options"),
+        ("--resume a.jsonl", "name the scenario before its options"),
+        ("--list exhaustion", "--list: leave the other words out"),
+        ("--list --full", "--list: leave the other words out"),
+        ("--list --step-time 2s", "--list: leave the other words out"),
+        ("upgrade", "upgrade compares two servers: name the second with --against-url"),
+        ("insert-sweep --against-option thread_handling=pool-of-threads", "insert-sweep measures one server"),
+        ("insert-sweep --url mysql://a:b@h/ --against-url mysql://u:secret@h/", "insert-sweep measures one server"),
+        ("pools --resume a.jsonl", f"--resume a.jsonl: {SURVEYED} out"),
+        ("pools --step-time 5s", f"--step-time 5s: {SURVEYED} out"),
+        ("pools --url mysql://u:secret@h/", f"--url: {SURVEYED} and POOLSIZE_URL out"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused(poolsize_here: Command, words: str, message: str) -> None:
+    refused = poolsize_here("scenario", *words.split())
     assert refused.returncode == 2
-    assert refused.stderr == "poolsize: error: insert-sweeps is not a scenario; did you mean insert-sweep?\n"
+    assert refused.stderr.startswith("poolsize: error: ")
+    assert message in refused.stderr
+    assert "secret" not in refused.stderr
 
 
 def directions(rates: dict[int, int]) -> list[tuple[Direction, bool | None]]:
@@ -127,22 +151,6 @@ def test_the_second_run_of_a_scenario_is_not_resumed_as_its_first(poolsize_here:
     assert not (tmp_path / "a-other-other.jsonl").exists()
 
 
-@pytest.mark.costly
-def test_options_without_a_scenario_are_refused(poolsize_here: Command) -> None:
-    for words in (["--full"], ["--step-time", "2s"], ["--resume", "a.jsonl"]):
-        refused = poolsize_here("scenario", *words)
-        assert refused.returncode == 2
-        assert "name the scenario before its options" in refused.stderr
-    assert poolsize_here("scenario", url="mysql://u@h/").stdout.startswith("cache-miss")
-
-
-def test_the_list_refuses_a_name_and_options(poolsize_here: Command) -> None:
-    for words in (["exhaustion"], ["--full"], ["--step-time", "2s"]):
-        refused = poolsize_here("scenario", "--list", *words)
-        assert refused.returncode == 2
-        assert "--list: leave the other words out" in refused.stderr
-
-
 def two_runs(first: dict[int, int], other: dict[int, int]) -> list[Analysis]:
     return [analyze(a_run(rates, users=512)) for rates in (first, other)]
 
@@ -167,20 +175,6 @@ def test_two_servers_of_other_versions_are_named() -> None:
     first, other = (run.run.setting.subject for run in runs)
     assert result.scenario.sides == (first, other)
     assert f"{other} to {first} at 16 connections" in " ".join(agreement_text(result).split())
-
-
-def test_a_scenario_of_two_servers_needs_a_second(poolsize_here: Command) -> None:
-    refused = poolsize_here("scenario", "upgrade")
-    assert refused.returncode == 2
-    assert "upgrade compares two servers: name the second with --against-url" in refused.stderr
-    refused = poolsize_here("scenario", "insert-sweep", "--against-option", "thread_handling=pool-of-threads")
-    assert refused.returncode == 2
-    assert "insert-sweep measures one server" in refused.stderr
-    refused = poolsize_here(
-        "scenario", "insert-sweep", "--url", "mysql://a:b@h/", "--against-url", "mysql://u:secret@h/"
-    )
-    assert refused.returncode == 2
-    assert "secret" not in refused.stderr
 
 
 def of_kinds(total_ms: dict[int, float], noise: float) -> Analysis:

@@ -1,6 +1,8 @@
-"""The survey of pools: its figures, its text, and its pools with a driver that does nothing."""
+"""The survey of pools: its figures, its text, and its pools: with a driver that does nothing, and on a real server."""
 
 import json
+import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,13 +12,24 @@ from hypothesis import strategies as st
 
 from poolsize.errors import WorkFailed
 from poolsize.experiments.scenario import read_scenario
-from poolsize.experiments.survey.measure import JAVA_PROGRAMS, JavaLeftOut, compiled_java
+from poolsize.experiments.survey.measure import (
+    JAVA_PROGRAMS,
+    MOST_CONNECTIONS,
+    JavaLeftOut,
+    compiled_java,
+    python_commands,
+    survey,
+    timed,
+)
 from poolsize.experiments.survey.pools import POOLS
 from poolsize.experiments.survey.process import measure_threads
 from poolsize.experiments.survey.text import survey_text, survey_values
 from poolsize.experiments.survey.timing import (
+    ARTIFACTS,
+    JAVA,
     MANY_USERS,
     POOL_SIZE,
+    USERS,
     Concurrency,
     Survey,
     Timing,
@@ -24,7 +37,8 @@ from poolsize.experiments.survey.timing import (
     java_versions,
 )
 from poolsize.present.text.json_text import json_text
-from tests.conftest import Command
+from poolsize.server.private_server import private_server
+from tests.conftest import FLAVORS, Command, mysqld
 
 SCENARIO = read_scenario("pools")
 OF_THREADS = POOLS[Concurrency.THREADS]
@@ -65,8 +79,8 @@ def test_the_text_has_every_work_beside_the_published_survey() -> None:
 
 
 def test_the_json_has_every_figure() -> None:
-    survey = Survey((timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),))
-    answer = json.loads(json_text(survey_values(SCENARIO, survey, "a.jsonl")))
+    timings = (timing("A pool", Work.MOCK, 5, 0, 0, 1000.0),)
+    answer = json.loads(json_text(survey_values(SCENARIO, Survey(timings), "a.jsonl")))
     assert (answer["scenario"], answer["pool_size"], answer["file"]) == ("pools", POOL_SIZE, "a.jsonl")
     assert answer["timings"][0]["time_us"] is None
     assert answer["timings"][0]["starves"] is False
@@ -115,26 +129,53 @@ def test_a_user_that_fails_ends_the_survey() -> None:
         measure_threads(replace(pool, use=fail), 3, 0.05)
 
 
-@pytest.mark.parametrize(
-    ("words", "way_out"),
-    [
-        (["--resume", "a.jsonl"], "--resume a.jsonl: pools times pools on a private server: leave it out"),
-        (["--step-time", "5s"], "--step-time 5s: pools times pools on a private server: leave it out"),
-        (
-            ["--url", "mysql://u:secret@h/"],
-            "--url: pools times pools on a private server: leave it and POOLSIZE_URL out",
-        ),
-    ],
-)
-def test_the_survey_takes_no_option_of_a_sweep(poolsize_here: Command, words: list[str], way_out: str) -> None:
-    refused = poolsize_here("scenario", "pools", *words)
-    assert refused.returncode == 2
-    assert way_out in refused.stderr
-    assert "secret" not in refused.stderr
-
-
 def test_a_survey_that_times_nothing_leaves_no_file(poolsize_here: Command, tmp_path: Path) -> None:
     failed = poolsize_here("scenario", "pools", "--mysqld", "nowhere/mysqld", "--output", "a.jsonl")
     assert failed.returncode == 2
     assert "nowhere/mysqld can't be run" in failed.stderr
     assert not (tmp_path / "a.jsonl").exists()
+
+
+@pytest.mark.server
+def test_every_pool_of_asyncio_is_timed() -> None:
+    with private_server(None, {}, MOST_CONNECTIONS) as server:
+        timings, _ = timed(python_commands(0.02)[Concurrency.ASYNCIO], server, lambda _: None)
+    assert_timed(timings, Concurrency.ASYNCIO)
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
+
+
+def assert_timed(timings: Sequence[Timing], concurrency: Concurrency) -> None:
+    """Every pool of Python was timed with each number of users."""
+    of_python = [timing for timing in timings if not timing.pool.endswith(JAVA)]
+    selects = [timing for timing in of_python if (timing.concurrency, timing.work) == (concurrency, Work.SELECT)]
+    assert {timing.pool for timing in selects} == set(POOLS[concurrency])
+    assert {timing.users for timing in selects} == {*USERS, MANY_USERS}
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.experiment
+@pytest.mark.parametrize("flavor", FLAVORS)
+def test_every_pool_is_timed(flavor: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    shown: list[Timing] = []
+    with private_server(mysqld(flavor), {}, MOST_CONNECTIONS) as server:
+        done = survey(server, 0.02, shown.append)
+    timings = done.timings
+    assert list(timings) == shown
+    assert not done.missing
+    for concurrency in Concurrency:
+        assert_timed(timings, concurrency)
+    assert {timing.work for timing in timings} == set(Work)
+    if done.java_left_out is None:
+        of_java = {(timing.pool, timing.work, timing.users) for timing in timings if timing.pool.endswith(JAVA)}
+        every = {(pool + JAVA, work, users) for pool in ARTIFACTS.values() for work in Work for users in USERS}
+        assert of_java == every | {(pool, Work.SELECT, MANY_USERS) for pool, _, _ in every}
+        working = {(pool, work) for pool, work, _ in every}  # a single timing of 20 ms may have no transaction
+        assert {(timing.pool, timing.work) for timing in timings if timing.transactions} >= working
+    else:
+        assert not all(map(shutil.which, JAVA_PROGRAMS)) or "mvn" in done.java_left_out
+    assert all(timing.served <= min(timing.users, timing.transactions) for timing in timings)
+    fair_pool = "poolsize's fair pool, no ROLLBACK"
+    (fair,) = (timing for timing in timings if timing.pool == fair_pool and timing.users == MANY_USERS)
+    assert (fair.served, fair.starves) == (MANY_USERS, False)

@@ -1,7 +1,7 @@
 """Users in front of a pool against closed forms, and what a run's network predicts against what was measured."""
 
 import csv
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import pytest
@@ -90,10 +90,10 @@ class Shown:
     """What Oracle's demonstration showed for one pool size."""
 
     pool_size: int
-    wait_ms: float
-    execution_ms: float
+    wait_ms: int
+    execution_ms: int
     users: int
-    think_ms: float
+    think_ms: int
 
     @property
     def throughput(self) -> float:
@@ -108,16 +108,7 @@ class Shown:
 
 def shown() -> list[Shown]:
     with (ROOT / "data/published/oracle_demonstration.csv").open() as file:
-        return [
-            Shown(
-                int(row["pool_size"]),
-                float(row["wait_ms"]),
-                float(row["execution_ms"]),
-                int(row["users"]),
-                float(row["think_ms"]),
-            )
-            for row in csv.DictReader(file)
-        ]
+        return [Shown(*(int(row[field.name]) for field in fields(Shown))) for row in csv.DictReader(file)]
 
 
 def test_oracle_s_demonstration_is_what_a_server_makes_of_it_that_slows_down() -> None:

@@ -13,7 +13,7 @@ from scipy.stats import expon, lognorm, sem, t
 
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.traffic.pool_use import LARGEST_EXACT, PoolUse, ProcessTraffic, pool_use
-from poolsize.traffic.random_arrivals import in_bursts, steady, waits
+from poolsize.traffic.random_arrivals import Arrivals, in_bursts, steady, waits
 from poolsize.traffic.usage_phases import LEAST_VARIATION, NORMAL_QUANTILES, UsageTimes, log_normal, usage_phases
 from tests.conftest import in_ci
 from tests.pool_simulation import SimulatedPool, simulate
@@ -261,12 +261,14 @@ def test_large_pools_have_the_sizes_of_the_exact_solution() -> None:
     assert all(min(abs(p99 - 1) for p99 in p99s) < 0.002 for *_, p99s in differing)
 
 
+def arrivals_of(load: float, burst: float, second: float) -> Arrivals:
+    """Return the arrivals with a busy second in each minute, on average."""
+    return in_bursts(load * burst, load * (60 - burst) / 59, second, 59 * second) if burst > 1 else steady(load)
+
+
 def exact_p99(pool: SimulatedPool, pool_size: int) -> float:
     """Return the p99 wait of a pool of this size, in mean usage times, without smaller pools that stand for it."""
-    arrivals = steady(pool.load)
-    if pool.burst > 1:
-        calm = pool.load * (60 - pool.burst) / 59
-        arrivals = in_bursts(pool.load * pool.burst, calm, pool.second, 59 * pool.second)
+    arrivals = arrivals_of(pool.load, pool.burst, pool.second)
     variations = [pool.variation] if pool.variation >= LEAST_VARIATION else [LEAST_VARIATION, 1.0]
     near, *far = (
         waits(arrivals, usage_phases(UsageTimes(1.0, variation)), pool_size).quantile(0.99) for variation in variations
@@ -324,10 +326,7 @@ def keeps_wait(pool: SimulatedPool) -> bool | None:
 def test_a_large_pool_is_as_if_it_was_solved_exactly(pool_size: int, burst: float, variation: float) -> None:
     load, second = pool_size - 1.2 * pool_size**0.5, 50.0
     use = pool_use(ProcessTraffic(load * second / 1000, UsageTimes(1000 / second, variation), burst), pool_size)
-    arrivals = steady(load)
-    if burst > 1:
-        arrivals = in_bursts(load * burst, load * (60 - burst) / 59, second, 59 * second)
-    exact = waits(arrivals, usage_phases(UsageTimes(1.0, variation)), pool_size)
+    exact = waits(arrivals_of(load, burst, second), usage_phases(UsageTimes(1.0, variation)), pool_size)
     near = pytest.approx(
         (exact.longer[0], exact.mean, exact.quantile(0.99), exact.quantile(0.999)), rel=0.05, abs=0.005
     )

@@ -127,11 +127,11 @@ def test_the_waits_of_a_nearly_full_pool_grow_without_end() -> None:
 
 
 def differences(
-    rates: Vector, kinds: Sequence[SharingPools], requests: int, seeds: int = 4, burst: float = 1.0, second: float = 1.0
+    rates: Vector, kinds: Sequence[SharingPools], requests: int, burst: float = 1.0, second: float = 1.0
 ) -> list[str]:
     """Beyond 15 % or 0.1 usage times, and twice the standard error of the simulation."""
     use, usage_ms = model(rates, kinds, burst), 1000 / rates[0]  # that of an empty database
-    runs = [simulate_sharing(kinds, rates / 1000, requests, seed, burst, second)[0] for seed in range(seeds)]
+    runs = [simulate_sharing(kinds, rates / 1000, requests, seed, burst, second)[0] for seed in range(4)]
     found = []
     for name, value in (("wait", use.wait_ms), ("p99", use.wait_p99_ms)):
         simulated = np.array([getattr(run, name) for run in runs])

@@ -11,7 +11,7 @@ import pytest
 
 from poolsize import recommend
 from poolsize.answer.application import ClientTimes
-from poolsize.answer.price import LOAD, AtRate, ModelledTimes, NoTotalTimes, RateTooHigh
+from poolsize.answer.price import LOAD, AtRate, ModelledTimes, NoTotalTimes, RateTooHigh, TotalTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.errors import BadInput
 from poolsize.traffic.total_times import BEYOND, SharedPool, usage_distribution
@@ -119,29 +119,33 @@ def open_loop_quantiles(
     return p95, p99_9
 
 
-@pytest.mark.costly
-def test_a_pool_that_can_not_keep_up_with_the_rate_has_no_total_times() -> None:
-    answer = recommend(a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 400}, users=256))
-    point = next(finding for finding in answer.findings if isinstance(finding, ModelledTimes))
-    assert answer.pool_size == point.pool_size == 4
-    by_size = {price.pool_size: price.at_rate for price in answer.prices}
-    assert by_size[2] == AtRate(point.rate, None)
-    assert point.rate == pytest.approx(273)
-    assert by_size[4]
-    assert by_size[4].total_ms
-
-
-def test_without_a_fitted_network_there_are_no_total_times() -> None:
-    answer = recommend(a_run({4: 390, 8: 400, 16: 400}, users=256))
-    assert NoTotalTimes() in answer.findings
-    assert [price.at_rate for price in answer.prices] == [None, None, None]
-
-
 RISING = a_run({1: 100, 2: 200, 4: 390, 8: 400, 16: 400}, users=256)
 
 
 def rows(answer: Recommendation) -> dict[int, AtRate | None]:
     return {price.pool_size: price.at_rate for price in answer.prices}
+
+
+def total_ms(answer: Recommendation, pool_size: int) -> TotalTimes | None:
+    at_rate = rows(answer)[pool_size]
+    assert at_rate
+    return at_rate.total_ms
+
+
+@pytest.mark.costly
+def test_a_pool_that_can_not_keep_up_with_the_rate_has_no_total_times() -> None:
+    answer = recommend(RISING)
+    point = next(finding for finding in answer.findings if isinstance(finding, ModelledTimes))
+    assert answer.pool_size == point.pool_size == 4
+    assert rows(answer)[2] == AtRate(point.rate, None)
+    assert point.rate == pytest.approx(273)
+    assert total_ms(answer, 4)
+
+
+def test_without_a_fitted_network_there_are_no_total_times() -> None:
+    answer = recommend(a_run({4: 390, 8: 400, 16: 400}, users=256))
+    assert NoTotalTimes() in answer.findings
+    assert [*rows(answer).values()] == [None, None, None]
 
 
 def too_high(answer: Recommendation) -> list[RateTooHigh]:
@@ -151,18 +155,13 @@ def too_high(answer: Recommendation) -> list[RateTooHigh]:
 @pytest.mark.costly
 def test_a_rate_of_ones_own_is_that_of_the_table_and_changes_nothing_else() -> None:
     usual, answer = recommend(RISING), recommend(RISING, rate=273)
-    for size, (at_usual, at_rate) in {size: (rows(usual)[size], rows(answer)[size]) for size in rows(usual)}.items():
-        assert at_usual
-        assert at_rate
-        assert at_rate.rate == 273
-        assert at_rate.total_ms == at_usual.total_ms, size
+    for size, at_rate in rows(answer).items():
+        assert at_rate == AtRate(273, total_ms(usual, size)), size
     assert replace(answer, prices=(), findings=()) == replace(usual, prices=(), findings=())
-    slow, fast = rows(recommend(RISING, rate=350))[8], rows(recommend(RISING, rate=10))[8]
+    slow, fast = (total_ms(recommend(RISING, rate=rate), 8) for rate in (350, 10))
     assert slow
     assert fast
-    assert slow.total_ms
-    assert fast.total_ms
-    assert slow.total_ms.p95 > fast.total_ms.p95
+    assert slow.p95 > fast.p95
 
 
 @pytest.mark.costly
@@ -180,12 +179,11 @@ def test_a_rate_above_the_answer_names_the_smallest_pool_that_keeps_up() -> None
     assert finding.pool_size == 4
     assert finding.keeps_up
     assert 4 < finding.keeps_up <= 8
-    kept = rows(recommend(RISING, rate=396, current=finding.keeps_up))[finding.keeps_up]
-    below = rows(recommend(RISING, rate=396, current=finding.keeps_up - 1))[finding.keeps_up - 1]
+    kept, below = (
+        total_ms(recommend(RISING, rate=396, current=size), size) for size in (finding.keeps_up, finding.keeps_up - 1)
+    )
     assert kept
-    assert below
-    assert kept.total_ms
-    assert below.total_ms is None
+    assert below is None
     assert too_high(recommend(RISING, rate=380)) == []
 
 
