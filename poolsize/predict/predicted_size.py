@@ -162,7 +162,7 @@ def own_share(rates: Vector, at_request: Vector, instances: int) -> OwnShare:
     kept = np.flatnonzero(at_request > LEAST_LIKELY * at_request.max())
     own = np.arange(len(rates) // instances + 1)
     shares = at_request[kept] * _binomial(own[:, None], kept, 1 / instances)
-    known = np.flatnonzero(shares.sum(axis=1))
+    known = np.flatnonzero(shares.sum(axis=1) > LEAST_LIKELY * shares.sum(axis=1).max())
     in_use = np.maximum(kept, 1)
     speeds = shares[known] @ (rates[in_use - 1] / in_use) / shares[known].sum(axis=1)
     free, full = np.zeros(len(rates)), np.zeros(len(rates))

@@ -221,7 +221,8 @@ def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
     measured = [size.pool_size for size in analysis.valid_sizes]
     most = min(BEYOND * measured[-1], max(measured[-1], users))
     further = [factor * measured[-1] for factor in (2, BEYOND)]
-    return tuple(sorted({instances * ceil(size / instances) for size in (*measured, *further) if size <= most}))
+    sizes = {instances * ceil(size / instances) for size in (*measured, *further) if size <= most}
+    return tuple(sorted(size for size in sizes if size <= LARGEST))
 
 
 def changed_network(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:

@@ -280,6 +280,15 @@ def test_what_a_run_does_not_know_is_refused() -> None:
 
 
 @pytest.mark.costly
+def test_sizes_beyond_the_measured_ones_are_sizes_that_can_be_predicted() -> None:
+    """10,000 connections at most, also where users would fill more, and where instances round a size up."""
+    analysis = analyze(a_run({1: 100, 2: 200, 8: 390, 2500: 400}, users=30_000))
+    assert [size.pool_size for size in predict(analysis, WhatIf()).sizes] == [1, 2, 8, 2500, 5000, 10_000]
+    shared = predict(analysis, WhatIf(instances=9))
+    assert [size.pool_size for size in shared.sizes] == [9, 2502, 5004]
+
+
+@pytest.mark.costly
 def test_the_shape_of_usage_times_is_the_measured_one() -> None:
     steady = predict(SCAN, WhatIf(), [2]).sizes[0].usage
     assert steady.p95 / steady.mean == pytest.approx(SCAN.at(2).usage.p95 / SCAN.at(2).usage.mean, rel=0.02)
