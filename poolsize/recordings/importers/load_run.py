@@ -1,12 +1,12 @@
 """LoadRun: the figures that a load tool wrote of a run at one pool size; and readers that the importers share."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, TypeVar
 
 from poolsize.errors import BadInput
 from poolsize.recordings.recording import can_be
@@ -16,6 +16,8 @@ MOST_JSON_BYTES = 2**22
 """The largest summary: k6 has a few figures for each of its metrics, BenchBase few in all."""
 FEWEST_SECONDS = 5
 """A tool passes through a number of users while it starts them; such a short time is not a measurement."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,10 @@ def quantile_name(percentage: str) -> str:
     return f"p{int(whole)}{'_' + decimals if decimals else ''}"
 
 
-def usual_percentage(percentages: Collection[str]) -> str | None:
-    """Return 95 of the percentages that a file has, else the highest; None of no percentages."""
-    return "95" if "95" in percentages else max(percentages, key=float, default=None)
+def usual_quantile(values: Mapping[str, T]) -> tuple[str, T] | None:
+    """Return the name and the value of p95, else of the highest percentile; None without any. values: by percentage."""
+    percentage = max(values, key=lambda each: (float(each) == 95, float(each)), default=None)
+    return None if percentage is None else (quantile_name(percentage), values[percentage])
 
 
 def json_of(path: Path, text: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, quantile_name, usual_percentage
+from poolsize.recordings.importers.load_run import FEWEST_SECONDS, LoadRun, usual_quantile
 from poolsize.recordings.recording import can_be, table_of
 
 COLUMNS = ("Timestamp", "User Count", "Name", "Total Request Count", "Total Failure Count")
@@ -31,10 +31,8 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
             f"{path} is not a history of Locust's: the column {missing[0]!r} is missing; give the file "
             "*_stats_history.csv"
         )
-    percentages = [match[1] for column in header if (match := PERCENTILE.match(column))]
-    percentage = usual_percentage(percentages)
-    columns = [*COLUMNS, *([f"{percentage}%"] if percentage else [])]
-    places = [header.index(column) for column in columns]
+    usual = usual_quantile({match[1]: place for place, name in enumerate(header) if (match := PERCENTILE.match(name))})
+    places = [*map(header.index, COLUMNS), *([usual[1]] if usual else [])]
     try:
         rows = list(islice(_intervals([row[place] for place in places] for row in table if row), MOST_SECONDS + 1))
     except (ValueError, LookupError, OverflowError):
@@ -43,7 +41,7 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     steady = [row for row in rows if row[1] >= 1 and seconds_of[row[1]] >= FEWEST_SECONDS]
     if not steady:
         raise BadInput(f"{path}: no number of users stayed for {FEWEST_SECONDS} s, so there is no curve")
-    quantile = quantile_name(percentage) if percentage and any(row[3] for row in steady) else None
+    quantile = usual[0] if usual and any(row[3] for row in steady) else None
     for users, group in groupby(sorted(steady, key=lambda row: row[1]), key=lambda row: row[1]):
         lengths, _, rates, latency_ms = zip(*group, strict=True)
         yield LoadRun(users, rates, latency_ms, quantile, float(Counter(lengths).most_common(1)[0][0]))

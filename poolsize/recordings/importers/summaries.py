@@ -14,8 +14,7 @@ from poolsize.recordings.importers.load_run import (
     json_of,
     mean_of_run,
     number_at,
-    quantile_name,
-    usual_percentage,
+    usual_quantile,
 )
 from poolsize.recordings.recording import table_of
 
@@ -119,7 +118,6 @@ def read_k6(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
     failed = figures("http_req_failed") if metric == "http_reqs" else {}
     share = number_at(failed, "rate") or number_at(failed, "value") or 0.0
     duration = figures("http_req_duration" if metric == "http_reqs" else "iteration_duration")
-    percentages = [match[1] for name in duration if (match := PERCENTILE.match(name))] if duration else []
-    percentage = usual_percentage(percentages)
-    latency_ms = number_at(duration, f"p({percentage})") or 0.0
-    yield mean_of_run(int(users), rate * (1 - share), latency_ms, quantile_name(percentage) if percentage else None)
+    names = {match[1]: name for name in duration if (match := PERCENTILE.match(name))} if duration else {}
+    quantile, name = usual_quantile(names) or (None, "")
+    yield mean_of_run(int(users), rate * (1 - share), number_at(duration, name) or 0.0, quantile)

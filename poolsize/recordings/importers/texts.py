@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, quantile_name
+from poolsize.recordings.importers.load_run import LoadRun, mean_of_run, usual_quantile
 from poolsize.recordings.recording import lines_of, table_of
 
 SLAP = {
@@ -79,19 +79,19 @@ def wrk(path: Path, text: bytes) -> Iterator[LoadRun]:
 
     The percentile, which --latency prints, is p95 where it is there, else the highest below p99.9.
     """
-    connections, failed, quantiles, seconds = 0, 0, dict[float, tuple[str, float]](), 0.0
+    connections, failed, quantiles, seconds = 0, 0, dict[str, float](), 0.0
     is_any = False
     for line in map(str.strip, lines_of(path, text)):
         if match := WRK_CONNECTIONS.match(line):
             connections, failed, quantiles = int(match[1]), 0, {}
         elif (match := WRK_QUANTILE.match(line)) and float(match[1]) <= 99:
-            quantiles[float(match[1])] = quantile_name(match[1]), float(match[2]) * MS[match[3]]
+            quantiles[match[1]] = float(match[2]) * MS[match[3]]
         elif match := WRK_REQUESTS.match(line):
             seconds = float(match[2]) * MS[match[3]] / 1000
         elif match := WRK_FAILED.match(line):
             failed = int(match[1])
         elif (match := WRK_RATE.match(line)) and connections:
-            name, ms = quantiles.get(95.0) or (quantiles[max(quantiles)] if quantiles else (None, 0.0))
+            name, ms = usual_quantile(quantiles) or (None, 0.0)
             rate = float(match[1]) - (failed / seconds if seconds else 0.0)
             yield mean_of_run(connections, max(0.0, rate), ms, name)
             connections, is_any = 0, True
