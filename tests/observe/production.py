@@ -23,10 +23,10 @@ def two_hours(pool_size: int) -> Served:
     return serve(Workload(30.0, 0.1, "log-normal", 3.0, day=0.6), pool_size, 7_200.0, 1, timeout_s=1.0)
 
 
-def true_need(workload: Workload, seconds: float, seed: int, limit_s: float | None = None) -> int:
-    """Return the smallest pool whose p99 wait time stays within the limit, by trying; else the mean usage time."""
-    size, limit_s = int(workload.load) + 1, limit_s or workload.usage_s
-    while np.quantile(serve(workload, size, seconds, seed).waits, 0.99) > limit_s:
+def true_need(workload: Workload, seconds: float, seed: int) -> int:
+    """Return the smallest pool whose p99 wait time stays within the mean usage time, by trying."""
+    size = int(workload.load) + 1
+    while np.quantile(serve(workload, size, seconds, seed).waits, 0.99) > workload.usage_s:
         size += 1
     return size
 
