@@ -211,13 +211,6 @@ class ProcessLoad:
         return np.maximum(_moving_mean(self.in_use, self._window), LEAST)
 
     @cached_property
-    def _highest_samples(self) -> tuple[Vector, Vector, Vector]:
-        """The load, the highest sample and the number of samples in each period that has samples."""
-        highest, samples = self.series("in_use_max"), self.series("samples")
-        read = np.isfinite(highest) & (samples >= 1)
-        return self.load[read], highest[read], samples[read]
-
-    @cached_property
     def _variances(self) -> tuple[float, float]:
         """The squared coefficients of variation of the rate: within a period, and of neighbouring periods' means.
 
@@ -378,11 +371,10 @@ class ProcessLoad:
     @property
     def _evidence(self) -> int:
         """The highest number that more samples reach than 0.1 % of them by chance; 0 without samples."""
-        _, highest, samples = self._highest_samples
-        if not len(highest):
-            return 0
-        rare = float(samples.sum()) * (1 - OFTEN)
-        reached = np.sort(highest)[::-1]  # each period counts once: as few samples as that are certain
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1)
+        rare = float(samples[read].sum()) * (1 - OFTEN)
+        reached = np.sort(highest[read])[::-1]  # each period counts once: as few samples as that are certain
         by_chance = gammainc(np.arange(1, len(reached) + 1), rare)
         return int(reached[int(np.argmax(by_chance < CHANCE))]) if (by_chance < CHANCE).any() else 0
 
