@@ -52,8 +52,8 @@ BUCKETS = ("usage_buckets", "wait_buckets")
 _PORT = re.compile(r":\d+$")
 
 
-def instance_of(labels: Mapping[str, str], page: str = "") -> str:
-    """Return the name of the process that a sample is of. page: the name of the page that has the sample."""
+def instance_of(labels: Mapping[str, str], page: str) -> str:
+    """Return the name of the process that a sample is of. page: the name of the page that has the sample, or ""."""
     found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
     if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
         found[3] = ""  # the address names the host again
@@ -205,8 +205,10 @@ class Readings:
         """Whether no reading was of a pool or of a server."""
         return not self._pools
 
-    def add(self, sample: Sample, instance: str, at: Vector, values: Vector) -> None:
-        """Add readings of a metric in the order of time. sample: its metric and labels. values: in seconds, if times.
+    def add(self, sample: Sample, page: str, at: Vector, values: Vector) -> None:
+        """Add readings of a metric in the order of time. values: in seconds, if they are times.
+
+        sample: the metric and its labels, which tell processes apart. page: the name of the page among several, or "".
 
         Values that nothing can have are left out, and a second value of the same time. Raises BadInput for too many
         series.
@@ -216,7 +218,7 @@ class Readings:
         at, values = at[kept], values[kept]
         if not at.size or quantity in ("process_started", "process_uptime"):
             return
-        series = self._series(sample, instance)
+        series = self._series(sample, instance_of(sample.labels, page))
         if series.last is not None and at[0] <= series.last[0]:
             later = at > series.last[0]
             at, values = at[later], values[later]

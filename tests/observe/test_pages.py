@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -45,10 +45,10 @@ class Kept:
         self.servers: list[ServerSpan] = []
         self.notes: list[str] = []
 
-    def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
+    def append(self, spans: Sequence[PoolSpan], servers: Sequence[ServerSpan]) -> None:
         """Keep them."""
         self.spans += spans
-        self.servers += [] if server is None else [server]
+        self.servers += servers
 
 
 def observed(*urls: str, seconds: float = SECONDS) -> Kept:

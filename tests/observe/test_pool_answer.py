@@ -410,7 +410,7 @@ def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_pat
 def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:
     observation = observed([plain(size=30, uses=600, usage_seconds=60)], [server_of(65.0, 8, 60)])
     with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
-        writer.append(observation.spans, *observation.server)
+        writer.append(observation.spans, observation.server)
     text = poolsize_here("recommend", "--observation", "a.jsonl", "--cores", "8").stdout
     assert "The server is saturated" in text
     assert "poolsize config" not in text

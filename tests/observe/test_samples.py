@@ -164,7 +164,7 @@ def scraped(*targets: dict[str, str], seconds: tuple[float, float] = (0.0, 600.0
     readings = Readings()
     for offset, labels in enumerate(targets):
         at = np.arange(*seconds, 15.0) + START + 3 * offset
-        readings.add(metric(USAGE, labels), instance_of(labels), at, 2.0 * at)
+        readings.add(metric(USAGE, labels), "", at, 2.0 * at)
     return readings
 
 
@@ -204,7 +204,7 @@ def test_an_address_that_another_service_has_later_is_no_copy() -> None:
     readings = scraped({"job": "shop", "instance": "10.0.0.1:80"})
     later = {"job": "mail", "instance": "10.0.0.1:80"}
     at = START + np.arange(600.0, 1200.0, 15.0)
-    readings.add(metric(USAGE, later), instance_of(later), at, 2.0 * at)
+    readings.add(metric(USAGE, later), "", at, 2.0 * at)
     assert {span.pool for span in readings.take()[0]} == {"mail/a", "shop/a"}
 
 
@@ -272,7 +272,7 @@ def test_the_server_has_a_span_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_instances_are_named_by_their_labels(labels: dict[str, str], name: str) -> None:
-    assert instance_of(labels) == name
+    assert instance_of(labels, "") == name
 
 
 COUNTS = st.lists(st.tuples(st.floats(1, 200), st.floats(0, 1e6)), min_size=2, max_size=30)
