@@ -149,7 +149,8 @@ class ProcessLoad:
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
         """Low, likely and high: by the histogram, else by how the mean usage times of neighbouring periods differ."""
-        by_buckets = variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        number, total_seconds = self.total("uses"), self.total("usage_seconds")
+        by_buckets = variation_of(self.pool.usage_buckets, 1000 * total_seconds / number if number > 0 else None)
         if by_buckets is not None:
             return by_buckets, by_buckets, by_buckets
         uses, seconds = self.series("uses"), self.series("usage_seconds")
@@ -165,11 +166,6 @@ class ProcessLoad:
             return low, variation, high
         likely = 1.0 if low < 1 else min(variation, MOST_BY_MEANS)  # exponential where nothing shows otherwise
         return min(low, 1.0), likely, UNKNOWN_VARIATIONS[1]  # means may differ for other reasons than chance
-
-    @property
-    def _all_usage_ms(self) -> float | None:
-        uses, seconds = self.total("uses"), self.total("usage_seconds")
-        return 1000 * seconds / uses if uses > 0 and seconds > 0 else None
 
     @property
     def usage(self) -> UsageTimes:

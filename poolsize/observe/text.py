@@ -266,11 +266,7 @@ class ObservedValues(PoolsValues):
 
 
 class ObservationValues(TypedDict):
-    """What `recommend --observation` adds to the answer for a traffic.
-
-    range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
-    other pool sizes over the whole observed time; none where demand was cut off.
-    """
+    """What `recommend --observation` adds to the answer for a traffic; ObservedTrafficValues describes the keys."""
 
     range: tuple[int, int] | None
     growth: float
