@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
+from poolsize.observe.store import ObservationWriter
 from tests.observe.workload import Floats, Served, Workload, serve
 
 BOUNDS_MS = (1.0, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000)
@@ -68,14 +70,21 @@ def span_of(
     )  # fmt: skip
 
 
-def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float) -> PoolSpan:
-    """Return a pool whose series have the same value in each minute."""
-    values: dict[str, Any] = {key: (float(value),) * periods for key, value in series.items()}
+def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float | Floats) -> PoolSpan:
+    """Return a pool whose series have the same value in each minute, or these values."""
+    values: dict[str, Any] = {key: tuple(np.broadcast_to(value, periods).tolist()) for key, value in series.items()}
     return PoolSpan(name, instance, "HikariCP", STARTED.isoformat(), 60.0, **values)
 
 
 def observed(spans: Sequence[PoolSpan], server: Sequence[ServerSpan] = ()) -> Observation:
     return Observation(Source("page", "127.0.0.1", "0.1", STARTED.isoformat()), tuple(spans), tuple(server))
+
+
+def stored(path: Path, observation: Observation) -> str:
+    """Store an observation, and return the name of its file."""
+    with ObservationWriter(path, observation.source) as writer:
+        writer.append(observation.spans, observation.server)
+    return str(path)
 
 
 def server_of(running: float, cores: int | None, periods: int) -> ServerSpan:
