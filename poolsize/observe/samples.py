@@ -232,7 +232,6 @@ class Readings:
         """Add readings of a metric in the order of time. values: in seconds, if they are times.
 
         sample: the metric and its labels, which tell processes apart. page: the name of the page among several, or "".
-
         Values that nothing can have are left out, and a second value of the same time. Raises BadInput for too many
         series.
         """

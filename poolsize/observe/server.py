@@ -224,11 +224,7 @@ def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, Sequence[Level]]) -
 
 
 def observe_server(
-    url: URL,
-    seconds: float,
-    append: Append,
-    note: Callable[[str], None],
-    progress: Callable[[float], None] = lambda _: None,
+    url: URL, seconds: float, append: Append, note: Callable[[str], None], progress: Callable[[float], None]
 ) -> bool:
     """Observe the server for `seconds`, with at most one query a second, until the end or Ctrl-C.
 

@@ -47,7 +47,7 @@ def paged(pages: Mapping[int, str], name: str = "") -> Readings:
     return readings
 
 
-def every(seconds: float, until: float, value: float = 0.0, slope: float = 0.0) -> list[tuple[float, float]]:
+def every(seconds: float, until: float, value: float, slope: float = 0.0) -> list[tuple[float, float]]:
     return [(t, value + slope * t) for t in np.arange(0, until + 0.001, seconds)]
 
 

@@ -23,7 +23,7 @@ class LoadRun:
     pool_size: int
     throughput: tuple[float, ...]
     latency_ms: tuple[float, ...]
-    quantile: str | None = None
+    quantile: str | None
     interval_seconds: float | None = None
 
     @property
