@@ -1,10 +1,10 @@
 """`poolsize observe`: the pools of production as their metrics or the server count them, without any load."""
 
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -20,8 +20,7 @@ if TYPE_CHECKING:  # pathlib, numpy and pydantic stay out of --help
     from pathlib import Path
 
     from poolsize.observe.drift import Reference
-    from poolsize.observe.observation import Observation, PoolSpan, ServerSpan
-    from poolsize.observe.store import ObservationWriter
+    from poolsize.observe.observation import Append, Observation, PoolSpan, ServerSpan
 
 GROUPS = {
     "Where to read (one of them)": ("metrics", "prometheus", "url"),
@@ -34,6 +33,7 @@ FOR_SECONDS, RANGE_SECONDS = 600.0, 86_400.0
 LEAST_FOR, MOST_FOR = 10.0, 7 * 86_400.0
 LEAST_RANGE, MOST_RANGE = 600.0, 400 * 86_400.0
 LONGEST_SOURCE = 1_000
+R = TypeVar("R")
 
 
 @click.command(
@@ -169,29 +169,10 @@ def _within(name: str, seconds: float | None, default: float, least: float, most
     return seconds
 
 
-class _Storing:
-    """Keeps the periods of an observation, and stores them where there is an output."""
-
-    def __init__(self, writer: "ObservationWriter | None") -> None:
-        self._writer = writer
-        self.spans: list[PoolSpan] = []
-        self.server: list[ServerSpan] = []
-
-    def append(self, spans: "Iterable[PoolSpan]", server: "ServerSpan | None" = None) -> None:
-        spans = list(spans)
-        self.spans += spans
-        self.server += [] if server is None else [server]
-        if self._writer is not None:
-            self._writer.append(spans, server)
-
-
 def _observed(
-    kind: 'Literal["server", "page", "prometheus"]',
-    name: str,
-    output: "Path | None",
-    read: Callable[[_Storing], object],
-) -> "Observation":
-    """Return what a reader appends, which is stored meanwhile if there is an output."""
+    kind: 'Literal["server", "page", "prometheus"]', name: str, output: "Path | None", read: "Callable[[Append], R]"
+) -> "tuple[Observation, R]":
+    """Return the periods that a reader appends, which are stored meanwhile if there is an output, and its result."""
     from datetime import UTC, datetime
     from importlib.metadata import version
 
@@ -199,17 +180,24 @@ def _observed(
     from poolsize.observe.store import ObservationWriter
 
     source = Source(kind, shortened(name, LONGEST_SOURCE), version("poolsize"), datetime.now(UTC).isoformat())
-    with ExitStack() as stack:
-        writer = None if output is None else stack.enter_context(ObservationWriter(output, source))
-        storing = _Storing(writer)
+    pools: list[PoolSpan] = []
+    servers: list[ServerSpan] = []
+    with nullcontext() if output is None else ObservationWriter(output, source) as writer:
+
+        def append(of_pools: "Sequence[PoolSpan]", of_servers: "Sequence[ServerSpan]") -> None:
+            pools.extend(of_pools)
+            servers.extend(of_servers)
+            if writer is not None:
+                writer.append(of_pools, of_servers)
+
         try:
-            read(storing)
+            result = read(append)
         finally:
-            if output is not None and not storing.spans and not storing.server:
+            if output is not None and not pools and not servers:
                 output.unlink(missing_ok=True)  # so that the same command can be given again
-    if not storing.spans and not storing.server:
+    if not pools and not servers:
         raise WorkFailed("nothing was observed: observe for longer, or another source")
-    return Observation(source, tuple(storing.spans), tuple(storing.server))
+    return Observation(source, tuple(pools), tuple(servers)), result
 
 
 def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -> "Observation":
@@ -225,12 +213,12 @@ def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -
         if is_typed("for_seconds"):
             raise BadInput("--for: a file is one reading, however long it takes: leave --for out, or give a URL")
 
-        def read(storing: _Storing) -> None:
-            uptime = observe_page_file(Path(files[0]), storing.append)
+        def read_file(append: "Append") -> None:
+            uptime = observe_page_file(Path(files[0]), append)
             since = "" if uptime is None else f", and the mean of {minutes(uptime)} since the process started"
             _note(f"one page is one reading{since}: it does not show the busiest minute; give a URL, or --prometheus")
 
-        return _observed("page", files[0], output, read)
+        return _observed("page", files[0], output, read_file)[0]
     if len(metrics) > MOST_PAGES:
         raise BadInput(f"--metrics was given {len(metrics)} times: poolsize reads up to {MOST_PAGES} pages")
     try:
@@ -238,13 +226,8 @@ def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -
     except ValueError as error:
         raise BadInput(f"`metrics`: {error}") from None
     _note(f"reads {count(len(pages), 'page')} once a second for {minutes(seconds)}; Ctrl-C ends it sooner")
-    name = ", ".join(page.shown for page in pages)
-    return _observed(
-        "page",
-        name,
-        output,
-        lambda storing: observe_pages(pages, seconds, storing.append, _note, _by_minute(seconds)),
-    )
+    read = partial(observe_pages, pages, seconds, note=_note, progress=_by_minute(seconds))
+    return _observed("page", ", ".join(page.shown for page in pages), output, read)[0]
 
 
 def _of_prometheus(prometheus: str, seconds: float, output: "Path | None") -> "Observation":
@@ -255,15 +238,10 @@ def _of_prometheus(prometheus: str, seconds: float, output: "Path | None") -> "O
             raise BadInput("--range: a file has a range of its own: leave --range out, or give a URL")
         from pathlib import Path
 
-        path = Path(prometheus)
-        return _observed("prometheus", prometheus, output, lambda storing: observe_answer_file(path, storing.append))
+        return _observed("prometheus", prometheus, output, partial(observe_answer_file, Path(prometheus)))[0]
     address = prometheus_address(prometheus)
-    return _observed(
-        "prometheus",
-        address.shown,
-        output,
-        lambda storing: observe_prometheus(address, seconds, storing.append, _note),
-    )
+    read = partial(observe_prometheus, address, seconds, note=_note)
+    return _observed("prometheus", address.shown, output, read)[0]
 
 
 def _of_server(url: str, seconds: float, output: "Path | None") -> "tuple[Observation, bool]":
@@ -275,9 +253,7 @@ def _of_server(url: str, seconds: float, output: "Path | None") -> "tuple[Observ
     _note(f"asks the server once a second for {minutes(seconds)}, read-only; Ctrl-C ends it sooner")
     name = f"{address.host or 'localhost'}:{address.port or 3306}"
     read = partial(observe_server, address, seconds, note=_note, progress=_by_minute(seconds))
-    stayed: list[bool] = []
-    observation = _observed("server", name, output, lambda storing: stayed.append(read(storing.append)))
-    return observation, all(stayed)
+    return _observed("server", name, output, read)
 
 
 def _by_minute(seconds: float) -> Callable[[float], None]:

@@ -165,9 +165,9 @@ def _families(pools: tuple[PoolMetrics, ...]) -> Iterator["Metric"]:
         )
     )
     for pool in pools:
-        totals, limit, name = pool.events.totals(), pool.events.limit, pool.name
+        totals, limit, name, of_engine = pool.events.totals(), pool.events.limit, pool.name, pool.engine.pool
         count.add_metric((name, "used"), totals.in_use.now)
-        count.add_metric((name, "idle"), _idle(pool.engine.pool))
+        count.add_metric((name, "idle"), of_engine.checkedin() if isinstance(of_engine, QueuePool) else 0)
         if limit is not None:
             most.add_metric((name,), limit)
         pending.add_metric((name,), totals.pending.now)
@@ -177,10 +177,6 @@ def _families(pools: tuple[PoolMetrics, ...]) -> Iterator["Metric"]:
         for family, times in ((waits, totals.waits), (usages, totals.usages), (creations, totals.creations)):
             family.add_metric((name,), *_buckets(times))
     yield from (count, most, pending, timeouts, waits, usages, creations, highest, most_pending)
-
-
-def _idle(pool: Pool) -> int:
-    return pool.checkedin() if isinstance(pool, QueuePool) else 0
 
 
 def _buckets(times: Times) -> tuple[list[tuple[str, float]], float]:

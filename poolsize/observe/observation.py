@@ -156,8 +156,8 @@ class ServerSpan(Span):
 
 
 S = TypeVar("S", PoolSpan, ServerSpan)
-Append = Callable[[Iterable[PoolSpan], ServerSpan | None], None]
-"""Takes periods of pools, and of a server, as they end."""
+Append = Callable[[Sequence[PoolSpan], Sequence[ServerSpan]], None]
+"""Takes periods of pools, and of servers, as they end."""
 
 
 @dataclass(frozen=True)

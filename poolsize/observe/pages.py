@@ -3,7 +3,6 @@
 import queue
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import POOLS, Sample, page_samples
 from poolsize.files import content
 from poolsize.observe.observation import Append
-from poolsize.observe.samples import COUNTED, LONGEST_LABELS, PEAKS, PERIOD_SECONDS, Readings, instance_of
+from poolsize.observe.samples import COUNTED, LONGEST_LABELS, PEAKS, PERIOD_SECONDS, Readings
 from poolsize.web_page import MOST_BYTES, PageAddress, read_page
 
 INTERVAL_SECONDS = 1.0
@@ -49,10 +48,9 @@ def observe_pages(
     """
     started = stored = time.monotonic()  # before the first reading, which would else have a period before the first
     stop, answers = threading.Event(), queue.Queue[_Answer](2 * len(pages))
-    for number, address in enumerate(pages):
-        arguments = (number, address, stop, answers, interval_seconds)
-        threading.Thread(target=_read, args=arguments, daemon=True).start()
-    observed = _Observed(pages, note)
+    observed = _pages(pages)
+    for page in observed:
+        threading.Thread(target=_read, args=(page, stop, answers, interval_seconds), daemon=True).start()
     period = min(PERIOD_SECONDS, seconds)
     clock = time.time() - started  # a clock that is set meanwhile changes no rate, and no period
     readings = Readings(period, clock + started)
@@ -60,98 +58,84 @@ def observe_pages(
         while (passed := time.monotonic() - started) < seconds:
             progress(passed)
             with suppress(queue.Empty):
-                observed.add(answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS)), readings, clock)
+                answer = answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS))
+                if answer.page.takes(answer, note, is_alone=len(pages) == 1):
+                    at = np.array([clock + answer.at])
+                    for sample in answer.samples:
+                        readings.add(sample, answer.page.name, at, np.array([sample.value], dtype=float))
             if time.monotonic() - stored > period * ceil(readings.pools * seconds / PERIOD_SECONDS / MOST_SPANS):
                 stored = time.monotonic()
-                append_all(readings, append, clock + stored - LATE_SECONDS)
+                append(*readings.take(clock + stored - LATE_SECONDS))
     except KeyboardInterrupt:
         pass
     finally:
         stop.set()
-        append_all(readings, append)
-    observed.require_some()
+        append(*readings.take())
+    for page in observed:
+        if page.failures > 1:
+            note(f"{page.address.shown} did not answer {page.failures:,} times; last: {page.last_failure}")
+    if not any(page.has_pool for page in observed):
+        raise WorkFailed("no page answered with the metrics of a pool: see the lines above")
+
+
+@dataclass
+class _Page:
+    """A page, and what came of it so far. name: of its process."""
+
+    address: PageAddress
+    name: str
+    failures: int = 0
+    last_failure: str = ""
+    has_answered: bool = False
+    has_pool: bool = False
+
+    def takes(self, answer: "_Answer", note: Callable[[str], None], *, is_alone: bool) -> bool:
+        """Return whether an answer has samples. Raises WorkFailed and BadInput for a page that is alone."""
+        is_first, shown = not self.has_answered, self.address.shown
+        if answer.failure is not None:
+            if not self.failures:
+                note(f"{shown}: {answer.failure}; poolsize goes on reading it")
+            self.failures, self.last_failure = self.failures + 1, answer.failure
+            if is_first and is_alone:
+                raise WorkFailed(f"{shown}: {answer.failure}")
+            return False
+        has_pool = _has_pool(answer.samples)
+        if is_first and not has_pool:
+            why = f"{shown}: {NO_POOL.format(', '.join(POOLS))}"
+            if is_alone:
+                raise BadInput(f"{why}; name the page with its metrics")
+            note(why)
+        self.has_answered, self.has_pool = True, self.has_pool or has_pool
+        return True
+
+
+def _pages(addresses: Sequence[PageAddress]) -> list[_Page]:
+    """Return the pages; those of the same host are of different processes, and have numbers in their names."""
+    paths = [address.shown.partition("://")[2] for address in addresses]
+    hosts = [path.partition("/")[0] for path in paths]
+    numbered = [shortened(f"{path} ({number})", LONGEST_LABELS) for number, path in enumerate(paths, 1)]
+    names = [host if hosts.count(host) == 1 else name for host, name in zip(hosts, numbered, strict=True)]
+    return list(map(_Page, addresses, names))
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """One reading of a page. page: its number. at: by the monotonic clock. failure: why there is none, or None."""
+    """One reading of a page. at: by the monotonic clock. failure: why there is none, or None."""
 
-    page: int
+    page: _Page
     at: float
     failure: str | None
     samples: Sequence[Sample]
 
 
-def _read(
-    number: int, address: PageAddress, stop: threading.Event, answers: "queue.Queue[_Answer]", interval_seconds: float
-) -> None:
+def _read(page: _Page, stop: threading.Event, answers: "queue.Queue[_Answer]", interval_seconds: float) -> None:
     while not stop.is_set():
         began = time.monotonic()
-        page = read_page(address, PAGE_SECONDS)
+        answer = read_page(page.address, PAGE_SECONDS)
         ended = time.monotonic()
-        samples = page_samples(page.text) if page.failure is None else ()
-        answers.put(_Answer(number, (began + ended) / 2, page.failure, samples))
+        samples = page_samples(answer.text) if answer.failure is None else ()
+        answers.put(_Answer(page, (began + ended) / 2, answer.failure, samples))
         stop.wait(max(interval_seconds - (ended - began), IDLE * (time.monotonic() - began)))
-
-
-class _Observed:
-    """What came of each page."""
-
-    def __init__(self, pages: Sequence[PageAddress], note: Callable[[str], None]) -> None:
-        self._pages, self._note = pages, note
-        self._failures = Counter[int]()
-        self._last_failure: dict[int, str] = {}
-        self._with_pools: set[int] = set()
-        self._answered: set[int] = set()
-        hosts = [page.shown.partition("://")[2].partition("/")[0] for page in pages]
-        self._names = [
-            host
-            if hosts.count(host) == 1
-            else shortened(f"{page.shown.partition('://')[2]} ({number})", LONGEST_LABELS)
-            for number, (host, page) in enumerate(zip(hosts, pages, strict=True), 1)
-        ]
-        """Of the process of each page: pages of the same host are those of different processes."""
-
-    def add(self, answer: _Answer, readings: Readings, clock: float) -> None:
-        """Take an answer. clock: seconds since the epoch at which the monotonic clock was 0."""
-        name = self._pages[answer.page].shown
-        if answer.failure is not None:
-            if not self._failures[answer.page]:
-                self._note(f"{name}: {answer.failure}; poolsize goes on reading it")
-            self._failures[answer.page] += 1
-            self._last_failure[answer.page] = answer.failure
-            if answer.page not in self._answered and len(self._pages) == 1:
-                raise WorkFailed(f"{name}: {answer.failure}")
-            return
-        if answer.page not in self._answered and not _has_pool(answer.samples):
-            why = f"{name}: {NO_POOL.format(', '.join(POOLS))}"
-            if len(self._pages) == 1:
-                raise BadInput(f"{why}; name the page with its metrics")
-            self._note(why)
-        self._answered.add(answer.page)
-        if _has_pool(answer.samples):
-            self._with_pools.add(answer.page)
-        at, page = np.array([clock + answer.at]), self._names[answer.page]
-        for sample in answer.samples:
-            readings.add(sample, instance_of(sample.labels, page), at, np.array([sample.value], dtype=float))
-
-    def require_some(self) -> None:
-        """Say how often pages did not answer. Raises WorkFailed where none had a pool."""
-        for page, failures in self._failures.items():
-            if failures > 1:
-                last = self._last_failure[page]
-                self._note(f"{self._pages[page].shown} did not answer {failures:,} times; last: {last}")
-        if not self._with_pools:
-            raise WorkFailed("no page answered with the metrics of a pool: see the lines above")
-
-
-def append_all(readings: Readings, append: Append, until: float = np.inf) -> None:
-    """Append the periods that are complete."""
-    spans, servers = readings.take(until)
-    if spans:
-        append(spans, None)
-    for server in servers:
-        append([], server)
 
 
 def observe_page_file(path: Path, append: Append) -> float | None:
@@ -166,17 +150,16 @@ def observe_page_file(path: Path, append: Append) -> float | None:
     now = path.stat().st_mtime
     uptime = _uptime(samples, now)
     seconds = uptime or PERIOD_SECONDS
-    readings = Readings(seconds, now - seconds)
+    begin, middle = now - seconds, now - seconds / 2
+    readings = Readings(seconds, begin)
     for sample in samples:
-        at, values = np.array([now - seconds, now - seconds / 2]), np.array([0.0, sample.value])
         if sample.metric.quantity in PEAKS:
-            readings.add(sample, instance_of(sample.labels), at, values)
-        elif sample.metric.quantity in COUNTED or sample.bound:
-            if uptime is not None:
-                readings.add(sample, instance_of(sample.labels), np.array([now - seconds, now]), values)
-        else:
-            readings.add(sample, instance_of(sample.labels), at[1:], values[1:])
-    append_all(readings, append)
+            readings.add(sample, "", np.array([begin, middle]), np.array([0.0, sample.value]))
+        elif sample.metric.quantity not in COUNTED and not sample.bound:
+            readings.add(sample, "", np.array([middle]), np.array([float(sample.value)]))
+        elif uptime is not None:
+            readings.add(sample, "", np.array([begin, now]), np.array([0.0, sample.value]))
+    append(*readings.take())
     return uptime
 
 

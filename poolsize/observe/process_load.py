@@ -149,7 +149,8 @@ class ProcessLoad:
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
         """Low, likely and high: by the histogram, else by how the mean usage times of neighbouring periods differ."""
-        by_buckets = variation_of(self.pool.usage_buckets, self._all_usage_ms)
+        number, total_seconds = self.total("uses"), self.total("usage_seconds")
+        by_buckets = variation_of(self.pool.usage_buckets, 1000 * total_seconds / number if number > 0 else None)
         if by_buckets is not None:
             return by_buckets, by_buckets, by_buckets
         uses, seconds = self.series("uses"), self.series("usage_seconds")
@@ -165,11 +166,6 @@ class ProcessLoad:
             return low, variation, high
         likely = 1.0 if low < 1 else min(variation, MOST_BY_MEANS)  # exponential where nothing shows otherwise
         return min(low, 1.0), likely, UNKNOWN_VARIATIONS[1]  # means may differ for other reasons than chance
-
-    @property
-    def _all_usage_ms(self) -> float | None:
-        uses, seconds = self.total("uses"), self.total("usage_seconds")
-        return 1000 * seconds / uses if uses > 0 and seconds > 0 else None
 
     @property
     def usage(self) -> UsageTimes:
@@ -190,7 +186,7 @@ class ProcessLoad:
     @cached_property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
-        smooth = self._smooth
+        smooth = self._above_zero
         if self.is_counted and self.usage_ms:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
@@ -207,15 +203,12 @@ class ProcessLoad:
 
     @cached_property
     def _smooth(self) -> Vector:
-        """The smoothed load, above 0."""
-        return np.maximum(_moving_mean(self.in_use, self._window), LEAST)
+        """The smoothed connections in use."""
+        return _moving_mean(self.in_use, self._window)
 
-    @cached_property
-    def _highest_samples(self) -> tuple[Vector, Vector, Vector]:
-        """The load, the highest sample and the number of samples in each period that has samples."""
-        highest, samples = self.series("in_use_max"), self.series("samples")
-        read = np.isfinite(highest) & (samples >= 1)
-        return self.load[read], highest[read], samples[read]
+    @property
+    def _above_zero(self) -> Vector:
+        return np.maximum(self._smooth, LEAST)
 
     @cached_property
     def _variances(self) -> tuple[float, float]:
@@ -223,7 +216,7 @@ class ProcessLoad:
 
         0 for what is not more than chance.
         """
-        smooth = self._smooth
+        smooth = self._above_zero
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")
         read = busy & (samples >= 2) & np.isfinite(spread)
@@ -246,42 +239,39 @@ class ProcessLoad:
 
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
-        smooth, spread = self._smooth_and_spread
-        above = np.maximum(self.in_use - smooth - FAR * spread, 0.0) if self._window > 1 else 0.0
+        above = np.maximum(self.in_use - self._smooth - FAR * self._spread, 0.0) if self._window > 1 else 0.0
         return np.asarray(self._steady + above)
 
     @property
     def own_load(self) -> Vector:
         """The same, where a period that differs from its neighbours by more than chance keeps what it has in use."""
-        smooth, spread = self._smooth_and_spread
-        off = self.in_use - smooth
-        return np.asarray(self._steady + off * np.maximum(0.0, 1 - (FAR * spread) ** 2 / np.maximum(off**2, LEAST)))
+        off = self.in_use - self._smooth
+        kept = np.maximum(0.0, 1 - (FAR * self._spread) ** 2 / np.maximum(off**2, LEAST))
+        return np.asarray(self._steady + off * kept)
 
     @cached_property
     def _steady(self) -> Vector:
         """The smoothed connections in use, as far as they change by more than chance and short bursts."""
-        smooth, spread = self._smooth_and_spread
-        mean, variance, chance = self.in_use.mean(), smooth.var(), (spread**2).mean() / self._window
+        mean, variance, chance = self.in_use.mean(), self._smooth.var(), (self._spread**2).mean() / self._window
         kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
-        return np.asarray(mean + kept * (smooth - mean))
+        return np.asarray(mean + kept * (self._smooth - mean))
 
     @cached_property
-    def _smooth_and_spread(self) -> tuple[Vector, Vector]:
-        """The smoothed connections in use, and the standard deviations of a period's own by chance and short bursts."""
-        smooth = _moving_mean(self.in_use, self._window)
+    def _spread(self) -> Vector:
+        """The standard deviations of a period's own connections in use, by chance and short bursts."""
         between = self._variances[1] if self._has_short_bursts else 0.0
-        return smooth, np.sqrt(self.noise**2 + between * smooth**2)
+        return np.sqrt(self.noise**2 + between * self._smooth**2)
 
     @property
     def load_error(self) -> float:
         """The standard deviation of the highest load by chance."""
-        return float(self._smooth_and_spread[1][int(np.argmax(self.load))]) / sqrt(self._window)
+        return float(self._spread[int(np.argmax(self.load))]) / sqrt(self._window)
 
     @property
     def _has_short_bursts(self) -> bool:
         """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
         within, _ = self._variances
-        off = self.in_use / self._smooth - 1
+        off = self.in_use / self._above_zero - 1
         square = float(off @ off)
         return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
 
@@ -378,11 +368,10 @@ class ProcessLoad:
     @property
     def _evidence(self) -> int:
         """The highest number that more samples reach than 0.1 % of them by chance; 0 without samples."""
-        _, highest, samples = self._highest_samples
-        if not len(highest):
-            return 0
-        rare = float(samples.sum()) * (1 - OFTEN)
-        reached = np.sort(highest)[::-1]  # each period counts once: as few samples as that are certain
+        highest, samples = self.series("in_use_max"), self.series("samples")
+        read = np.isfinite(highest) & (samples >= 1)
+        rare = float(samples[read].sum()) * (1 - OFTEN)
+        reached = np.sort(highest[read])[::-1]  # each period counts once: as few samples as that are certain
         by_chance = gammainc(np.arange(1, len(reached) + 1), rare)
         return int(reached[int(np.argmax(by_chance < CHANCE))]) if (by_chance < CHANCE).any() else 0
 

@@ -21,8 +21,8 @@ from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
 from poolsize.observe.observation import Append, shown
-from poolsize.observe.pages import NO_POOL, append_all
-from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
+from poolsize.observe.pages import NO_POOL
+from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings
 from poolsize.units import count, minutes
 from poolsize.web_page import PageAddress, page_address, read_page
 
@@ -102,13 +102,13 @@ def observe_prometheus(address: PageAddress, seconds: float, append: Append, not
                 quantity = query.quantities.get(sample.metric.quantity) if sample else None
                 if sample is not None and quantity is not None:
                     sample = replace(sample, metric=replace(sample.metric, quantity=quantity))
-                    readings.add(sample, instance_of(sample.labels), at - query.shift, values * sample.value)
+                    readings.add(sample, "", at - query.shift, values * sample.value)
     if readings.is_empty:
         raise BadInput(
             f"{address.shown}: it has metrics of a pool, but no whole minute of them yet: wait two minutes, or give a "
             "longer --range"
         )
-    append_all(readings, append)
+    append(*readings.take())
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ def observe_answer_file(path: Path, append: Append) -> None:
                     continue
                 if readings is None:
                     readings = Readings(period_of(float(np.median(np.diff(at))) if at.size > 1 else 0.0))
-                readings.add(sample, instance_of(sample.labels), at, values * sample.value)
+                readings.add(sample, "", at, values * sample.value)
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None
     if readings is None or readings.is_empty:
@@ -249,7 +249,7 @@ def observe_answer_file(path: Path, append: Append) -> None:
             else NO_POOL.format("the known libraries")
         )
         raise BadInput(f"{path}: {why}")
-    append_all(readings, append)
+    append(*readings.take())
 
 
 def matrix_series(file: BinaryIO, named: str = "the answer") -> Iterator[tuple[Labels, Vector, Vector]]:

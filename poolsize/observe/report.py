@@ -9,7 +9,7 @@ from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
-from poolsize.observe.text import doubts, in_use_text, lasting, need_text, pools_table, verdict
+from poolsize.observe.text import doubts, in_use_text, lasting, pools_table, size_text, verdict
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.terminal import pasteable, visible
@@ -41,18 +41,13 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
     option = SOURCES.get(source.kind, "--metrics")
     started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
-        "title": f"{_size(first)}: {shown(first.name)}",
+        "title": f"{size_text(first)}: {shown(first.name)}",
         "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
         "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
         "table": pools_table(answers),
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
         "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", Path(path))),
     }
-
-
-def _size(answer: PoolAnswer) -> str:
-    connections = " connection" if answer.need == 1 else " connections"
-    return f"{need_text(answer)}{connections if answer.is_used else ''}"
 
 
 def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
@@ -66,7 +61,7 @@ def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
     its, command = verdict(answer), pasteable("poolsize", "recommend", "--observation", Path(path), *of_pool)
     return {
         "name": shown(answer.name),
-        "size": _size(answer),
+        "size": size_text(answer),
         "range": "; ".join(filter(None, known)),
         "verdict": f"{its[0].upper()}{its[1:]}.",
         "in_use": in_use_text(answer),

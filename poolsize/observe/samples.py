@@ -52,8 +52,8 @@ BUCKETS = ("usage_buckets", "wait_buckets")
 _PORT = re.compile(r":\d+$")
 
 
-def instance_of(labels: Mapping[str, str], page: str = "") -> str:
-    """Return the name of the process that a sample is of. page: the name of the page that has the sample."""
+def instance_of(labels: Mapping[str, str], page: str) -> str:
+    """Return the name of the process that a sample is of. page: the name of the page that has the sample, or ""."""
     found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
     if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
         found[3] = ""  # the address names the host again
@@ -179,8 +179,33 @@ class _Peak(_Gauge):
         self.last = float(at[-1]), float(values[-1])
 
 
-Series = dict[tuple[Quantity, float], dict[int, dict[frozenset[tuple[str, str]], _Counter | _Gauge]]]
-"""(Quantity, bound) -> rank of the metric -> labels -> the readings."""
+@dataclass
+class _Pool:
+    """The readings of a pool, or of a server. library: of its best metric, whose rank is the lowest; "" for a server.
+
+    job, target: which job scrapes which process. series: (quantity, bound) -> rank of the metric -> labels -> readings.
+    """
+
+    job: str
+    target: tuple[str, ...]
+    rank: float = inf
+    library: str = ""
+    series: dict[tuple[Quantity, float], dict[int, dict[frozenset[tuple[str, str]], _Counter | _Gauge]]] = field(
+        default_factory=dict
+    )
+
+    @property
+    def all_series(self) -> list[_Counter | _Gauge]:
+        return [each for ranks in self.series.values() for by_labels in ranks.values() for each in by_labels.values()]
+
+    def periods(self, begin: int, end: int) -> tuple[int, int] | None:
+        """Return the first period and the one after the last, between these two; None without any."""
+        rows = [each.sums for each in self.all_series if each.sums.values.shape[1]]
+        if not rows:
+            return None
+        first = max(begin, min(row.first for row in rows))
+        until = min(end, max(row.first + row.values.shape[1] for row in rows))
+        return (first, until) if first < until else None
 
 
 class Readings:
@@ -189,25 +214,24 @@ class Readings:
     def __init__(self, period_seconds: float = PERIOD_SECONDS, origin: float = 0.0) -> None:
         """origin: seconds since the epoch at which a period begins."""
         self._grid = _Grid(origin, period_seconds)
-        self._pools: dict[tuple[str, str], Series] = {}
-        self._libraries: dict[tuple[str, str], tuple[int, str]] = {}
-        self._origins: dict[tuple[str, str], tuple[str, tuple[str, ...]]] = {}
+        self._pools: dict[tuple[str, str], _Pool] = {}
         self._number = self._periods = 0
         self._until = -(2**62)
 
     @property
     def pools(self) -> int:
         """Number of pools."""
-        return len(self._pools.keys() & self._libraries.keys())
+        return sum(bool(pool.library) for pool in self._pools.values())
 
     @property
     def is_empty(self) -> bool:
         """Whether no reading was of a pool or of a server."""
         return not self._pools
 
-    def add(self, sample: Sample, instance: str, at: Vector, values: Vector) -> None:
-        """Add readings of a metric in the order of time. sample: its metric and labels. values: in seconds, if times.
+    def add(self, sample: Sample, page: str, at: Vector, values: Vector) -> None:
+        """Add readings of a metric in the order of time. values: in seconds, if they are times.
 
+        sample: the metric and its labels, which tell processes apart. page: the name of the page among several, or "".
         Values that nothing can have are left out, and a second value of the same time. Raises BadInput for too many
         series.
         """
@@ -216,7 +240,7 @@ class Readings:
         at, values = at[kept], values[kept]
         if not at.size or quantity in ("process_started", "process_uptime"):
             return
-        series = self._series(sample, instance)
+        series = self._series(sample, instance_of(sample.labels, page))
         if series.last is not None and at[0] <= series.last[0]:
             later = at > series.last[0]
             at, values = at[later], values[later]
@@ -243,16 +267,15 @@ class Readings:
         metric = sample.metric
         quantity = metric.quantity
         service = next(filter(None, map(sample.labels.get, SERVICE_LABELS)), "")
-        pool = "/".join(filter(None, (service, *sample.pool))) if metric.library else ""
-        key = instance, shortened(pool, LONGEST_LABELS)
-        target = (*sample.pool, *(sample.labels.get(name, "") for name in TARGET_LABELS))
-        job = sample.labels.get("job", "")
-        self._origins.setdefault(key, (job, target if _PORT.search(target[-1]) else key))
-        if metric.library:
-            its = metric.rank, metric.library
-            self._libraries[key] = min(self._libraries.get(key, its), its)
-        ranks = self._pools.setdefault(key, {}).setdefault((quantity, sample.bound), {})
-        by_labels = ranks.setdefault(metric.rank, {})
+        name = "/".join(filter(None, (service, *sample.pool))) if metric.library else ""
+        key = instance, shortened(name, LONGEST_LABELS)
+        if (pool := self._pools.get(key)) is None:
+            target = (*sample.pool, *(sample.labels.get(label, "") for label in TARGET_LABELS))
+            has_address = _PORT.search(target[-1])
+            pool = self._pools[key] = _Pool(sample.labels.get("job", ""), target if has_address else key)
+        if metric.library and metric.rank < pool.rank:
+            pool.rank, pool.library = metric.rank, metric.library
+        by_labels = pool.series.setdefault((quantity, sample.bound), {}).setdefault(metric.rank, {})
         labels = frozenset(sample.labels.items())
         if labels not in by_labels:
             self._number += 1
@@ -271,66 +294,56 @@ class Readings:
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
         copies = self._copies(end)
-        others = {instance for (instance, _), (_, library) in self._libraries.items() if library not in FRAMEWORKS}
-        for key, series in list(self._pools.items()):
-            instance, _ = key
-            library = self._libraries.get(key, (0, ""))[1]
-            periods = _periods(series, self._until, end)
-            if periods is not None and key not in copies and not (library in FRAMEWORKS and instance in others):
-                taken = _Taken(self._grid, series, *periods)
-                if key in self._libraries and (span := _pool_span(taken, key, library)):
+        others = {key[0] for key, pool in self._pools.items() if pool.library not in {"", *FRAMEWORKS}}
+        for (instance, name), pool in self._pools.items():
+            periods = pool.periods(self._until, end)
+            is_copy = (instance, name) in copies or (pool.library in FRAMEWORKS and instance in others)
+            if periods is not None and not is_copy:
+                taken = _Taken(self._grid, pool.series, *periods)
+                if pool.library and (span := _pool_span(taken, instance, name or pool.library, pool.library)):
                     spans.append(span)
-                if any(quantity in SERVER for quantity, _ in series) and (server := _server_span(taken, instance)):
+                if any(quantity in SERVER for quantity, _ in pool.series) and (server := _server_span(taken, instance)):
                     servers.append(server)
-            for each in _all(series):
+            for each in pool.all_series:
                 each.sums.drop(end)
-            if until == inf:
-                del self._pools[key]
+        if until == inf:
+            self._pools.clear()
         self._until = end
         return spans, servers
 
     def _copies(self, end: int) -> set[tuple[str, str]]:
         """Return the pools that a job with fewer processes scrapes, too: at other times, the address is another's."""
-        processes = Counter(self._origins[key][0] for key in self._pools)
+        processes = Counter(pool.job for pool in self._pools.values())
         scraped: dict[tuple[str, ...], list[tuple[str, int, int]]] = {}
         copies = set()
-        for key in sorted(self._pools, key=lambda key: processes[self._origins[key][0]]):
-            (job, target), periods = self._origins[key], _periods(self._pools[key], self._until, end)
-            begin, stop = periods or (end, end)
-            for other, first, until in scraped.setdefault(target, []):
-                if other != job and 2 * (min(stop, until) - max(begin, first)) > min(stop - begin, until - first):
+        for key, pool in sorted(self._pools.items(), key=lambda item: processes[item[1].job]):
+            begin, stop = pool.periods(self._until, end) or (end, end)
+            for other, first, until in scraped.setdefault(pool.target, []):
+                if other != pool.job and 2 * (min(stop, until) - max(begin, first)) > min(stop - begin, until - first):
                     copies.add(key)
-            scraped[target].append((job, begin, stop))
+            scraped[pool.target].append((pool.job, begin, stop))
         return copies
-
-
-def _all(series: Series) -> list[_Counter | _Gauge]:
-    return [each for ranks in series.values() for by_labels in ranks.values() for each in by_labels.values()]
-
-
-def _periods(series: Series, begin: int, end: int) -> tuple[int, int] | None:
-    """Return the first period of a pool and the one after its last, between these two; None without any."""
-    rows = [each.sums for each in _all(series) if each.sums.values.shape[1]]
-    if not rows:
-        return None
-    first = max(begin, min(row.first for row in rows))
-    until = min(end, max(row.first + row.values.shape[1] for row in rows))
-    return (first, until) if first < until else None
 
 
 @dataclass(frozen=True)
 class _Taken:
-    """The periods of a pool, from `first` to before `until`."""
+    """The periods of a pool, from `first` to before `until`. series: as in _Pool.
+
+    Of several metrics of a quantity, the best counts; its readings with different labels count together.
+    """
 
     grid: _Grid
-    series: Series
+    series: Mapping[tuple[Quantity, float], Mapping[int, Mapping[frozenset[tuple[str, str]], _Counter | _Gauge]]]
     first: int
     until: int
 
-    def best(self, quantity: Quantity, bound: float = 0.0) -> list[_Counter | _Gauge]:
-        """Return the readings of the best metric of a quantity; those with different labels count together."""
+    def counters(self, quantity: Quantity, bound: float = 0.0) -> list[_Counter]:
         ranks = self.series.get((quantity, bound))
-        return list(ranks[min(ranks)].values()) if ranks else []
+        return [each for each in ranks[min(ranks)].values() if isinstance(each, _Counter)] if ranks else []
+
+    def gauges(self, quantity: Quantity) -> list[_Gauge]:
+        ranks = self.series.get((quantity, 0.0))
+        return [each for each in ranks[min(ranks)].values() if isinstance(each, _Gauge)] if ranks else []
 
     @property
     def started(self) -> float:
@@ -341,23 +354,20 @@ class _Taken:
         return np.full(self.until - self.first, np.nan)
 
     def increases(self, quantity: Quantity) -> Vector:
-        counters = [each for each in self.best(quantity) if isinstance(each, _Counter)]
-        increases = [each.increases(self.grid, self.first, self.until) for each in counters]
+        increases = [each.increases(self.grid, self.first, self.until) for each in self.counters(quantity)]
         return _total(increases) if increases else self.unknown
 
     def statistics(self, quantity: Quantity) -> tuple[Vector, Vector, Vector, Vector]:
         """Return number, mean, variance and maximum of a gauge in each period."""
-        gauges = [each for each in self.best(quantity) if isinstance(each, _Gauge)]
-        if not gauges:
+        statistics = [each.sums.cut(self.first, self.until).statistics for each in self.gauges(quantity)]
+        if not statistics:
             return (self.unknown,) * 4
-        statistics = (each.sums.cut(self.first, self.until).statistics for each in gauges)
         numbers, means, variances, highest = zip(*statistics, strict=True)
         return np.fmax.reduce(numbers), _total(means), _total(variances), _total(highest)
 
     def is_counted(self, quantity: Quantity) -> bool:
         """Return whether a counter of one process has the quantity, in some periods at least."""
-        counters = [each for each in self.best(quantity) if isinstance(each, _Counter)]
-        return any(each.sums.values.shape[1] and not each.is_mixed for each in counters)
+        return any(each.sums.values.shape[1] and not each.is_mixed for each in self.counters(quantity))
 
     def mean(self, quantity: Quantity) -> Vector:
         return self.statistics(quantity)[1]
@@ -370,7 +380,7 @@ class _Taken:
         bounds = sorted(bound for name, bound in self.series if name == quantity)
         up_to = []
         for bound in bounds:
-            counters = [each for each in self.best(quantity, bound) if isinstance(each, _Counter)]
+            counters = self.counters(quantity, bound)
             up_to.append(sum(each.total for each in counters if not each.is_mixed))
             for each in counters:
                 each.total = 0.0
@@ -383,7 +393,7 @@ def _total(rows: Sequence[Vector]) -> Vector:
     return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
 
 
-def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | None:
+def _pool_span(taken: _Taken, instance: str, name: str, library: str) -> PoolSpan | None:
     """Return the span of a pool; None if no period of it is known."""
     number, gauge_mean, variance, _ = taken.statistics("in_use")
     size = taken.highest("size")
@@ -396,9 +406,8 @@ def _pool_span(taken: _Taken, key: tuple[str, str], library: str) -> PoolSpan | 
     # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
     is_counted = taken.is_counted("usage_seconds")
     waiting = taken.mean("waiting")
-    instance, pool = key
     names = {
-        "pool": pool or library, "instance": instance, "library": library,
+        "pool": name, "instance": instance, "library": library,
         "usage_buckets": taken.buckets("usage_buckets"), "wait_buckets": taken.buckets("wait_buckets"),
     }  # fmt: skip
     return span_of(

@@ -165,10 +165,10 @@ class ServerPeriod:
         increases = {pool: now.since(self.before.times.get(pool, nothing)) for pool, now in self.after.times.items()}
         return {pool: increase for pool, increase in increases.items() if increase is not None}
 
-    def server_span(self) -> ServerSpan | None:
-        """Return the period of the server; None where no sample was taken."""
+    def server_spans(self) -> list[ServerSpan]:
+        """Return the period of the server; empty where no sample was taken."""
         if not self._running:
-            return None
+            return []
         session, before, after = self._session, self.before, self.after
         connected = max(self._connected)
         refused = aborted = statements = busy = None
@@ -182,11 +182,12 @@ class ServerPeriod:
             if after.cpu_seconds is not None and before.cpu_seconds is not None:
                 busy = max(0.0, after.cpu_seconds - before.cpu_seconds) / self.seconds
         names = {"cores": session.cpus, "max_connections": session.server.max_connections}
-        return span_of(
+        span = span_of(
             ServerSpan, self._started, self.seconds, names,
             running_mean=fmean(self._running), running_max=max(self._running), connected_max=connected,
             refused=refused, aborted=aborted, statements=statements, busy_cores=busy,
         )  # fmt: skip
+        return [span] if span else []
 
 
 def _running_and_connected(counts: Mapping[str, int | None]) -> tuple[int, int]:
@@ -223,11 +224,7 @@ def _by_host(times: dict[Pool, Times], levels: Mapping[Pool, Sequence[Level]]) -
 
 
 def observe_server(
-    url: URL,
-    seconds: float,
-    append: Append,
-    note: Callable[[str], None],
-    progress: Callable[[float], None] = lambda _: None,
+    url: URL, seconds: float, append: Append, note: Callable[[str], None], progress: Callable[[float], None]
 ) -> bool:
     """Observe the server for `seconds`, with at most one query a second, until the end or Ctrl-C.
 
@@ -259,7 +256,7 @@ def observe_server(
                     period.end()
             before = period.after
             pools = _still_there(pools, period.pools, monotonic())
-            append(period.pool_spans(pools), period.server_span())
+            append(period.pool_spans(pools), period.server_spans())
             if isinstance(ending, KeyboardInterrupt):
                 break
             if ending is not None:

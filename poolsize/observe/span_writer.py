@@ -6,7 +6,6 @@ import os
 import socket
 from datetime import UTC, datetime
 from importlib.metadata import version
-from itertools import count
 from math import inf
 from multiprocessing import util as multiprocessing_util
 from pathlib import Path
@@ -91,15 +90,15 @@ class SpanWriter:
         source = Source(
             "instrument", self._metrics.name, version("poolsize"), datetime.fromtimestamp(started, UTC).isoformat()
         )
-        pid, path = os.getpid(), self._path
-        for number in count(1):
+        path, number = self._path, 0
+        while True:
             try:
                 return ObservationWriter(path, source)
             except BadInput:
                 if not path.exists():
                     raise
-            path = self._path.with_stem(f"{self._path.stem}-{pid}" + (f"-{number}" if number > 1 else ""))
-        raise AssertionError
+            number += 1
+            path = self._path.with_stem(f"{self._path.stem}-{os.getpid()}" + (f"-{number}" if number > 1 else ""))
 
 
 def _span(metrics: "PoolMetrics", before: Totals, after: Totals, started: float) -> PoolSpan | None:

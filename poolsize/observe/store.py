@@ -1,7 +1,7 @@
 """Observation <-> file: JSON Lines, with a header and one line for some periods of a pool or of the server."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -41,14 +41,15 @@ class ObservationWriter(LineWriter):
         super().__init__(path, {"observation_format": FORMAT, "source": _SOURCE.dump_python(source)})
         self._spans = 0
 
-    def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
+    def append(self, spans: Sequence[PoolSpan], servers: Sequence[ServerSpan] = ()) -> None:
         """Append periods, and wait until they are on the disk. Raises WorkFailed where they can't be stored."""
         lines = [{"pool": _without_empty(_POOL.dump_python(span))} for span in spans]
-        lines += [] if server is None else [{"server": _without_empty(_SERVER.dump_python(server))}]
+        lines += [{"server": _without_empty(_SERVER.dump_python(span))} for span in servers]
         self._spans += len(lines)
         if self._spans > MOST_SPANS:
             raise self._too_long()
-        self._write(*lines)
+        if lines:
+            self._write(*lines)
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:

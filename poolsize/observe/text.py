@@ -34,27 +34,31 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     unknown, server = [*unanswered(observation, answers)], list(server_lines(observation))
     if not answers:
         return "\n".join(map(paragraph, [*server, *unknown]))
+    if len(answers) == 1 and not why:
+        return _text_of_one(answers[0], stored)
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
-    if len(answers) == 1 and not why:
-        if not answers[0].is_used:
-            return paragraph(parts[0])
-        answer, its = answers[0], verdict(answers[0])
-        labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer))]
-        labelled.append(("Caution", next(doubts(answer), "")))
-        return short_answer(f"{shown(answer.name)}: {_size_text(answer)}.", labelled, [*_next(stored, answers), SAME])
-    lines = [*map(paragraph, parts), *map(paragraph, more), *map(paragraph, unknown)]
-    if len(answers) > 1 or why:
-        lines = [*lines, "", pools_table(shown_answers).as_text()]
+    lines = [*map(paragraph, [*parts, *more, *unknown]), "", pools_table(shown_answers).as_text()]
     if why:
         accounts = accounts_table(observation)
-        lines = [*lines, "", accounts.as_text()] if accounts.rows else lines
+        lines += ["", accounts.as_text()] if accounts.rows else []
         used = [each for each in answers if each.is_used]
         evidence = [f"{shown(each.name)}: {text}" for each in used for text in (in_use_text(each), *doubts(each))]
-        evidence += server
-        lines = [*lines, "", bullets(evidence)]
-    return short_answer(parts[0], [], _next(stored, answers), "\n".join([*lines[1:], ""]))
+        lines += ["", bullets([*evidence, *server])]
+    return short_answer(parts[0], [], _next(stored, answers[0]), "\n".join([*lines[1:], ""]))
+
+
+def _text_of_one(answer: PoolAnswer, stored: Path | None) -> str:
+    its, size = verdict(answer), answer.busiest.size
+    if not answer.is_used:
+        return paragraph(f"{shown(answer.name)}: {its}.")
+    each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
+    headline = f"{shown(answer.name)}: {size_text(answer)}{each}{'' if size is None else f' (now {size:,})'}."
+    labelled = [
+        ("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer)), ("Caution", next(doubts(answer), "")),
+    ]  # fmt: skip
+    return short_answer(headline, labelled, [*_next(stored, answer), SAME])
 
 
 def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:
@@ -65,15 +69,15 @@ def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Itera
     yield from (f"Nothing says how many connections of {shown(name)} are in use." for name in unknown)
 
 
-def _size_text(answer: PoolAnswer) -> str:
-    at_least, size = "at least " if answer.is_lower_bound else "", answer.busiest.size
-    each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
-    return f"{at_least}{count(answer.need, 'connection')}{each}{'' if size is None else f' (now {size:,})'}"
+def size_text(answer: PoolAnswer) -> str:
+    """Return the need in connections, or that it is at least so many."""
+    at_least = "at least " if answer.is_lower_bound else ""
+    return f"{at_least}{count(answer.need, 'connection')}" if answer.is_used else "no answer"
 
 
-def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
+def _next(stored: Path | None, answer: PoolAnswer) -> list[str]:
     """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
-    file, usage = stored or Path("FILE"), () if answers[0].busiest.usage_ms else ("--usage-time", "TIME")
+    file, usage = stored or Path("FILE"), () if answer.busiest.usage_ms else ("--usage-time", "TIME")
     command = pasteable("poolsize", "recommend", "--observation", file, *usage, "--growth", "2x", "--cores", "CORES")
     return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
 
@@ -85,9 +89,9 @@ def verdict(answer: PoolAnswer) -> str:
         return f"no answer. No connection was in use in {lasting(answer.seconds)}: {answer.way_out}"
     if censored.saturated is not None:
         cores = f" on {count(answer.cores, 'core')}" if answer.cores else ""
-        return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {_at_least(answer)}"
+        return f"saturated: {number(censored.saturated)} threads run on the server{cores}; {size_text(answer)}"
     if censored:
-        return f"censored: {', '.join(_signs(answer))}; {_at_least(answer)}"
+        return f"censored: {', '.join(_signs(answer))}; {size_text(answer)}"
     highest, size = most_used.highest, most_used.size_then
     most = load.in_use_p99_9 if highest is None else highest
     of_size = count(most, "connection") if size is None else f"{most:,} of {count(size, 'connection')}"
@@ -99,10 +103,6 @@ def verdict(answer: PoolAnswer) -> str:
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
     keeps = f"{need_text(answer)} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
     return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
-
-
-def _at_least(answer: PoolAnswer) -> str:
-    return f"at least {count(answer.need, 'connection')}"
 
 
 def _signs(answer: PoolAnswer) -> Iterator[str]:
@@ -266,11 +266,7 @@ class ObservedValues(PoolsValues):
 
 
 class ObservationValues(TypedDict):
-    """What `recommend --observation` adds to the answer for a traffic.
-
-    range: lowest and highest need; null where a run makes usage times grow, and for a lower bound. replay: the waits at
-    other pool sizes over the whole observed time; none where demand was cut off.
-    """
+    """What `recommend --observation` adds to the answer for a traffic; ObservedTrafficValues describes the keys."""
 
     range: tuple[int, int] | None
     growth: float

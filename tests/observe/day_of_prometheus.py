@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 
-from tests.observe.http_answers import answering
+from tests.observe.sources import answering
 from tests.observe.workload import Floats
 
 INSTANCES, SCRAPE, SCRAPES = 200, 30, 2_882

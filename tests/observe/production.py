@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
 from poolsize.observe.observation import Observation, PoolSpan, ServerSpan, Source
+from poolsize.observe.store import ObservationWriter
 from tests.observe.workload import Floats, Served, Workload, serve
 
 BOUNDS_MS = (1.0, 2, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 750, 1_000, 2_000, 5_000, 10_000)
@@ -23,10 +25,10 @@ def two_hours(pool_size: int) -> Served:
     return serve(Workload(30.0, 0.1, "log-normal", 3.0, day=0.6), pool_size, 7_200.0, 1, timeout_s=1.0)
 
 
-def true_need(workload: Workload, seconds: float, seed: int, limit_s: float | None = None) -> int:
-    """Return the smallest pool whose p99 wait time stays within the limit, by trying; else the mean usage time."""
-    size, limit_s = int(workload.load) + 1, limit_s or workload.usage_s
-    while np.quantile(serve(workload, size, seconds, seed).waits, 0.99) > limit_s:
+def true_need(workload: Workload, seconds: float, seed: int) -> int:
+    """Return the smallest pool whose p99 wait time stays within the mean usage time, by trying."""
+    size = int(workload.load) + 1
+    while np.quantile(serve(workload, size, seconds, seed).waits, 0.99) > workload.usage_s:
         size += 1
     return size
 
@@ -68,14 +70,21 @@ def span_of(
     )  # fmt: skip
 
 
-def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float) -> PoolSpan:
-    """Return a pool whose series have the same value in each minute."""
-    values: dict[str, Any] = {key: (float(value),) * periods for key, value in series.items()}
+def plain(name: str = "shop", instance: str = "a", *, periods: int = 60, **series: float | Floats) -> PoolSpan:
+    """Return a pool whose series have the same value in each minute, or these values."""
+    values: dict[str, Any] = {key: tuple(np.broadcast_to(value, periods).tolist()) for key, value in series.items()}
     return PoolSpan(name, instance, "HikariCP", STARTED.isoformat(), 60.0, **values)
 
 
 def observed(spans: Sequence[PoolSpan], server: Sequence[ServerSpan] = ()) -> Observation:
     return Observation(Source("page", "127.0.0.1", "0.1", STARTED.isoformat()), tuple(spans), tuple(server))
+
+
+def stored(path: Path, observation: Observation) -> str:
+    """Store an observation, and return the name of its file."""
+    with ObservationWriter(path, observation.source) as writer:
+        writer.append(observation.spans, observation.server)
+    return str(path)
 
 
 def server_of(running: float, cores: int | None, periods: int) -> ServerSpan:

@@ -4,14 +4,12 @@ import asyncio
 import gc
 import json
 import os
-import shutil
 import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from pathlib import Path
 from threading import Barrier
 from typing import TYPE_CHECKING, Any, cast
@@ -32,8 +30,8 @@ from poolsize.errors import BadInput
 from poolsize.observe import instrument
 from poolsize.observe.pool_events import BATCH, PoolEvents, Totals
 from poolsize.observe.store import load_observation
-from poolsize.server.private_server import PrivateServer, free_port
-from tests.observe.http_answers import answering
+from poolsize.server.private_server import PrivateServer
+from tests.observe.sources import answering, real_prometheus
 
 if TYPE_CHECKING:
     from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -271,31 +269,19 @@ def test_a_page_of_several_engines_tells_their_pools_apart(tmp_path: Path) -> No
 
 
 @pytest.mark.long
-@pytest.mark.skipif(not shutil.which("prometheus"), reason="no Prometheus on this machine")
 def test_prometheus_scrapes_the_page(engine: Engine, tmp_path: Path) -> None:
     metrics = instrument(engine, name="shop")
     engine.connect().close()
-    port = free_port()
-    with answering(lambda *_: (200, metrics.page().encode())) as of_page:
-        target = f"127.0.0.1:{of_page}"
-        (tmp_path / "prometheus.yml").write_text(
-            f"scrape_configs: [{{job_name: shop, scrape_interval: 1s, static_configs: [{{targets: ['{target}']}}]}}]"
-        )
-        server = subprocess.Popen(
-            ["prometheus", "--config.file=prometheus.yml", f"--web.listen-address=127.0.0.1:{port}"],
-            cwd=tmp_path, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            query = f"http://127.0.0.1:{port}/api/v1/query?query=db_client_connection_use_time_seconds_count"
-            result: list[Any] = []
-            until = time.monotonic() + 60
-            while not result and time.monotonic() < until:
-                with suppress(OSError), urlopen(query, timeout=5) as answer:
-                    result = json.load(answer)["data"]["result"]
-                time.sleep(0.2)
-        finally:
-            server.terminate()
-            server.wait(30)
+    query, result = "/api/v1/query?query=db_client_connection_use_time_seconds_count", list[Any]()
+    with (
+        answering(lambda *_: (200, metrics.page().encode())) as port,
+        real_prometheus(tmp_path, {"shop": f"http://127.0.0.1:{port}/metrics"}) as url,
+    ):
+        until = time.monotonic() + 60
+        while not result and time.monotonic() < until:
+            with urlopen(f"{url}{query}", timeout=5) as answer:  # noqa: S310 (a page of this test)
+                result = json.load(answer)["data"]["result"]
+            time.sleep(0.2)
     assert [(series["metric"][POOL], series["value"][1]) for series in result] == [("shop", "1")]
 
 

@@ -23,7 +23,7 @@ def test_a_stored_observation_is_read_as_it_was(tmp_path: Path) -> None:
     spans = (span(1, uses=(3.0,), usage_buckets=((10.0, 2.0), (None, 1.0))), span(0, uses=(2.0,), size=(None,)))
     server = ServerSpan("2026-01-01T00:00:00+00:00", 60.0, running_mean=(1.5,), cores=4)
     with ObservationWriter(tmp_path / "a.jsonl", SOURCE) as writer:
-        writer.append(spans[:1], server)
+        writer.append(spans[:1], [server])
         writer.append(spans[1:])
     assert load_observation(tmp_path / "a.jsonl") == Observation(SOURCE, spans, (server,))
     assert is_observation(tmp_path / "a.jsonl")

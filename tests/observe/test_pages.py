@@ -1,4 +1,4 @@
-"""Metrics pages of pools whose truth is known, and pages that misbehave."""
+"""Metrics pages: of each library, of pools whose truth is known, and pages that misbehave."""
 
 import json
 import os
@@ -6,22 +6,26 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.facts.pool_metrics import METRICS, metrics_named, page_samples
 from poolsize.observe.observation import PoolSpan, ServerSpan
-from poolsize.observe.pages import observe_pages
+from poolsize.observe.pages import observe_page_file, observe_pages
+from poolsize.observe.samples import Readings
 from poolsize.observe.store import load_observation
 from poolsize.web_page import page_address
 from tests.conftest import Command, assert_soon, measured_again
 from tests.observe.metrics_pages import PAGES as LIBRARIES
-from tests.observe.simulated_pool import SimulatedPool, served
+from tests.observe.sources import SimulatedPool, served
 from tests.rogue_page import PAGES, RoguePage, rogue_page
 
 SECONDS, INTERVAL_SECONDS = 3.0, 0.1
@@ -41,10 +45,10 @@ class Kept:
         self.servers: list[ServerSpan] = []
         self.notes: list[str] = []
 
-    def append(self, spans: Iterable[PoolSpan], server: ServerSpan | None = None) -> None:
+    def append(self, spans: Sequence[PoolSpan], servers: Sequence[ServerSpan]) -> None:
         """Keep them."""
         self.spans += spans
-        self.servers += [] if server is None else [server]
+        self.servers += servers
 
 
 def observed(*urls: str, seconds: float = SECONDS) -> Kept:
@@ -159,11 +163,9 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
         (("--metrics", "http://a@b/@c"), "the URL has an @ after the host"),
         (("--metrics", "http://127.0.0.1:1", "--check", "0"), "give a pool size of 1 to"),
         (("--metrics", "http://127.0.0.1:1", "--check", "absent"), "'absent' is no file"),
-        (("--metrics", "http://127.0.0.1:1", "--check", "page"), "page"),
         (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 s to 7 d"),
         (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 min 00 s to 400 d"),
         (("--prometheus", "http://u:p@127.0.0.1:1"), "--prometheus contains a password"),
-        (("--metrics", "page", "--check", "absent.jsonl"), "--check 'absent.jsonl' is no file"),
         (("--metrics", "page", "--output", "page"), "page can't be written"),
     ],
 )
@@ -194,3 +196,54 @@ def test_the_url_of_the_environment_is_no_second_source(poolsize_here: Command, 
     (tmp_path / "page").write_text(LIBRARIES["Go"][0])
     done = poolsize_here("observe", "--metrics", "page", url="mysql://root@127.0.0.1:1/")
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_each_library_is_known_by_its_names(library: str) -> None:
+    page, expected = LIBRARIES[library]
+    found: dict[str, float] = {}
+    for sample in page_samples(page):
+        if sample.metric.library != "Spring":
+            found[sample.metric.quantity] = max(found.get(sample.metric.quantity, 0), sample.value)
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_each_page_has_one_pool_or_server(library: str) -> None:
+    readings = Readings()
+    for sample in page_samples(LIBRARIES[library][0]):
+        readings.add(sample, "", np.array([60.0]), np.array([float(sample.value)]))
+    pools, servers = readings.take()
+    assert len(pools) + len(servers) == 1
+    if pools:
+        assert pools[0].in_use_mean == (3,)
+
+
+def test_no_name_stands_twice() -> None:
+    assert len({(metric.name, metric.quantity) for metric in METRICS}) == len(METRICS)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "up", "hikaricp_connections", "jvm_threads_live", "tomcat_threads_active", "x" * 999]
+)
+def test_other_names_are_not_known(name: str) -> None:
+    assert metrics_named(name) == ()
+
+
+def test_names_with_dots_are_known_too() -> None:
+    """Prometheus 3 keeps the dots of OpenTelemetry's names."""
+    (metric,) = metrics_named("db.client.connection.max")
+    assert metric.quantity == "size"
+
+
+def test_a_page_in_a_file_counts_since_the_process_started(tmp_path: Path) -> None:
+    kept = Kept()
+    path = tmp_path / "page"
+    path.write_text(LIBRARIES["HikariCP by Micrometer"][0] + "process_uptime_seconds 100000\n")
+    assert observe_page_file(path, kept.append) == 100_000
+    (span,) = kept.spans
+    assert (span.period_seconds, span.uses, span.in_use_max, span.size) == (100_000, (38,), (3,), (8,))
+    assert span.in_use_mean == pytest.approx((0.177 / 100_000,), abs=1e-6)
+    assert span.usage_buckets == ((10, 30), (None, 8))
+    started = path.stat().st_mtime - 100_000
+    assert datetime.fromisoformat(span.started).timestamp() == pytest.approx(started, abs=1e-3)

@@ -16,17 +16,15 @@ from poolsize.answer.traffic_findings import Observed
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import page_samples
 from poolsize.observe.drift import drift, read_reference, unproven
-from poolsize.observe.observation import Observation, PoolSpan
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, saturated_threads
 from poolsize.observe.process_load import Bursts, in_use_at_most, variation_of
 from poolsize.observe.replay import replayed
 from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
-from poolsize.observe.store import ObservationWriter
 from poolsize.observe.text import in_use_text, observed_text, observed_values, verdict
 from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import ROOT, Command
-from tests.observe.production import STARTED, observed, plain, server_of, span_of
+from tests.observe.production import STARTED, observed, plain, server_of, span_of, stored
 from tests.observe.workload import Served, Workload, serve
 
 HOUR = 3_600.0
@@ -36,12 +34,6 @@ EXPONENTIAL = Workload(50.0, 0.1)
 def answer_of(served: Served, shown: str = "buckets", **options: float) -> PoolAnswer:
     (answer,) = pool_answers(observed([span_of(served, shown, **options)]))  # type: ignore[arg-type]
     return answer
-
-
-def stored(path: Path, observation: Observation) -> str:
-    with ObservationWriter(path, observation.source) as writer:
-        writer.append(observation.spans)
-    return str(path)
 
 
 @pytest.mark.costly
@@ -71,10 +63,7 @@ def test_few_readings_of_random_arrivals_show_no_bursts(every: float) -> None:
 def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
     """Two quiet minutes, one that a pool of 4 can't serve, and the minutes in which it serves what is late."""
     uses, size = np.array([600.0, 600, 6_000, 600, 600] + [0] * 35), 4
-    span = PoolSpan(
-        "shop", "a", "", STARTED.isoformat(), 60.0, uses=tuple(uses), usage_seconds=tuple(0.1 * uses)
-    )  # fmt: skip
-    (answer,) = pool_answers(observed([span]))
+    (answer,) = pool_answers(observed([plain(periods=40, uses=uses, usage_seconds=0.1 * uses)]))
     small, large = replayed(answer.loads, answer.traffic(), [size, 30])
     assert small.wait_ms.p99 == pytest.approx(1000 * 6_000 * 0.1 * 0.6 / 4, rel=0.3)
     assert small.share_waiting > 0.7
@@ -142,10 +131,9 @@ def test_a_pool_of_another_size_is_not_needed_where_only_the_smaller_one_was_ful
 
 def test_the_size_of_periods_with_short_waits_is_not_needed() -> None:
     """60 minutes at a size of 50, then 60 at a size of 4, at which the pool is full."""
-    both = {"size": (50.0, 4.0), "in_use_max": (5.0, 4.0), "waiting_max": (0.0, 3.0), "wait_seconds": (0.6, 60.0)}
-    series: dict[str, Any] = {name: (first,) * 60 + (last,) * 60 for name, (first, last) in both.items()}
-    span = replace(plain(periods=120, uses=60, usage_seconds=6, samples=60), **series)
-    (answer,) = pool_answers(observed([span]))
+    both = {"size": (50, 4), "in_use_max": (5, 4), "waiting_max": (0, 3), "wait_seconds": (0.6, 60)}
+    series: dict[str, Any] = {name: np.repeat(values, 60).astype(float) for name, values in both.items()}
+    (answer,) = pool_answers(observed([plain(periods=120, uses=60, usage_seconds=6, samples=60, **series)]))
     assert answer.censored.least_need == 5
 
 
@@ -227,9 +215,7 @@ def test_a_usage_time_that_rises_with_the_connections_in_use_is_the_database_s()
     rates = 30 + 25 * np.sin(np.arange(240) / 20)
     usages = 0.1 * (1 + rates / 50)
     uses = 60 * rates
-    span = PoolSpan(
-        "shop", "a", "", STARTED.isoformat(), 60.0, uses=tuple(uses), usage_seconds=tuple(uses * usages)
-    )  # fmt: skip
+    span = plain(periods=240, uses=uses, usage_seconds=uses * usages)
     (answer,) = pool_answers(observed([span]))
     assert answer.growing is not None
     assert answer.growing.low_ms == pytest.approx(110, rel=0.1)
@@ -409,8 +395,7 @@ def test_cut_off_demand_leads_to_no_smaller_pool(poolsize_here: Command, tmp_pat
 
 def test_a_saturated_server_leads_to_no_configuration(poolsize_here: Command, tmp_path: Path) -> None:
     observation = observed([plain(size=30, uses=600, usage_seconds=60)], [server_of(65.0, 8, 60)])
-    with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
-        writer.append(observation.spans, *observation.server)
+    stored(tmp_path / "a.jsonl", observation)
     text = poolsize_here("recommend", "--observation", "a.jsonl", "--cores", "8").stdout
     assert "The server is saturated" in text
     assert "poolsize config" not in text

@@ -1,11 +1,9 @@
 """What `poolsize observe` says of real applications, beside what they record of themselves."""
 
 import os
-import shutil
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -30,6 +28,7 @@ from tests.conftest import ROOT, measured_again, mysqld
 from tests.integration.test_real_pools import RunningProgram, database_sql, hikaricp, queue_pool, sleeping
 from tests.observe.production import STARTED as START_OF_YEAR
 from tests.observe.production import observed
+from tests.observe.sources import real_prometheus, wait_for
 from tests.observe.test_server import COUNTING
 from tests.pool_simulation import SimulatedPool, simulate, waits_in_order
 from tests.servers import administered_server
@@ -39,8 +38,8 @@ Floats = NDArray[np.float64]
 USAGE_SECONDS, POOL_SIZE = 0.25, 30
 VIEW = f"CREATE VIEW shop.tasks AS SELECT 1 AS id, CAST(SLEEP(-LN(1 - RAND()) * {USAGE_SECONDS}) AS CHAR) AS task_id"
 """In place of the table: who reads the newest tasks waits for an exponential time."""
-START_SECONDS, BEGIN_SECONDS, SPARE_SECONDS = 90, 2, 60
-"""The longest time until a program answers; until as many connections are in use as will be; to start commands."""
+BEGIN_SECONDS, SPARE_SECONDS = 2, 60
+"""The longest time until as many connections are in use as will be; to start commands."""
 STARTED = START_OF_YEAR.isoformat()
 STEP, SMOOTHED_SECONDS = 0.01, 20
 """Seconds between two looks at a truth; seconds over which the number in use has a mean of its own."""
@@ -97,7 +96,7 @@ class Running:
     def load(self, rate: float, day: float, seconds: float) -> "subprocess.Popen[str]":
         """Begin to send requests to all applications."""
         urls = [service.url for service in self.services.values()]
-        words = [sys.executable, "-m", "tests.observe.open_load", *map(str, (rate, day, seconds)), *urls]
+        words = [sys.executable, "-m", "tests.observe.workload", *map(str, (rate, day, seconds)), *urls]
         return self._begun(subprocess.Popen(words, cwd=ROOT, text=True, stderr=subprocess.PIPE))
 
     def _begun(self, process: "subprocess.Popen[str]") -> "subprocess.Popen[str]":
@@ -135,46 +134,13 @@ def _started(service: TaskService, kind: str, folder: Path) -> Iterator[None]:
         environment |= {"OBSERVATION": str(folder / "instrument.jsonl")}
     with subprocess.Popen(service.start.split(), cwd=ROOT, env=environment) as process:
         try:
-            _wait_for(service.url + service.kind.ready)
+            wait_for(service.url + service.kind.ready)
             yield
         finally:
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(10)
             process.kill()
-
-
-def _wait_for(page: str) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            with urllib.request.urlopen(page, timeout=5):  # noqa: S310 (a page of this test)
-                return
-        except OSError:
-            assert time.monotonic() < deadline, f"{page} does not answer"
-            time.sleep(0.2)
-
-
-@contextmanager
-def prometheus(apps: Running, folder: Path) -> Iterator[str]:
-    """Let Prometheus scrape the applications each second, and yield its URL; not Druid, whose page is JSON."""
-    if (program := shutil.which("prometheus")) is None:
-        pytest.skip("no prometheus on this machine")
-    jobs = [
-        f"- {{job_name: {job}, metrics_path: '/{path}', static_configs: [{{targets: ['{host}']}}]}}"
-        for job in apps.services.keys() - {"druid", "node"}
-        for host, _, path in [apps.page(job).removeprefix("http://").partition("/")]
-    ]
-    (folder / "prometheus.yml").write_text("\n".join(["global: {scrape_interval: 1s}", "scrape_configs:", *jobs]))
-    url = f"http://127.0.0.1:{free_port()}"
-    words = [program, f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'tsdb'}"]
-    words += [f"--web.listen-address={url.removeprefix('http://')}", "--log.level=error"]
-    with subprocess.Popen(words) as process:
-        try:
-            _wait_for(f"{url}/-/ready")
-            yield url
-        finally:
-            process.terminate()
 
 
 def _owner(answer: PoolAnswer, apps: Running) -> str:
@@ -282,7 +248,10 @@ def test_each_source_sees_the_pools_as_the_applications_do(flavor: str, tmp_path
     Of gauges that are read each second, the mean of 7 in use has a standard error of 2.4 % after four minutes.
     """
     kinds = [*KINDS] if flavor == "mariadb" else ["fastapi", "go", "node"]
-    with running(kinds, tmp_path, flavor) as apps, prometheus(apps, tmp_path) as url:
+    with ExitStack() as stack:
+        apps = stack.enter_context(running(kinds, tmp_path, flavor))
+        pages = {kind: apps.page(kind) for kind in apps.services.keys() - {"druid", "node"}}  # Druid's page is JSON
+        url = stack.enter_context(real_prometheus(tmp_path, pages))
         observe_all(apps, 24, 0.5, 240, url)
     for each in compare(apps, "page", "server", "instrument", "prometheus"):
         margin = max(0.05, 3 * each.chance)

@@ -5,7 +5,6 @@ import json
 import math
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import time
@@ -31,10 +30,9 @@ from poolsize.observe.prometheus import (
     period_of,
     prometheus_address,
 )
-from poolsize.web_page import page_address, read_page
 from tests.conftest import ROOT, Command, measured_again
 from tests.observe import day_of_prometheus
-from tests.observe.http_answers import answering
+from tests.observe.sources import answering, real_prometheus
 from tests.observe.test_pages import Kept
 
 ACTIVE, USAGE = "hikaricp_connections_active", "hikaricp_connections_usage_seconds_sum"
@@ -302,24 +300,10 @@ def history(now: float) -> str:
 def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path) -> None:
     now = time.time()
     (tmp_path / "history").write_text(history(now))
-    (tmp_path / "prometheus.yml").write_text("")
     backfill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "history", "data"]
     subprocess.run(backfill, cwd=tmp_path, check=True, capture_output=True, timeout=120)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = ["prometheus", "--config.file=prometheus.yml", "--storage.tsdb.path=data"]
-    server = subprocess.Popen(
-        [*command, f"--web.listen-address=127.0.0.1:{port}"], cwd=tmp_path, stderr=subprocess.DEVNULL
-    )
-    try:
-        url = f"http://127.0.0.1:{port}"
-        deadline = time.monotonic() + 60
-        while read_page(page_address(f"{url}/-/ready"), 5).failure and time.monotonic() < deadline:
-            time.sleep(0.2)
+    with real_prometheus(tmp_path, {}) as url:
         spans = read(url, 2 * 3600).spans
-    finally:
-        server.terminate()
-        server.wait(timeout=60)
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
     for span, rate in zip(spans, RATES, strict=True):
         means = np.array([value for value in span.in_use_mean if value is not None])

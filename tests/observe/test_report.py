@@ -12,9 +12,8 @@ from poolsize.observe.observation import PoolSpan
 from poolsize.observe.plots import MOST_POINTS, alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.report import observation_html, observation_markdown
-from poolsize.observe.store import ObservationWriter
 from tests.conftest import Command
-from tests.observe.production import STARTED, observed, plain, span_of, two_hours
+from tests.observe.production import STARTED, observed, plain, span_of, stored, two_hours
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\n```\n![x](http://example.org/x.png)$x^2$"
 
@@ -43,9 +42,7 @@ def test_the_alternative_texts_have_the_main_figures() -> None:
 
 @pytest.mark.costly
 def test_the_report_has_the_answer_the_table_and_the_conditions(poolsize_here: Command, tmp_path: Path) -> None:
-    observation = observed([span_of(two_hours(20), "buckets")])
-    with ObservationWriter(tmp_path / "a.jsonl", observation.source) as writer:
-        writer.append(observation.spans)
+    stored(tmp_path / "a.jsonl", observed([span_of(two_hours(20), "buckets")]))
     assert poolsize_here("report", "a.jsonl", "--output", "a.md").returncode == 0
     assert poolsize_here("report", "a.jsonl", "--output", "a.html").returncode == 0
     markdown, page = (tmp_path / "a.md").read_text(), (tmp_path / "a.html").read_text()

@@ -38,7 +38,16 @@ def spans_of(
     return readings.take()[0]
 
 
-def every(seconds: float, until: float, value: float = 0.0, slope: float = 0.0) -> list[tuple[float, float]]:
+def paged(pages: Mapping[int, str], name: str = "") -> Readings:
+    """Return the readings of metrics pages, by the seconds from the start."""
+    readings = Readings()
+    for t, page in pages.items():
+        for sample in page_samples(page):
+            readings.add(sample, name, np.array([START + t]), np.array([sample.value]))
+    return readings
+
+
+def every(seconds: float, until: float, value: float, slope: float = 0.0) -> list[tuple[float, float]]:
     return [(t, value + slope * t) for t in np.arange(0, until + 0.001, seconds)]
 
 
@@ -151,12 +160,9 @@ def test_series_of_the_same_pool_with_other_labels_count_together() -> None:
 
 
 def test_a_peak_counts_in_the_period_in_which_it_rises() -> None:
-    readings = Readings()
-    for t, peak in [(0, 9), (30, 9), (60, 9), (90, 12), (120, 12)]:
-        page = f'agroal_active_count{{datasource="a"}} 2\nagroal_max_used_count{{datasource="a"}} {peak}\n'
-        for sample in page_samples(page):
-            readings.add(sample, "", np.array([START + t]), np.array([sample.value]))
-    (span,) = readings.take()[0]
+    page = 'agroal_active_count{{datasource="a"}} 2\nagroal_max_used_count{{datasource="a"}} {}\n'
+    peaks = {0: 9, 30: 9, 60: 9, 90: 12, 120: 12}
+    (span,) = paged({t: page.format(peak) for t, peak in peaks.items()}).take()[0]
     assert span.in_use_max == (2, 12, 2)
 
 
@@ -164,7 +170,7 @@ def scraped(*targets: dict[str, str], seconds: tuple[float, float] = (0.0, 600.0
     readings = Readings()
     for offset, labels in enumerate(targets):
         at = np.arange(*seconds, 15.0) + START + 3 * offset
-        readings.add(metric(USAGE, labels), instance_of(labels), at, 2.0 * at)
+        readings.add(metric(USAGE, labels), "", at, 2.0 * at)
     return readings
 
 
@@ -204,7 +210,7 @@ def test_an_address_that_another_service_has_later_is_no_copy() -> None:
     readings = scraped({"job": "shop", "instance": "10.0.0.1:80"})
     later = {"job": "mail", "instance": "10.0.0.1:80"}
     at = START + np.arange(600.0, 1200.0, 15.0)
-    readings.add(metric(USAGE, later), instance_of(later), at, 2.0 * at)
+    readings.add(metric(USAGE, later), "", at, 2.0 * at)
     assert {span.pool for span in readings.take()[0]} == {"mail/a", "shop/a"}
 
 
@@ -246,17 +252,14 @@ def test_buckets_are_differences_between_bounds() -> None:
 
 
 def test_the_server_has_a_span_of_its_own() -> None:
-    readings = Readings()
-    for t in (0, 30, 60):
-        page = (
-            f"mysql_global_status_threads_running {2 + t / 30}\nmysql_global_status_threads_connected 40\n"
-            f'mysql_global_status_connection_errors_total{{error="max_connections"}} {t}\n'
-            'mysql_global_status_connection_errors_total{error="internal"} 999\n'
-            "mysql_global_variables_max_connections 500\n"
-        )
-        for sample in page_samples(page):
-            readings.add(sample, "db:9104", np.array([START + t]), np.array([sample.value]))
-    pools, (server,) = readings.take()
+    pages = {
+        t: f"mysql_global_status_threads_running {2 + t / 30}\nmysql_global_status_threads_connected 40\n"
+        f'mysql_global_status_connection_errors_total{{error="max_connections"}} {t}\n'
+        'mysql_global_status_connection_errors_total{error="internal"} 999\n'
+        "mysql_global_variables_max_connections 500\n"
+        for t in (0, 30, 60)
+    }
+    pools, (server,) = paged(pages, "db:9104").take()
     assert pools == []
     assert (server.running_mean, server.running_max, server.connected_max) == ((2.5, 4), (3, 4), (40, 40))
     assert (server.refused, server.max_connections, server.instance) == ((60, None), 500, "db:9104")
@@ -272,7 +275,7 @@ def test_the_server_has_a_span_of_its_own() -> None:
     ],
 )  # fmt: skip
 def test_instances_are_named_by_their_labels(labels: dict[str, str], name: str) -> None:
-    assert instance_of(labels) == name
+    assert instance_of(labels, "") == name
 
 
 COUNTS = st.lists(st.tuples(st.floats(1, 200), st.floats(0, 1e6)), min_size=2, max_size=30)

@@ -1,8 +1,16 @@
-"""Requests in production, and a pool that serves them, simulated request by request. Shares no code with poolsize."""
+"""Requests in production, and a pool that serves them, simulated request by request. Shares no code with poolsize.
 
+`python -m tests.observe.workload RATE DAY SECONDS URL...` sends requests to real task services: each gets RATE requests
+a second on average, DAY of it more and less in the course of a day of SECONDS. They arrive at their times, however long
+the services take.
+"""
+
+import asyncio
+import sys
 from dataclasses import dataclass
 from math import log, pi, sqrt
 from typing import Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +18,7 @@ from numpy.typing import NDArray
 from tests.pool_simulation import waits_in_order
 
 Floats = NDArray[np.float64]
+TIMEOUT_SECONDS = 60
 
 
 @dataclass(frozen=True)
@@ -100,3 +109,32 @@ def serve(workload: Workload, pool_size: int, seconds: float, seed: int, timeout
     served = waits < timeout_s
     gone = (arrivals + waits)[~served]
     return Served(seconds, pool_size, arrivals[served], (arrivals + waits)[served], usages[served], gone)
+
+
+async def request(url: str) -> None:
+    """Send a request for the newest tasks, and read the answer. Raises what went wrong, which ends all requests."""
+    address = urlsplit(url)
+    async with asyncio.timeout(TIMEOUT_SECONDS):
+        reader, writer = await asyncio.open_connection(address.hostname, address.port)
+        writer.write(f"GET /tasks HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n\r\n".encode())
+        answer = await reader.read()
+        writer.close()
+    assert b" 200 " in answer.partition(b"\n")[0], answer
+
+
+async def send(rate: float, day: float, seconds: float, urls: list[str]) -> None:
+    """Send all requests."""
+    workload = Workload(rate, usage_s=0.0, day=day, day_s=seconds)  # the services decide how long they use
+    arrivals = (workload.arrivals(seconds, np.random.default_rng(seed)).tolist() for seed, _ in enumerate(urls))
+    plan = sorted((at, url) for url, times in zip(urls, arrivals, strict=True) for at in times)
+    clock = asyncio.get_running_loop().time
+    begin = clock()
+    async with asyncio.TaskGroup() as group:
+        for at, url in plan:
+            await asyncio.sleep(max(0.0, begin + at - clock()))
+            group.create_task(request(url))
+
+
+if __name__ == "__main__":
+    rate, day, seconds = map(float, sys.argv[1:4])
+    asyncio.run(send(rate, day, seconds, sys.argv[4:]))

@@ -3,15 +3,15 @@
 import codecs
 import csv
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from statistics import mode
 
 from poolsize.bounds import MOST_SECONDS
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.recordings.importers import jmeter, locust, summaries, sysbench, table, texts
-from poolsize.recordings.importers.load_run import LoadRun, json_of
+from poolsize.recordings.importers import histories, summaries, sysbench, table
+from poolsize.recordings.importers.load_run import LoadRun
 from poolsize.recordings.recording import COLUMNS, GZIP, Recording, Seconds, read_recording
 
 MOST_BYTES = 2**26
@@ -21,12 +21,6 @@ MOST_RUNS = 10_000
 HEAD_BYTES = 20_000
 """The beginning of a file, which tells its program."""
 Reader = Callable[[Path, bytes], Iterable[LoadRun]]
-
-
-def _summary(path: Path, text: bytes) -> Iterator[LoadRun]:
-    summary = json_of(path, text)
-    return (summaries.read_k6 if "metrics" in summary else summaries.read_benchbase)(path, summary)
-
 
 REFUSED = {
     r'\{"(type|metric)":"|metric_name,timestamp,': "has k6's single points, not its summary: run k6 with "
@@ -40,14 +34,14 @@ REFUSED = {
 }
 """How a file begins that has no curve -> the end of its refusal."""
 READERS: Sequence[tuple[str, Reader]] = (
-    (r"\s{0,1000}\{", _summary),
-    ('"?Timestamp"?,', locust.read),
-    ('"?timeStamp"?[,;\t]"?elapsed', jmeter.read),
-    (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", summaries.read_seconds),
-    (r"[^\n,]{0,80},[^\n,]{0,80}(,\d{1,9}\.\d{3}){3},\d{1,9},\d{1,9}\s", texts.slap_table),
-    (r"[\s\S]*?^Running .{1,40} test @ ", texts.wrk),
-    (r"[\s\S]*?Number of clients running queries:", texts.slap),
-    (r"[\s\S]*?(Active Virtual Users configured|System achieved \d)", texts.hammerdb),
+    (r"\s{0,1000}\{", summaries.of_json),
+    ('"?Timestamp"?,', histories.locust),
+    ('"?timeStamp"?[,;\t]"?elapsed', histories.jmeter),
+    (r"Time \(seconds\), ?(Requests, ?)?Throughput \(requests/second\)", summaries.benchbase_seconds),
+    (r"[^\n,]{0,80},[^\n,]{0,80}(,\d{1,9}\.\d{3}){3},\d{1,9},\d{1,9}\s", summaries.slap_table),
+    (r"[\s\S]*?^Running .{1,40} test @ ", summaries.wrk),
+    (r"[\s\S]*?Number of clients running queries:", summaries.slap),
+    (r"[\s\S]*?(Active Virtual Users configured|System achieved \d)", summaries.hammerdb),
     (r"[\s\S]*?(^sysbench \d|^\[ {0,9}\d{1,9}s ?\] |\(\d[\d.]{0,20} per sec)", sysbench.read),
 )
 """How a file begins, or what its beginning contains, and the reader of its program; the first that fits reads it."""

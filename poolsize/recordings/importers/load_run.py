@@ -1,21 +1,14 @@
 """LoadRun: the figures that a load tool wrote of a run at one pool size; and readers that the importers share."""
 
-import json
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TypeVar
 
-from poolsize.errors import BadInput
 from poolsize.recordings.recording import can_be
 
-LONGEST_LINE_SHOWN = 60
-MOST_JSON_BYTES = 2**22
-"""The largest summary: k6 has a few figures for each of its metrics, BenchBase few in all."""
-FEWEST_SECONDS = 5
-"""A tool passes through a number of users while it starts them; such a short time is not a measurement."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -30,7 +23,7 @@ class LoadRun:
     pool_size: int
     throughput: tuple[float, ...]
     latency_ms: tuple[float, ...]
-    quantile: str | None = None
+    quantile: str | None
     interval_seconds: float | None = None
 
     @property
@@ -51,33 +44,10 @@ def quantile_name(percentage: str) -> str:
     return f"p{int(whole)}{'_' + decimals if decimals else ''}"
 
 
-def usual_percentage(percentages: Collection[str]) -> str | None:
-    """Return 95 of the percentages that a file has, else the highest; None of no percentages."""
-    return "95" if "95" in percentages else max(percentages, key=float, default=None)
-
-
-def json_of(path: Path, text: bytes) -> dict[str, Any]:
-    """Return the JSON object in a file. Raises BadInput for any other file."""
-    if len(text) > MOST_JSON_BYTES:
-        raise BadInput(f"{path} is longer than {MOST_JSON_BYTES // 2**20} MiB: give the summary of the run")
-    try:
-        value = json.loads(text.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise BadInput(f"{path} is not complete JSON") from None
-    if not isinstance(value, dict):
-        raise BadInput(f"{path} is not the summary of k6 or BenchBase: its JSON has no names")
-    return value
-
-
-def number_at(values: Any, name: str) -> float | None:
-    """Return the number under a name in a JSON object; None where there is none."""
-    value = values.get(name) if isinstance(values, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        return float(value)
-    except (ValueError, OverflowError):
-        return None
+def usual_quantile(values: Mapping[str, T]) -> tuple[str, T] | None:
+    """Return the name and the value of p95, else of the highest percentile; None without any. values: by percentage."""
+    percentage = max(values, key=lambda each: (float(each) == 95, float(each)), default=None)
+    return None if percentage is None else (quantile_name(percentage), values[percentage])
 
 
 def common_interval(moments: Sequence[float]) -> float | None:

@@ -8,15 +8,10 @@ from operator import itemgetter
 from pathlib import Path
 
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import (
-    LONGEST_LINE_SHOWN,
-    LoadRun,
-    common_interval,
-    mean_of_run,
-    quantile_name,
-)
+from poolsize.recordings.importers.load_run import LoadRun, common_interval, mean_of_run, quantile_name
 from poolsize.recordings.recording import can_be, lines_of
 
+LONGEST_LINE_SHOWN = 60
 INTERVAL = re.compile(
     r"\[ {0,9}(?P<at>\d{1,9})s ?\] (?:thds: |threads: |Intermediate results: )(?P<threads>\d{1,9})(?: threads)?,? "
     r"(?:tps|eps): (?P<tps>[\d.]{1,40})"

@@ -7,13 +7,7 @@ from pathlib import Path
 
 from poolsize.bounds import MOST_SECONDS, shown
 from poolsize.errors import BadInput
-from poolsize.recordings.importers.load_run import (
-    LoadRun,
-    common_interval,
-    mean_of_run,
-    quantile_name,
-    usual_percentage,
-)
+from poolsize.recordings.importers.load_run import LoadRun, common_interval, mean_of_run, usual_quantile
 from poolsize.recordings.recording import table_of
 
 SIZES = (
@@ -58,8 +52,7 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
     moment_place = _place(header, MOMENTS)
     matches = {place: match for place, name in enumerate(header) if (match := LATENCY.match(name))}
     latencies = {match["q"].replace("_", "."): (place, TO_MS[match["unit"]]) for place, match in matches.items()}
-    percentage = usual_percentage(latencies)
-    latency_place, to_ms = latencies[percentage] if percentage else (None, 1.0)
+    quantile, (latency_place, to_ms) = usual_quantile(latencies) or (None, (None, 1.0))
     per_second = 1 / 60 if header[rate_place] in A_MINUTE else 1.0
     by_size: dict[int, list[tuple[float, float, float]]] = {}
     for number, row in enumerate(rows, 2):
@@ -80,7 +73,6 @@ def read(path: Path, text: bytes) -> Iterator[LoadRun]:
                 f"{path}: line {number} lacks a number of {header[size_place]} or {header[rate_place]}"
                 f"{advice if with_comma else ''}"
             ) from None
-    quantile = quantile_name(percentage) if percentage else None
     for size, figures in by_size.items():
         moments, rates, latency_ms = zip(*figures, strict=True)
         if interval := common_interval(moments):
