@@ -387,6 +387,13 @@ def test_every_history_of_locust_is_read(tmp_path: Path, quoted: bool, percent: 
     assert (recording.quantile, recording.by_size[1].latency_ms[0]) == expected
 
 
+@pytest.mark.parametrize("values", ["5", "[5]", '"5"', "null"])
+def test_times_of_k6_that_are_no_object_are_not_read(values: str, tmp_path: Path) -> None:
+    summary = '{"metrics": {"vus": {"max": 4}, "iterations": {"rate": 9}, "iteration_duration": {"values": %s}}}'
+    (tmp_path / "a.json").write_text(summary % values)
+    assert means(read_logs([tmp_path / "a.json"])) == {4: 9}
+
+
 @pytest.mark.parametrize(
     ("name", "content", "refusal"),
     [

@@ -142,10 +142,11 @@ def _of_k6(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
     Raises BadInput without a rate, and where the number of virtual users is missing.
     """
 
-    def figures(metric: str) -> Any:
+    def figures(metric: str) -> dict[str, Any]:
         metrics = summary["metrics"]
-        values = metrics.get(metric) if isinstance(metrics, dict) else None
-        return values.get("values", values) if isinstance(values, dict) else {}
+        metric_values = metrics.get(metric) if isinstance(metrics, dict) else None
+        values = metric_values.get("values", metric_values) if isinstance(metric_values, dict) else None
+        return values if isinstance(values, dict) else {}
 
     users = (
         _number_at(figures("vus"), "max")
@@ -166,7 +167,7 @@ def _of_k6(path: Path, summary: Mapping[str, Any]) -> Iterator[LoadRun]:
     failed = figures("http_req_failed") if metric == "http_reqs" else {}
     share = _number_at(failed, "rate") or _number_at(failed, "value") or 0.0
     duration = figures("http_req_duration" if metric == "http_reqs" else "iteration_duration")
-    names = {match[1]: name for name in duration if (match := K6_PERCENTILE.match(name))} if duration else {}
+    names = {match[1]: name for name in duration if (match := K6_PERCENTILE.match(name))}
     quantile, name = usual_quantile(names) or (None, "")
     yield mean_of_run(int(users), rate * (1 - share), _number_at(duration, name) or 0.0, quantile)
 
