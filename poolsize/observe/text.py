@@ -34,7 +34,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     unknown, server = [*unanswered(observation, answers)], list(server_lines(observation))
     if not answers:
         return "\n".join(map(paragraph, [*server, *unknown]))
-    if len(answers) == 1 and not why:
+    if len(answers) == 1 and not (unknown or why):
         return _text_of_one(answers[0], stored)
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]

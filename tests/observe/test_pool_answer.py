@@ -283,6 +283,8 @@ def test_a_pool_that_was_never_in_use_has_no_number(series: dict[str, Any]) -> N
 
 def test_a_pool_of_which_nothing_is_known_is_named() -> None:
     assert "Nothing says how many connections of shop are in use." in observed_text(observed([plain(size=10)]))
+    beside = observed([plain(size=10), plain("tasks", uses=600, usage_seconds=60)])
+    assert "Nothing says how many connections of shop are in use." in observed_text(beside)
 
 
 def test_a_need_above_the_lower_bound_of_before_shows_no_drift(tmp_path: Path) -> None:
