@@ -22,6 +22,7 @@ from poolsize.present.plots.axes import svg_text
 from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
 from poolsize.present.plots.server import plot_processors, plot_seconds
 from poolsize.present.text.analysis import excluded_steps, knee_text, run_title
+from poolsize.present.text.layout import Table
 from poolsize.present.text.recommendation import engine_lines, pool_size_text, table_title
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
@@ -118,15 +119,28 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "engines_title": alone if answer.measured_in is None else "In the application, set",
         "engines": () if answer.in_doubt else engine_lines(answer),
         "curve": knee_text(analysis),
-        "throughput": throughput_table(analysis),
-        "latency": latency_table(analysis) if analysis.knows_p95 else None,
-        "kinds": kinds_table(analysis),
-        "estimators": estimators_table(analysis),
-        "verified": verified_table(analysis, narrow=True),
+        "measurements": _measurements(analysis),
         "facts": facts(analysis.run),
         "configure": "poolsize config --for STACK --run RUN",
         "repeat": repeat_command(analysis.run),
     }
+
+
+def _measurements(analysis: Analysis) -> list[tuple[str, Table]]:
+    """Return the tables that have rows, each behind its caption."""
+    tables = {
+        "Mean transactions per second at each pool size, as measured": throughput_table(analysis),
+        "Wait time, usage time and total time in milliseconds": latency_table(analysis) if analysis.knows_p95 else None,
+        "Each kind of transaction, with its share of all and its times in milliseconds": kinds_table(analysis),
+        "Verification in an open loop, at percentages of each pool size's throughput; times in milliseconds": (
+            verified_table(analysis, narrow=True)
+        ),
+        "Estimators, with two tests: the error of the throughput predicted at a measured size that is left out of the "
+        "fit, and the change of the estimated pool size when the largest size is left out (! marks more than 20 %)": (
+            estimators_table(analysis)
+        ),
+    }
+    return [(caption, table) for caption, table in tables.items() if table and table.rows]
 
 
 def _failed(analysis: Analysis) -> tuple[str, ...]:
