@@ -97,11 +97,9 @@ def plot_throughput(
         ax.axhline(analysis.plateau.threshold, color=GREY, linestyle=":", label=f"{share} of capacity")
     rate_axis(ax)
     pool_size_axis(ax, sizes)
-    marks = marks_of(answer, current)
-    mark_sizes(ax, sizes, marks)
+    mark_sizes(ax, sizes, marks_of(answer, current))
     if answer and answer.range:
         mark_range(ax, answer.range, answer.range_open, range_text(answer))
-    legend_above(ax, 2, is_labelled=bool(marks))
     return ax
 
 
@@ -124,8 +122,7 @@ def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles], marks: Mappin
         if not np.isnan(times_ms).all():
             ax.plot(sizes, times_ms, color=colour, marker=marker, label=name)
     milliseconds_axis(ax, "total time (ms)")
-    mark_sizes(ax, sizes, marks or {})
-    legend_above(ax, 3, is_labelled=bool(marks))
+    mark_sizes(ax, sizes, marks or {}, columns=3)
     return pool_size_axis(ax, sizes)
 
 

@@ -110,9 +110,7 @@ def plot_threads(ax: Axes, analysis: Analysis, answer: Recommendation | None = N
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     ax.set_ylabel("threads running, log scale")
-    marks = marks_of(answer)
-    mark_sizes(ax, sizes, marks)
-    legend_above(ax, 2, is_labelled=bool(marks))
+    mark_sizes(ax, sizes, marks_of(answer))
     return pool_size_axis(ax, sizes)
 
 
