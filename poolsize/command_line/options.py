@@ -146,17 +146,21 @@ def save_plot(figure: "Figure", path: "Path") -> None:
     """Write a figure to the file of --plot, and print that. Raises BadInput for a file that can't be written."""
     from poolsize.present.plots import save_figure
 
-    save_figure(figure, path)
+    _save(lambda: save_figure(figure, path), f"--plot {path}")
     click.echo(f"poolsize: drew {path}", err=True)
 
 
 def save_page(text: str, path: "Path") -> None:
     """Write a page to the file of --output, and print that. Raises BadInput for a file that can't be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"--output {path} can't be written: {error.strerror}") from None
+    _save(lambda: path.write_text(text, encoding="utf-8"), f"--output {path}")
     click.echo(f"poolsize: wrote {path}", err=True)
+
+
+def _save(write: Callable[[], object], option: str) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise BadInput(f"{option} can't be written: {error.strerror}") from None
 
 
 def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: str) -> None:
