@@ -1,5 +1,6 @@
 """The options that describe a fleet, which several commands share, and their reading."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.answer.fleet import ServerLimit, Service
     from poolsize.answer.fleet_plan import FleetPlan, MeasuredLosses
     from poolsize.answer.recommendation import Recommendation
+    from poolsize.facts.inspection import Inspection
     from poolsize.facts.instance_class import InstanceClass
     from poolsize.facts.server import Server
     from poolsize.present.text.recommendation import OfClass
@@ -105,6 +107,12 @@ class FleetOptions(QuickRecord):
 
         with asking(database_url(url), FACTS_SECONDS) as (_, cursor):
             return limit_of(read_server(cursor), connection_bytes(cursor), limit)
+
+    def limit_with(self, inspection: "Inspection | None") -> "ServerLimit":
+        """Return the limit of the options, of the inspected server, of the server in POOLSIZE_URL, or of the class."""
+        if inspection is None:
+            return self.limit(os.environ.get("POOLSIZE_URL") if self.max_connections is None else None)
+        return limit_of(inspection.server, inspection.connection_bytes, replace(self, instance_class=None).limit())
 
 
 HELP = {

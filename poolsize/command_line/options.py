@@ -1,13 +1,15 @@
-"""Options that several commands share: --json, --plot, --current, the latency limits, and a server's encryption."""
+"""Options that several commands share: --json, --plot, --current, the latency limits, and a server's encryption.
+
+Completions in a shell, too: of names, files of runs, and other files.
+"""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from poolsize.command_line.completion import complete_files
 from poolsize.errors import BadInput
 from poolsize.facts.ssl_mode import CA_DEFAULT, CA_HELP, MODE_DEFAULT, MODE_HELP, SslMode, read_ssl_mode
 from poolsize.quick_record import QuickRecord
@@ -16,6 +18,7 @@ from poolsize.sweep.readers import positive_milliseconds, read
 if TYPE_CHECKING:  # Matplotlib and pathlib stay out of a command without --plot, pymysql out of one without a server
     from pathlib import Path
 
+    from click.shell_completion import CompletionItem
     from matplotlib.figure import Figure
 
     from poolsize.facts.inspection import Inspection
@@ -34,6 +37,39 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
     return lambda _, parameter, text: None if text is None else read(str(parameter.name), text, reader)
+
+
+def completed_by(
+    names: Callable[[str], Iterable[str]], *, else_files: bool
+) -> "Callable[[click.Context, click.Parameter, str], list[CompletionItem]]":
+    """Return the function, for click, that completes a word to the names that begin with it.
+
+    names: called with the word. else_files: whether the shell completes files where no name begins with it.
+    """
+
+    def completed(_: click.Context, __: click.Parameter, word: str) -> "list[CompletionItem]":
+        from click.shell_completion import CompletionItem
+
+        items = [CompletionItem(name) for name in names(word) if name.startswith(word)]
+        return items or ([CompletionItem(word, type="file")] if else_files else [])
+
+    return completed
+
+
+def _runs(word: str) -> list[str]:
+    """Return the files of runs that begin with the word; without a word and a file here, those in RUN_FOLDER."""
+    from glob import escape, glob
+
+    files = sorted(glob(f"{escape(word)}*.jsonl"))  # noqa: PTH207 (pathlib would change what was typed: ./a)
+    if files or word:
+        return files
+    from poolsize.sweep.options import RUN_FOLDER
+
+    return sorted(glob(f"{RUN_FOLDER}/*.jsonl"))  # noqa: PTH207
+
+
+complete_files = completed_by(lambda _: (), else_files=True)
+complete_runs = completed_by(_runs, else_files=True)
 
 
 class FilePath(click.Path):
@@ -110,17 +146,21 @@ def save_plot(figure: "Figure", path: "Path") -> None:
     """Write a figure to the file of --plot, and print that. Raises BadInput for a file that can't be written."""
     from poolsize.present.plots import save_figure
 
-    save_figure(figure, path)
+    _save(lambda: save_figure(figure, path), f"--plot {path}")
     click.echo(f"poolsize: drew {path}", err=True)
 
 
 def save_page(text: str, path: "Path") -> None:
     """Write a page to the file of --output, and print that. Raises BadInput for a file that can't be written."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadInput(f"--output {path} can't be written: {error.strerror}") from None
+    _save(lambda: path.write_text(text, encoding="utf-8"), f"--output {path}")
     click.echo(f"poolsize: wrote {path}", err=True)
+
+
+def _save(write: Callable[[], object], option: str) -> None:
+    try:
+        write()
+    except OSError as error:
+        raise BadInput(f"{option} can't be written: {error.strerror}") from None
 
 
 def require_writable(flag: str, path: "Path", endings: Sequence[str], expected: str) -> None:
@@ -224,3 +264,21 @@ def inspected(url: str) -> "Inspection":
             by_loopback=is_local(parts),
             denied=pymysql.MySQLError,
         )
+
+
+def inspection_of(url: str | None, facts: dict[str, Any], encryption: Encryption) -> "Inspection | None":
+    """Return the facts of the server whose URL is given, or that POOLSIZE_URL names where no cores are given.
+
+    Set the facts that no option gives: the hit rate, and a local server's cores.
+    """
+    url = encryption.of(url or (os.environ.get("POOLSIZE_URL") if facts["cores"] is None else None))
+    if not url:
+        return None
+    inspection = inspected(url)
+    if facts["cache_hit_rate"] is None:
+        facts["cache_hit_rate"] = inspection.cache_hit_rate
+    if facts["cores"] is None and inspection.is_here:
+        from poolsize.facts.machine import this_machine
+
+        facts["cores"] = this_machine().usable_cores
+    return inspection

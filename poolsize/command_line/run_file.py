@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.completion import complete_files, complete_runs
-from poolsize.command_line.options import typed_words
+from poolsize.command_line.options import complete_files, complete_runs, typed_words
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.quick_record import QuickRecord
 
@@ -39,9 +38,9 @@ class Source(QuickRecord):
             raise BadInput("--curve: make a run with `poolsize import`, and give the other options with --run")
 
     @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters that name the source, and that describe the host of a curve."""
-        return ("curve", "more", "cores", "disks") if self.curve else ("run_path",)
+    def of_host(self) -> tuple[str, ...]:
+        """The parameters that describe the host of a curve; a run contains its own."""
+        return ("cores", "disks") if self.curve else ()
 
     def analysis(self, cores: int | None, disks: int | None) -> "Analysis":
         """Return the source's analysis. cores, disks: of a curve's host. Raises BadInput and WorkFailed."""
@@ -66,7 +65,7 @@ class Source(QuickRecord):
 
         from poolsize.terminal import pasteable
 
-        of_host = typed_words("cores", "disks")
+        of_host = typed_words(*self.of_host)
         stored = pasteable("poolsize", "import", *map(Path, self.curve), *of_host, "--output", "run.jsonl")
         return [f"{stored}  # then give --run run.jsonl to fleet or config"]
 

@@ -1,4 +1,4 @@
-"""The options of a sweep as options of a command, and their flags in errors."""
+"""The options of a sweep as options of a command, with their completions, and their flags in errors."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from poolsize.command_line.completion import OF_SWEEP, complete_files
+from poolsize.command_line.options import complete_files, complete_runs, completed_by
 from poolsize.sweep.option import Group
 from poolsize.sweep.options import FLAGS, OPTIONS, with_flags
 from poolsize.sweep.readers import optional_path, path
@@ -17,6 +17,26 @@ PATHS = (path, optional_path)
 """Readers of options whose values the shell completes as files."""
 GROUPS = {group.value: tuple(name for name, option in OPTIONS.items() if option.group is group) for group in Group}
 """Heading -> the parameters of a group of a sweep's options."""
+
+
+def _workloads(_: str) -> Iterable[str]:
+    from poolsize.files import workloads
+
+    return workloads()
+
+
+def _recordings(_: str) -> Iterable[str]:
+    from poolsize.recordings.published import published_curves
+
+    return published_curves()
+
+
+OF_SWEEP = {
+    "workload": completed_by(_workloads, else_files=True),
+    "replay": completed_by(_recordings, else_files=True),
+    "resume": complete_runs,
+}
+"""Parameter of a sweep's option -> its completion. Other options complete files, if they name a path, or nothing."""
 
 
 def sweep_options(names: Iterable[str], usage: Mapping[str, str] | None = None) -> Callable[[Command], Command]:

@@ -1,6 +1,6 @@
 """The options that describe traffic, and their reading."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -87,15 +87,11 @@ class TrafficOptions(QuickRecord):
         return usage
 
 
-READERS: dict[str, tuple[str, Callable[[str], float]]] = {
+READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
     "rate": ("RATE", rate_per_second),
-    "usage_p95": ("DURATION", positive_milliseconds),
-    "usage_p99": ("DURATION", positive_milliseconds),
     "burst": ("FACTOR", times),
-    "max_wait_p99": ("DURATION", positive_milliseconds),
-    "wait_limit": ("DURATION", positive_milliseconds),
 }
-"""Parameter without its unit -> placeholder and reader of its option."""
+"""Parameter -> placeholder and reader of its option, where that takes no duration."""
 HELP = {
     "rate": "Requests per second that the instances of --instances serve together, e.g. 400/s; a request that takes a "
     "connection twice counts twice. The answer is then the pool size that this traffic needs, beside what the database "
@@ -106,7 +102,8 @@ HELP = {
     "max_wait_p99": "Highest p99 of the wait time for a connection.  [default: --usage-time]",
     "wait_limit": "The pool's timeout, to show the share of requests that time out.  [default: none]",
 }
-TRAFFIC_OPTIONS = tuple(READERS)
+"""Parameter without its unit -> the help of its option."""
+TRAFFIC_OPTIONS = tuple(HELP)
 """The options' parameters."""
 
 
@@ -118,13 +115,13 @@ def traffic_options(command: Callable[..., None], without: tuple[str, ...] = ())
 
     @wraps(command)
     def with_traffic(**parameters: Any) -> None:
-        values = [parameters.pop(name, None) for name in READERS]
+        values = [parameters.pop(name, None) for name in TRAFFIC_OPTIONS]
         command(demand=TrafficOptions(*values), **parameters)
 
     decorated = with_traffic
-    for name, (placeholder, reader) in reversed(READERS.items()):
-        if name in without:
-            continue
-        option = click.option(flag(name), name, metavar=placeholder, callback=read_by(reader), help=HELP[name])
-        decorated = option(decorated)
+    for name, text in reversed(HELP.items()):
+        if name not in without:
+            placeholder, reader = READERS.get(name, ("DURATION", positive_milliseconds))
+            option = click.option(flag(name), name, metavar=placeholder, callback=read_by(reader), help=text)
+            decorated = option(decorated)
     return decorated

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
-from poolsize.command_line.options import json_option, plot_option, save_plot
+from poolsize.command_line.options import complete_runs, json_option, plot_option, save_plot
 
 if TYPE_CHECKING:  # pathlib stays out of --help
     from pathlib import Path

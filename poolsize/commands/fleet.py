@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, GroupedCommand
 from poolsize.command_line.options import (
     FILE,
     Encryption,
     Form,
+    complete_runs,
     duration_option,
     encryption_options,
     flag,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
+from poolsize.command_line.options import complete_runs
 from poolsize.errors import BadInput
 
 if TYPE_CHECKING:  # pathlib stays out of --help

@@ -5,42 +5,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, FleetOptions, fleet_options, plan_of_run
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, RUN, TRAFFIC, GroupedCommand
 from poolsize.command_line.options import (
     LIMITS,
     Encryption,
     Form,
+    complete_runs,
     duration_option,
     encryption_options,
     flag,
     form_options,
+    inspection_of,
     instance_class_option,
     is_typed,
     limit_options,
     read_by,
     typed_words,
 )
-from poolsize.command_line.run_file import (
-    Source,
-    client_times_of,
-    end_unless,
-    options_of,
-    source_options,
-)
+from poolsize.command_line.run_file import Source, client_times_of, end_unless, options_of, source_options
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions, times, traffic_options
-from poolsize.commands.recommend_basis import (
+from poolsize.commands.recommend_traffic import (
     OF_CLIENT,
+    OF_DATABASE,
     OF_FLEET,
     OF_OBSERVATION,
     OF_THREADS,
-    analysis_of,
-    inspection_of,
-    server_limit,
-)
-from poolsize.commands.recommend_traffic import (
     ObservationOptions,
+    analysis_of,
     answer_for,
     answer_observation,
     answer_traffic,
@@ -59,17 +51,7 @@ if TYPE_CHECKING:  # --help starts without the answers, and `--cores 8` without 
     from poolsize.present.text.recommendation import MoreValues
 
 GROUPS = {
-    DATABASE: (
-        "cores",
-        "instance_class",
-        "disks",
-        "cache_hit_rate",
-        "ssd",
-        "threads_per_core",
-        "url",
-        "ssl_mode",
-        "ssl_ca",
-    ),
+    DATABASE: OF_DATABASE,
     TRAFFIC: ("rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:], *OF_OBSERVATION),
     RUN: ("run_path", "curve", "app_cpu_time_ms", "app_cores", *LIMITS),
     FLEET: FLEET_OPTIONS,
@@ -303,7 +285,7 @@ def _plan(
         return None
     from poolsize.answer.fleet_plan import plan_fleet
 
-    services, limit = [fleet.service()], server_limit(fleet, inspection)
+    services, limit = [fleet.service()], fleet.limit_with(inspection)
     return (
         plan_of_run(analysis, answer, services, limit) if analysis else plan_fleet(answer.connections, services, limit)
     )

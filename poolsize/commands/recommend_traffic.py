@@ -1,4 +1,4 @@
-"""The answers of `poolsize recommend` for a traffic, as typed or as an observation has it."""
+"""What the answers of `poolsize recommend` rest on, and those for a traffic, as typed or as an observation has it."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.command_line.fleet_options import FleetOptions
-from poolsize.command_line.options import Encryption, Form, flag, is_typed
+from poolsize.command_line.options import Encryption, Form, flag, inspection_of, is_typed
 from poolsize.command_line.run_file import Source, client_times_of, end_unless, supply_of, traffic_with
 from poolsize.command_line.traffic_options import TrafficOptions
-from poolsize.commands.recommend_basis import (
-    OF_CLIENT,
-    OF_FLEET,
-    OF_OBSERVATION,
-    analysis_of,
-    inspection_of,
-    server_limit,
-)
 from poolsize.errors import BadInput
 from poolsize.present.text.json_text import json_text
 from poolsize.quick_record import QuickRecord
@@ -24,6 +16,7 @@ from poolsize.quick_record import QuickRecord
 if TYPE_CHECKING:  # the formula's answer starts without them
     from collections.abc import Callable
 
+    from poolsize.analysis.analysis import Analysis
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.observe.pool_answer import PoolAnswer
@@ -31,6 +24,27 @@ if TYPE_CHECKING:  # the formula's answer starts without them
     from poolsize.present.text.traffic import TrafficAnswerValues
 
 MOST_GROWTH = 1_000
+OF_DATABASE = (
+    "cores", "instance_class", "disks", "cache_hit_rate", "ssd", "threads_per_core", "url", "ssl_mode", "ssl_ca"
+)  # fmt: skip
+OF_THREADS = ("app_threads", "connections_per_thread")
+OF_FLEET = (*OF_THREADS, "instance_class")
+"""Parameters of a fleet's options that no run contains."""
+OF_OBSERVATION = ("observation", "pool", "growth")
+OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
+
+
+def analysis_of(source: Source, facts: dict[str, Any], may_have: tuple[str, ...]) -> "Analysis":
+    """Return the analysis of a run or a curve. Raises BadInput for an option that it has no use for.
+
+    may_have: parameters of options that the run does not contain.
+    """
+    contained = {*OF_DATABASE, *OF_THREADS} - {*may_have} - {*source.of_host}
+    for name in click.get_current_context().params:
+        if name in contained and is_typed(name):
+            why = "a curve has no use for this value" if source.curve else "the run contains this value"
+            raise BadInput(f"{flag(name)}: {why}; leave the option out")
+    return source.analysis(facts["cores"], facts["disks"] if is_typed("disks") else None)
 
 
 class ObservationOptions(QuickRecord):
@@ -174,7 +188,7 @@ def answer_for(
     else:
         inspection = inspection_of(url, facts, encryption)
         supply = _supply_by_formula(facts, is_inspected=inspection is not None)
-    return recommend_for(traffic, supply, server_limit(fleet, inspection), current)
+    return recommend_for(traffic, supply, fleet.limit_with(inspection), current)
 
 
 def _supply_by_formula(facts: dict[str, Any], *, is_inspected: bool) -> "Supply | None":

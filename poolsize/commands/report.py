@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import FILE, limit_options, require_writable, save_page
+from poolsize.command_line.options import FILE, complete_runs, limit_options, require_writable, save_page
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import json_option, plot_option, save_plot
+from poolsize.command_line.options import complete_runs, json_option, plot_option, save_plot
 from poolsize.command_line.run_file import complete_run
 from poolsize.errors import BadInput
 from poolsize.units import count

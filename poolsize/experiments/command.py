@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from poolsize.command_line.completion import completed_by
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import json_option
+from poolsize.command_line.options import completed_by, json_option
 from poolsize.command_line.sweep_options import sweep_options
 from poolsize.sweep.options import OPTIONS
 

@@ -9,9 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 import click
 
 from poolsize.bounds import shortened
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
-from poolsize.command_line.options import FILE, Encryption, Form, encryption_options, form_options, is_typed, read_by
+from poolsize.command_line.options import (
+    FILE,
+    Encryption,
+    Form,
+    complete_runs,
+    encryption_options,
+    form_options,
+    is_typed,
+    read_by,
+)
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
 from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import count, minutes

@@ -5,10 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.completion import complete_runs, completed_by
 from poolsize.command_line.fleet_options import FLEET_OPTIONS, fleet_options
 from poolsize.command_line.grouped_command import DATABASE, FLEET, OUTPUT, TRAFFIC, GroupedCommand
-from poolsize.command_line.options import FILE, Encryption, duration_option, encryption_options, json_option
+from poolsize.command_line.options import (
+    FILE,
+    Encryption,
+    complete_runs,
+    completed_by,
+    duration_option,
+    encryption_options,
+    json_option,
+)
 from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, traffic_options
 from poolsize.errors import BadInput
 from poolsize.sweep.readers import positive_milliseconds

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from poolsize.command_line.completion import complete_runs
 from poolsize.command_line.grouped_command import GroupedCommand
-from poolsize.command_line.options import duration_option, json_option, plot_option, read_by, save_plot
+from poolsize.command_line.options import complete_runs, duration_option, json_option, plot_option, read_by, save_plot
 from poolsize.sweep.readers import milliseconds, pool_sizes
 
 if TYPE_CHECKING:  # pathlib stays out of --help

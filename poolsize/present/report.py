@@ -17,11 +17,11 @@ from poolsize.answer.recommendation import Recommendation
 from poolsize.answer.verdict import Verdict
 from poolsize.answer.warnings import CheckFailed, Retried, VerificationFailed
 from poolsize.files import templates
-from poolsize.present.plots import alt_text, titles
+from poolsize.present import plots
+from poolsize.present.plots import alt_text
 from poolsize.present.plots.axes import svg_text
-from poolsize.present.plots.curves import plot_distribution, plot_latency, plot_throughput, plot_wait_and_usage
-from poolsize.present.plots.server import plot_processors, plot_seconds
 from poolsize.present.text.analysis import excluded_steps, knee_text, run_title
+from poolsize.present.text.layout import Table
 from poolsize.present.text.recommendation import engine_lines, pool_size_text, table_title
 from poolsize.present.text.sentences.checks import check_sentence
 from poolsize.present.text.sentences.findings import reason_sentences, sentence, warning_sentences
@@ -118,15 +118,28 @@ def _contents(analysis: Analysis, answer: Recommendation) -> dict[str, Any]:
         "engines_title": alone if answer.measured_in is None else "In the application, set",
         "engines": () if answer.in_doubt else engine_lines(answer),
         "curve": knee_text(analysis),
-        "throughput": throughput_table(analysis),
-        "latency": latency_table(analysis) if analysis.knows_p95 else None,
-        "kinds": kinds_table(analysis),
-        "estimators": estimators_table(analysis),
-        "verified": verified_table(analysis, narrow=True),
+        "measurements": _measurements(analysis),
         "facts": facts(analysis.run),
         "configure": "poolsize config --for STACK --run RUN",
         "repeat": repeat_command(analysis.run),
     }
+
+
+def _measurements(analysis: Analysis) -> list[tuple[str, Table]]:
+    """Return the tables that have rows, each behind its caption."""
+    tables = {
+        "Mean transactions per second at each pool size, as measured": throughput_table(analysis),
+        "Wait time, usage time and total time in milliseconds": latency_table(analysis) if analysis.knows_p95 else None,
+        "Each kind of transaction, with its share of all and its times in milliseconds": kinds_table(analysis),
+        "Verification in an open loop, at percentages of each pool size's throughput; times in milliseconds": (
+            verified_table(analysis, narrow=True)
+        ),
+        "Estimators, with two tests: the error of the throughput predicted at a measured size that is left out of the "
+        "fit, and the change of the estimated pool size when the largest size is left out (! marks more than 20 %)": (
+            estimators_table(analysis)
+        ),
+    }
+    return [(caption, table) for caption, table in tables.items() if table and table.rows]
 
 
 def _failed(analysis: Analysis) -> tuple[str, ...]:
@@ -176,26 +189,26 @@ def _pictures(analysis: Analysis, answer: Recommendation, current: int | None) -
             "Percentiles of the total time. With too few connections users wait for a connection; with too many, "
             "transactions wait inside the database."
         )
-        yield picture(titles.LATENCY, caption, alt_text.of_latency, plot_latency, analysis, answer)
+        yield picture(plots.LATENCY_TITLE, caption, alt_text.of_latency, plots.plot_latency, analysis, answer)
     if analysis.knows_usage:
         caption = "A larger pool moves time from the queue of the pool (wait) into the database (usage)."
-        title = titles.of_wait_and_usage(analysis, answer)
-        yield picture(title, caption, alt_text.of_wait_and_usage, plot_wait_and_usage, analysis, answer)
+        title = plots.wait_and_usage_title(analysis, answer)
+        yield picture(title, caption, alt_text.of_wait_and_usage, plots.plot_wait_and_usage, analysis, answer)
     if analysis.knows_percentiles:
         caption = (
             "The slower half of the transactions. 90 %, 99 % and 99.9 % have equal distances on the axis, so that the "
             "slowest transactions are visible."
         )
         title = "The slowest transactions"
-        yield picture(title, caption, alt_text.of_distribution, plot_distribution, analysis, answer)
+        yield picture(title, caption, alt_text.of_distribution, plots.plot_distribution, analysis, answer)
     if any(step.workers for step in analysis.steps):
         caption = "Where the bars reach the number of cores, more connections can't help."
         if analysis.by_size.counter("process_cpu", analysis.sizes[-1].pool_size) is None:
             caption = "The server's own CPU time is not known."
-        title = titles.of_processors(answer)
-        yield picture(title, caption, alt_text.of_processors, plot_processors, analysis, answer)
+        title = plots.processors_title(answer)
+        yield picture(title, caption, alt_text.of_processors, plots.plot_processors, analysis, answer)
     caption = "In a steady state, the line of a step is level."
-    yield picture("Every second", caption, alt_text.of_seconds, plot_seconds, analysis.run)
+    yield picture("Every second", caption, alt_text.of_seconds, plots.plot_seconds, analysis.run)
 
 
 def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int | None) -> Picture:
@@ -215,8 +228,8 @@ def _throughput_picture(analysis: Analysis, answer: Recommendation, current: int
         if answer.pool_size:
             share = percent(1 - plateau.tolerance)
             caption = f"The answer is the smallest pool size that probably reaches {share} of capacity. {caption}"
-    title = titles.of_throughput(analysis, answer)
-    return picture(title, caption, alt_text.of_throughput, plot_throughput, analysis, answer, current)
+    title = plots.throughput_title(analysis, answer)
+    return picture(title, caption, alt_text.of_throughput, plots.plot_throughput, analysis, answer, current)
 
 
 def picture(title: str, caption: str, alt: Callable[..., str], plot: Callable[..., Any], *subject: Any) -> Picture:

@@ -147,6 +147,7 @@ def test_an_error_names_the_variable_that_gave_the_value(poolsize_here: Command)
     assert from_option.stderr.startswith("poolsize: error: --url postgresql://")
 
 
+@pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What would be started in place of this process."""
     started: list[str] = []
@@ -165,13 +166,12 @@ def parameters(notebook: Path) -> dict[str, object]:
 
 @pytest.mark.long
 def test_the_notebook_of_a_run_of_yours_names_it_and_shows_nothing_of_the_example(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    poolsize_here: Command, tmp_path: Path, opened: list[str]
 ) -> None:
-    words = opened(monkeypatch)
     stored(tmp_path / "a.jsonl")
     done = poolsize_here("notebook", "a.jsonl")
     assert (done.returncode, done.stderr) == (0, "poolsize: wrote poolsize-a.ipynb\n")
-    assert "poolsize-a.ipynb" in words
+    assert "poolsize-a.ipynb" in opened
     assert parameters(tmp_path / "poolsize-a.ipynb") == {"RUN": str(tmp_path / "a.jsonl"), "CURRENT": None}
     assert "image/png" not in (tmp_path / "poolsize-a.ipynb").read_text()
     assert poolsize_here("notebook").returncode == 0
@@ -180,23 +180,21 @@ def test_the_notebook_of_a_run_of_yours_names_it_and_shows_nothing_of_the_exampl
 
 @pytest.mark.long
 def test_a_notebook_that_is_there_is_neither_written_over_nor_opened(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    poolsize_here: Command, tmp_path: Path, opened: list[str]
 ) -> None:
-    words = opened(monkeypatch)
     stored(tmp_path / "a.jsonl")
     (tmp_path / "poolsize-a.ipynb").write_text("mine")
     (tmp_path / "poolsize-a-2.ipynb").write_text("mine too")
     done = poolsize_here("notebook", "a.jsonl")
     assert (done.returncode, done.stderr) == (0, "poolsize: wrote poolsize-a-3.ipynb\n")
-    assert "poolsize-a-3.ipynb" in words
+    assert "poolsize-a-3.ipynb" in opened
     assert (tmp_path / "poolsize-a.ipynb").read_text() == "mine"
 
 
 @pytest.mark.costly
 def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    poolsize_here: Command, tmp_path: Path, opened: list[str]
 ) -> None:
-    words = opened(monkeypatch)
     whole = stored(tmp_path / "a.jsonl").read_text().splitlines(keepends=True)
     (tmp_path / "half.jsonl").write_text("".join(whole[:3]))
     for runs, message, code in (
@@ -208,39 +206,32 @@ def test_what_a_notebook_can_not_show_is_refused_before_it_opens(
         done = poolsize_here("notebook", *runs)
         assert done.returncode == code
         assert message in done.stderr
-    assert not words
+    assert not opened
 
 
 @pytest.mark.long
-def test_the_notebook_of_several_runs_compares_them(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = opened(monkeypatch)
+def test_the_notebook_of_several_runs_compares_them(poolsize_here: Command, tmp_path: Path, opened: list[str]) -> None:
     runs = [str(EXAMPLES[name]) for name in ("scan-mariadb", "scan-mysql")]
     assert poolsize_here("notebook", *runs).returncode == 0
     copy = tmp_path / "poolsize-compare-scan-mariadb-scan-mysql.ipynb"
-    assert copy.name in words
+    assert copy.name in opened
     assert parameters(copy) == {"RUNS": runs, "ACROSS": None}
     assert "image/png" not in copy.read_text()
 
 
 @pytest.mark.long
-def test_the_notebook_of_an_observation_names_it(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = opened(monkeypatch)
+def test_the_notebook_of_an_observation_names_it(poolsize_here: Command, tmp_path: Path, opened: list[str]) -> None:
     observation = str(shipped("data/examples/observation.jsonl"))
     assert poolsize_here("notebook", observation).returncode == 0
     copy = tmp_path / "poolsize-observation.ipynb"
-    assert copy.name in words
+    assert copy.name in opened
     assert parameters(copy) == {"OBSERVATION": observation, "POOL": None, "GROWTH": 1.0}
 
 
 @pytest.mark.parametrize("missing", [("jupyterlab", "ipywidgets", "nbformat", "pandas"), ("pandas",)], ids=" ".join)
 def test_without_the_notebook_extra_one_line_names_it(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...]
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, opened: list[str], missing: tuple[str, ...]
 ) -> None:
-    words = opened(monkeypatch)
     for module in missing:
         monkeypatch.setitem(sys.modules, module, None)
     done = poolsize_here("notebook")
@@ -250,7 +241,7 @@ def test_without_the_notebook_extra_one_line_names_it(
         "poolsize's folder\n"
     )
     assert list(tmp_path.iterdir()) == []
-    assert not words
+    assert not opened
 
 
 def test_no_command_at_all_is_the_help(poolsize_here: Command) -> None:

@@ -1,8 +1,14 @@
-"""The help: where to start, the groups of commands and options, and examples that work."""
+"""The help: where to start, the groups of commands and options, and examples that work.
 
+Every command has a manual page with all of its options. A shell itself completes commands, options, names and files.
+"""
+
+import os
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 from importlib.metadata import version
 from pathlib import Path
 
@@ -11,8 +17,9 @@ import pytest
 
 from poolsize.command_line.grouped_command import OUTPUT, GroupedCommand
 from poolsize.commands import COMMANDS, GROUPS, START, cli
-from poolsize.files import shipped
+from poolsize.files import shipped, workloads
 from tests.conftest import EXAMPLES, Command
+from tests.man import main
 
 CONTEXT = click.Context(cli, info_name="poolsize")
 LONGEST_LINE = 80
@@ -95,3 +102,107 @@ def test_what_the_help_leaves_out_is_in_the_full_help(poolsize_here: Command) ->
     short, full = poolsize_here("recommend", "--help").stdout, poolsize_here("recommend", "--help-all").stdout
     assert "poolsize recommend --help-all" in short
     assert ("[default: this machine's]" in short, "[default: this machine's]" in full) == (False, True)
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("man")
+    main(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_page_has_every_option_of_its_command(pages: Path, name: str) -> None:
+    text = (pages / f"poolsize-{name}.1").read_text().replace("\\-", "-")
+    flags = [flag for option in command_of(name).params if isinstance(option, click.Option) for flag in option.opts]
+    assert [flag for flag in flags if f"\\fB{flag}" not in text] == []
+    assert f"poolsize-{name}(1)" in (pages / "poolsize.1").read_text().replace("\\-", "-")
+
+
+@pytest.mark.costly
+@pytest.mark.skipif(not shutil.which("groff"), reason="no groff on this machine")
+def test_groff_formats_the_pages_without_a_warning(pages: Path) -> None:
+    command = ["groff", "-man", "-Kutf8", "-ww", "-z", *sorted(map(str, pages.iterdir()))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+BASH = """
+eval "$(poolsize completion bash)"
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+compopt() { COMPREPLY=("files:$*"); }
+_poolsize_completion poolsize
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+ZSH = """
+compdef() { }
+_path_files() { print files }
+compadd() { print -l -- $completions }
+_describe() { print -l -- ${completions_with_descriptions%%:*} }
+eval "$(poolsize completion zsh)"
+words=("$@") CURRENT=$#
+_poolsize_completion
+"""
+FISH = """
+poolsize completion fish | source
+complete --do-complete "$argv" | string replace --regex '\\t.*' ''
+"""
+SHELLS = {
+    "bash": ["bash", "--norc", "-c", BASH, "bash"],
+    "zsh": ["zsh", "-f", "-c", ZSH, "zsh"],
+    "fish": ["fish", "--no-config", "-c", FISH],
+}
+"""Shell -> how it completes the last of the words that follow; click's functions run, without a terminal."""
+
+
+def completed(shell: str, folder: Path, words: list[str]) -> list[str]:
+    """What a shell offers in a folder for the last of the words."""
+    if not shutil.which(shell):
+        pytest.skip(f"no {shell} on this machine")
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, "PATH": path, "HOME": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)}
+    given = [" ".join(words)] if shell == "fish" else words
+    done = subprocess.run(
+        [*SHELLS[shell], *given], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_completes_names(shell: str, tmp_path: Path) -> None:
+    asked = ["poolsize", "sweep", "--workload", "oltp"]
+    assert completed(shell, tmp_path, asked) == [name for name in workloads() if name.startswith("oltp")]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("not", ["notebook"]),
+        ("help rec", ["recommend"]),
+        ("recommend --max-p", ["--max-p95", "--max-p99"]),
+        ("config --for hik", ["hikaricp"]),
+        ("scenario exh", ["exhaustion"]),
+        ("completion f", ["fish"]),
+        ("analyze a", ["a.jsonl"]),
+        ("recommend --run ./", ["./a.jsonl"]),
+        ("sweep --resume ", ["a.jsonl"]),
+        ("sweep --workload my", ["files:-o", "default"]),
+        ("sweep --application ", ["files:-o", "default"]),
+        ("config --for x", []),
+    ],
+)
+def test_bash_completes_what_comes_next(tmp_path: Path, words: str, offered: list[str]) -> None:
+    (tmp_path / "a.jsonl").touch()
+    (tmp_path / "a.txt").touch()
+    assert completed("bash", tmp_path, ["poolsize", *words.split(" ")]) == offered
+
+
+@pytest.mark.long
+def test_without_a_run_here_those_of_sweeps_are_completed(tmp_path: Path) -> None:
+    runs = tmp_path / "data" / "runs"
+    runs.mkdir(parents=True)
+    (runs / "b.jsonl").touch()
+    assert completed("bash", tmp_path, ["poolsize", "report", ""]) == ["data/runs/b.jsonl"]

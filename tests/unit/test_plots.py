@@ -25,7 +25,6 @@ from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.predict.plots import plot_prediction
 from poolsize.predict.prediction import WhatIf, predict
 from poolsize.present import plots
-from poolsize.present.plots import titles
 from poolsize.present.plots.server import MOST_POINTS
 from poolsize.present.report import HEIGHT, WIDTH
 from poolsize.recordings.published import published_curves
@@ -172,7 +171,7 @@ def test_a_size_beyond_what_was_measured_is_told_at_the_edge() -> None:
 )
 def test_the_title_of_the_throughput_plot_is_the_finding(curve: dict[int, int], title: str) -> None:
     analysis = analyze(a_run(curve))
-    assert titles.of_throughput(analysis, recommend(analysis)) == title
+    assert plots.throughput_title(analysis, recommend(analysis)) == title
 
 
 @pytest.mark.parametrize(
@@ -185,32 +184,34 @@ def test_the_title_of_the_throughput_plot_is_the_finding(curve: dict[int, int], 
 )
 def test_the_title_of_the_throughput_plot_says_what_a_latency_limit_does(max_p95_ms: float, title: str) -> None:
     answer = recommend(searched(), LatencyLimits(max_p95_ms=max_p95_ms))
-    assert titles.of_throughput(searched(), answer) == title
+    assert plots.throughput_title(searched(), answer) == title
 
 
 def test_the_title_of_the_throughput_plot_calls_no_answer_in_doubt_enough() -> None:
     answer = answer_of(searched)
     doubted = replace(answer, findings=(SizeUnconfirmed(), *answer.findings))
-    assert titles.of_throughput(searched(), doubted) == "The answer is in doubt"
+    assert plots.throughput_title(searched(), doubted) == "The answer is in doubt"
 
 
-def test_the_other_titles_are_findings_where_there_are_any() -> None:
-    scan = recommend(searched())
-    assert titles.of_wait_and_usage(searched(), scan) == "Beyond 2 connections, waiting moves into the database"
-    assert titles.of_processors(scan) == "The server's CPU is the bottleneck"
-    assert titles.of_wait_and_usage(replayed(), answer_of(replayed)) == "Wait time and usage time"
-    assert titles.of_processors(answer_of(replayed)) == "Busy cores"
-
-
-def test_waiting_in_the_load_generator_is_not_called_waiting_in_the_database() -> None:
-    assert titles.of_processors(answer_of(run)) == "The load generator is the bottleneck"
-    assert titles.of_wait_and_usage(run(), answer_of(run)) == "Wait time and usage time"
+@pytest.mark.parametrize(
+    ("analyzed", "waits", "cores"),
+    [
+        (searched, "Beyond 2 connections, waiting moves into the database", "The server's CPU is the bottleneck"),
+        (replayed, "Wait time and usage time", "Busy cores"),
+        (run, "Wait time and usage time", "The load generator is the bottleneck"),  # users wait there, too
+    ],
+)
+def test_the_other_titles_are_findings_where_there_are_any(
+    analyzed: Callable[[], Analysis], waits: str, cores: str
+) -> None:
+    assert plots.wait_and_usage_title(analyzed(), answer_of(analyzed)) == waits
+    assert plots.processors_title(answer_of(analyzed)) == cores
 
 
 def test_without_an_answer_the_title_says_so_and_no_line_is_drawn() -> None:
     analysis = analyze(a_run({1: 100, 2: 200, 4: 390, 8: 400}, users=1))
     answer = recommend(analysis)
-    assert titles.of_throughput(analysis, answer) == "No pool size can be recommended"
+    assert plots.throughput_title(analysis, answer) == "No pool size can be recommended"
     assert not plots.plot_throughput(Figure().subplots(), analysis, answer).texts
 
 

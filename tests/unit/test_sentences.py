@@ -20,7 +20,7 @@ from poolsize.pool_config import findings
 from poolsize.predict import prediction
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_values
-from poolsize.present.text.sentences import checks, fleet, formula, traffic, warnings
+from poolsize.present.text.sentences import checks, fleet, traffic, warnings
 from poolsize.present.text.sentences.checks import check_detail
 from poolsize.present.text.sentences.findings import (
     UNITS,
@@ -45,7 +45,7 @@ def records_of(kind: type[Figures]) -> list[type[Figures]]:
 
 @pytest.mark.parametrize(("kind", "words"), [(Finding, sentence), (WayOut, way_out_text)])
 def test_every_record_has_a_sentence(kind: type[Figures], words: Any) -> None:
-    assert all((fleet, formula, traffic, warnings)), "they register their sentences when they are imported"
+    assert all((fleet, traffic, warnings)), "they register their sentences when they are imported"
     assert {record.code for record in records_of(kind) if words.dispatch(record) is words.dispatch(kind)} == set()
 
 

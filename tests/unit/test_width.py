@@ -1,4 +1,4 @@
-"""Texts follow the terminal's width, and are the same as ever in a file."""
+"""Texts follow the terminal's width, and are the same as ever in a file; the curve in letters beside the table."""
 
 import re
 import sys
@@ -7,13 +7,13 @@ import pytest
 
 from poolsize.analysis.analysis import analyze
 from poolsize.answer.from_run import recommend
-from poolsize.present.text.analysis import analysis_text
+from poolsize.present.text.analysis import HEIGHT, WIDTH, analysis_text, knee_text
 from poolsize.present.text.layout import Table, terminal_width
 from poolsize.present.text.recommendation import recommendation_text
 from poolsize.present.text.tables import price_table, sizes_table
 from poolsize.recordings.published import published_curves
 from poolsize.sweep.replay import recorded_run
-from tests.conftest import EXAMPLES, example, in_ci
+from tests.conftest import EXAMPLES, a_run, example, in_ci
 
 
 @pytest.fixture
@@ -86,3 +86,28 @@ def test_a_replay_shows_no_question_marks() -> None:
     analysis = analyze(recorded_run(published_curves()["cisco"].recording, "cisco", 8))
     assert "?" not in sizes_table(analysis).as_text()
     assert "?" not in price_table(recommend(analysis)).as_text()
+
+
+def test_a_line_bends_where_the_curve_does() -> None:
+    """Throughput doubles to 8, then stays: the last letter of the highest row and the first above zero say so."""
+    lines = knee_text(
+        analyze(a_run({1: 100, 2: 200, 4: 400, 8: 800, 16: 800, 32: 800, 64: 800}, users=500))
+    ).splitlines()
+    curve = [line.split("|")[1] for line in lines[:HEIGHT]]
+    assert max(map(len, curve)) == WIDTH
+    assert curve[0].lstrip()[0] in "▁▂▃▄▅▆▇█"
+    middle = WIDTH // 2  # of 1 to 64 that is 8
+    assert abs(len(curve[0]) - len(curve[0].lstrip()) - middle) <= 4
+    assert curve[-1][0] in "▇█"
+    assert lines[HEIGHT].split() == ["1", "2", "4", "8", "16", "32", "64", "connections"]
+
+
+@pytest.mark.costly
+def test_a_line_is_of_ascii_where_the_output_is() -> None:
+    text = analysis_text(analyze(a_run({1: 100, 2: 200, 4: 400, 8: 800, 16: 800})), "ascii")
+    assert text.isascii()
+    assert "####" in text
+
+
+def test_one_size_has_no_curve() -> None:
+    assert knee_text(analyze(a_run({4: 100}))) == ""

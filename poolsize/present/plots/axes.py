@@ -19,7 +19,6 @@ from poolsize.analysis.curve import FittedCurve
 from poolsize.analysis.stats.confidence import CONFIDENCE
 from poolsize.analysis.vector import Vector
 from poolsize.answer.recommendation import Recommendation
-from poolsize.errors import BadInput
 from poolsize.terminal import visible
 from poolsize.units import number
 
@@ -96,11 +95,13 @@ def marks_of(answer: Recommendation | None, current: int | None = None) -> dict[
     return {name: size for name, size in sizes.items() if size}
 
 
-def mark_sizes(ax: Axes, sizes: Sequence[int], marks: Mapping[str, int], positions: Sequence[float] = ()) -> None:
-    """Draw a line at each marked pool size, with a label above the axes, such as "answer 2".
+def mark_sizes(
+    ax: Axes, sizes: Sequence[int], marks: Mapping[str, int], columns: int = 2, positions: Sequence[float] = ()
+) -> None:
+    """Draw a line at each marked pool size, with a label above the axes, such as "answer 2"; and the legend above.
 
     A mark beyond the sizes stands at the edge, with an arrow. sizes: measured, ascending. marks: name -> pool size, at
-    most two. positions: of the sizes on the x axis, where it is not logarithmic.
+    most two. columns: of the legend. positions: of the sizes on the x axis, where it is not logarithmic.
     """
     names_of: dict[int, list[str]] = {}
     for name, size in sorted(marks.items(), key=itemgetter(1)):
@@ -120,6 +121,7 @@ def mark_sizes(ax: Axes, sizes: Sequence[int], marks: Mapping[str, int], positio
             textcoords="offset points", xytext=({"right": -2, "left": 2}[side] if is_close else 0, 2),
             ha=side if is_close else "center", fontsize=8.5, fontweight=weight, color=colour,
         )  # fmt: skip
+    legend_above(ax, columns, is_labelled=bool(marks))
 
 
 def mark_range(ax: Axes, ends: tuple[int, int], open_end: str | None, label: str) -> None:
@@ -183,13 +185,11 @@ def legend_above(ax: Axes, columns: int, *, is_labelled: bool = False) -> None:
     )  # fmt: skip
 
 
-def stacked_bars(
-    ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, marks: Mapping[str, int] | None = None
-) -> Axes:
+def stacked_bars(ax: Axes, sizes: Sequence[int], parts: Sequence[Part], label: str, marks: Mapping[str, int]) -> Axes:
     """Draw stacked bars, one bar a pool size, at equal distances. Returns ax.
 
     parts: from the bottom up, each with one value a size; NaN for unknown. label: of the y axis. marks: as in
-    mark_sizes; None for none. Of more than twelve sizes, at most twelve have a label.
+    mark_sizes. Of more than twelve sizes, at most twelve have a label.
     """
     positions = np.arange(len(sizes))
     bottoms = np.zeros(len(sizes))
@@ -201,8 +201,7 @@ def stacked_bars(
     ax.set_xlabel("pool size (connections)")
     ax.set_ylabel(label)
     ax.grid(visible=False, axis="x")
-    mark_sizes(ax, sizes, marks or {}, positions.tolist())
-    legend_above(ax, 2, is_labelled=bool(marks))
+    mark_sizes(ax, sizes, marks, positions=positions.tolist())
     return ax
 
 
@@ -217,17 +216,9 @@ def svg_text(draw: Draw, width: float, height: float) -> str:
 
 
 def save_figure(plots: Figure, path: Path) -> None:
-    """Write a figure to a file in the format of its ending, .png or .svg.
-
-    Raises BadInput for another ending, and where the file can't be written.
-    """
-    if path.suffix not in {".png", ".svg"}:
-        raise BadInput(f"--plot {path}: name a .png or an .svg file")
-    try:
-        with mpl.rc_context(STYLE):
-            plots.savefig(path, dpi=144)
-    except OSError as error:
-        raise BadInput(f"--plot {path} can't be written: {error.strerror}") from None
+    """Write a figure to a file in the format of its ending, such as .png or .svg. Raises OSError."""
+    with mpl.rc_context(STYLE):
+        plots.savefig(path, dpi=144)
 
 
 def with_title(draw: Draw, title: str) -> Draw:

@@ -1,4 +1,4 @@
-"""Plots against the pool size: measured throughput, latency, and published curves."""
+"""Plots against the pool size, with their titles: measured throughput, latency, and published curves."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -10,11 +10,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from poolsize.analysis.analysis import Analysis
+from poolsize.analysis.stats.confidence import TAILS
 from poolsize.analysis.stats.percentiles import Percentiles, quantiles
+from poolsize.answer.finding import Finding
 from poolsize.answer.from_run import recommend
+from poolsize.answer.latency_limit import LimitBroken, LimitDecides
+from poolsize.answer.reasons import QueueInDatabase
 from poolsize.answer.recommendation import Recommendation
-from poolsize.answer.verdict import Verdict
-from poolsize.present.plots import titles
+from poolsize.answer.verdict import GeneratorLimited, NotTheLimit, SmallestSize, StillRising, UsersLimited, Verdict
 from poolsize.present.plots.axes import (
     ANSWER,
     GREY,
@@ -43,7 +46,7 @@ from poolsize.present.text.analysis import run_title
 from poolsize.present.text.short_of_run import range_text
 from poolsize.recordings.published import known_curves, timings_of
 from poolsize.sweep.next_step import remaining
-from poolsize.units import count, percent
+from poolsize.units import count, per_second, percent
 
 NINES = {"50": 0.5, "90": 0.9, "99": 0.99, "99.9": 0.999, "99.99": 0.9999, "99.999": 0.99999}
 """Percentile -> the share of transactions that are at most as slow."""
@@ -51,6 +54,19 @@ FEWEST_NINES = 0.301
 """The median, -log10(1 - 0.5), where the lines of a distribution start."""
 POINTS = 100
 """Points of a distribution's line."""
+UNCHANGED = 1.05
+"""Waiting moves into the database only if throughput grows by less than this factor."""
+LATENCY_TITLE = "Total time of a transaction"
+TITLES: Mapping[type[Finding], str] = {
+    NotTheLimit: "The pool is not the limit",
+    GeneratorLimited: "The load generator limits throughput",
+    StillRising: "Throughput still rises at {largest}",
+    UsersLimited: "Throughput still rises at {largest}",
+    LimitBroken: "No pool size surely keeps the latency limit",
+    LimitDecides: "The latency limit needs {size}",
+    SmallestSize: "{size} are enough: fewer were not measured",
+}
+"""Finding -> the title of the throughput plot, by importance."""
 
 
 def figure(analysis: Analysis) -> Figure:
@@ -61,11 +77,11 @@ def figure(analysis: Analysis) -> Figure:
     """
     answer = None if remaining(analysis.run) else recommend(analysis)
     plots: list[tuple[Callable[..., Axes], str]] = [
-        (plot_throughput, titles.of_throughput(analysis, answer)),
-        (plot_latency, titles.LATENCY),
+        (plot_throughput, throughput_title(analysis, answer)),
+        (plot_latency, LATENCY_TITLE),
     ]
     if analysis.knows_usage:
-        plots.append((plot_wait_and_usage, titles.of_wait_and_usage(analysis, answer)))
+        plots.append((plot_wait_and_usage, wait_and_usage_title(analysis, answer)))
     draws = [with_title(partial(plot, analysis=analysis, answer=answer), title) for plot, title in plots]
     return below_each_other(draws, run_title(analysis))
 
@@ -97,12 +113,39 @@ def plot_throughput(
         ax.axhline(analysis.plateau.threshold, color=GREY, linestyle=":", label=f"{share} of capacity")
     rate_axis(ax)
     pool_size_axis(ax, sizes)
-    marks = marks_of(answer, current)
-    mark_sizes(ax, sizes, marks)
+    mark_sizes(ax, sizes, marks_of(answer, current))
     if answer and answer.range:
         mark_range(ax, answer.range, answer.range_open, range_text(answer))
-    legend_above(ax, 2, is_labelled=bool(marks))
     return ax
+
+
+def throughput_title(analysis: Analysis, answer: Recommendation | None) -> str:
+    """Return the title of the throughput plot. answer: None for an incomplete run."""
+    if answer is None:
+        return "The run is incomplete"
+    if answer.pool_size is None:
+        return "No pool size can be recommended"
+    size = count(answer.pool_size, "connection")
+    findings = {type(finding): finding for finding in answer.findings}
+    for kind, title in TITLES.items():
+        if kind in findings:
+            largest = getattr(findings[kind], "largest", answer.pool_size)
+            return title.format(size=size, largest=count(largest, "connection"))
+    if answer.in_doubt:
+        return "The answer is in doubt"
+    rate = analysis.setting.plan.rate
+    purpose = f" for {per_second(rate)}" if rate else f": more add {_gain(analysis)}"
+    return f"{size} {'is' if answer.pool_size == 1 else 'are'} enough{purpose}"
+
+
+def _gain(analysis: Analysis) -> str:
+    """Return the throughput that pools larger than the plateau's size add: "nothing" where it is not significant."""
+    plateau, curve = analysis.plateau, analysis.curve
+    assert plateau is not None
+    assert curve is not None  # a measured answer in a closed loop has both
+    gain = plateau.capacity / plateau.throughput - 1
+    is_significant = curve.against(plateau.pool_size).quantile(TAILS[0]).max() > 0
+    return f"up to {100 * gain:.0f} %" if is_significant and gain >= 0.005 else "nothing"
 
 
 def plot_latency(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
@@ -124,8 +167,7 @@ def plot_percentiles(ax: Axes, by_size: Mapping[int, Percentiles], marks: Mappin
         if not np.isnan(times_ms).all():
             ax.plot(sizes, times_ms, color=colour, marker=marker, label=name)
     milliseconds_axis(ax, "total time (ms)")
-    mark_sizes(ax, sizes, marks or {})
-    legend_above(ax, 3, is_labelled=bool(marks))
+    mark_sizes(ax, sizes, marks or {}, columns=3)
     return pool_size_axis(ax, sizes)
 
 
@@ -140,6 +182,17 @@ def plot_wait_and_usage(ax: Axes, analysis: Analysis, answer: Recommendation | N
         ("wait time", WAIT, "///", np.array([size.wait.mean for size in sizes])),
     ]
     return stacked_bars(ax, [size.pool_size for size in sizes], parts, "mean (ms)", marks_of(answer))
+
+
+def wait_and_usage_title(analysis: Analysis, answer: Recommendation | None) -> str:
+    """Return the title of the plot of wait and usage times."""
+    if answer and answer.pool_size:
+        start, largest = analysis.by_size.nearest(answer.pool_size), analysis.valid_sizes[-1]
+        queued = any(isinstance(finding, QueueInDatabase) and finding.in_database for finding in answer.findings)
+        no_faster = largest.throughput.mean < UNCHANGED * start.throughput.mean
+        if queued and no_faster and largest.wait.mean < start.wait.mean:
+            return f"Beyond {count(start.pool_size, 'connection')}, waiting moves into the database"
+    return "Wait time and usage time"
 
 
 def plot_distribution(

@@ -9,7 +9,9 @@ from matplotlib.ticker import StrMethodFormatter
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.attempts import retried_places
+from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.analysis.vector import Matrix, Vector
+from poolsize.answer.reasons import LimitedBy
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.plots.axes import (
     GENERATOR,
@@ -30,6 +32,12 @@ from poolsize.units import count
 MOST_POINTS = 4000
 """More points could not be told apart, and would make a file of many megabytes."""
 MOST_LABELS = 24
+BOTTLENECK_TITLES = {
+    BottleneckName.SERVER_CPU: "The server's CPU is the bottleneck",
+    BottleneckName.GENERATOR: "The load generator is the bottleneck",
+    BottleneckName.APPLICATION_CPU: "The application's CPU is the bottleneck",
+    BottleneckName.SHARED_CPU: "The CPU that all programs share is the bottleneck",
+}
 
 
 def plot_seconds(ax: Axes, run: Run) -> Axes:
@@ -98,6 +106,12 @@ def plot_processors(ax: Axes, analysis: Analysis, answer: Recommendation | None 
     return ax
 
 
+def processors_title(answer: Recommendation | None) -> str:
+    """Return the title of the plot of busy cores."""
+    names = [finding.name for finding in (answer.findings if answer else ()) if isinstance(finding, LimitedBy)]
+    return BOTTLENECK_TITLES.get(names[0], "Busy cores") if names else "Busy cores"
+
+
 def plot_threads(ax: Axes, analysis: Analysis, answer: Recommendation | None = None) -> Axes:
     """Draw the statements that the server ran at the same time (Threads_running) against pool size. Returns ax.
 
@@ -110,9 +124,7 @@ def plot_threads(ax: Axes, analysis: Analysis, answer: Recommendation | None = N
     ax.set_yscale("log", base=2)
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     ax.set_ylabel("threads running, log scale")
-    marks = marks_of(answer)
-    mark_sizes(ax, sizes, marks)
-    legend_above(ax, 2, is_labelled=bool(marks))
+    mark_sizes(ax, sizes, marks_of(answer))
     return pool_size_axis(ax, sizes)
 
 

@@ -58,7 +58,8 @@ OF_SERVICES = "by the traffic of each service"
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
 """Basis of what the database can use -> its name."""
 FIRST = (BeyondSupply, LimitBound, TooFewThreads, CutOff)
-"""Doubts that stand before the pool size."""
+FIRST_OF_FLEET = (FleetBelowNeed, BeyondSupply)
+"""Doubts that stand before the pool size, or before those of several services."""
 NEEDS = "The traffic needs "
 """Begins the sentence that the label "Need" repeats."""
 LENGTHS = {WaitsElsewhere: FOUR_LINES, KeepsWait: TWO_LINES + len(NEEDS)}
@@ -74,14 +75,14 @@ def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
-    doubts = [finding for finding in answer.findings if isinstance(finding, FIRST)]
+    doubts, others = _doubts_and_others(answer.findings, FIRST)
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
         f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
         "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer.traffic)),
-        caution(tuple(finding for finding in answer.findings if finding not in doubts)),
+        caution(others),
         *(f"The lines for your library: {each}" for each in _configure(answer, is_observed=is_observed)),
     )
     return "\n\n".join(filter(None, parts))
@@ -91,17 +92,19 @@ def traffic_in_short(answer: TrafficAnswer, *, is_observed: bool = False) -> str
     """Return the pool size, the three numbers that bound it, the most important warning, and the next commands."""
     if answer.need is None:
         return traffic_text(answer)
-    doubts = [each for each in answer.findings if isinstance(each, FIRST)]
-    others = [each for each in answer.findings if each not in doubts]
-    (of_pool,) = answer.plan.pools
-    headline = f"{_use(doubts)} {each_and_together(of_pool)}."
-    configure = _configure(answer, is_observed=is_observed)
-    return "\n".join(
-        [
-            *_first(doubts),
-            short_answer(headline, [*_labelled(answer, doubts), main_caution(others)], [*configure, SAME]),
-        ]
-    )
+    doubts, others = _doubts_and_others(answer.findings, FIRST)
+    headline = f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}."
+    labelled = [*_labelled(answer, doubts), main_caution(others)]
+    commands = [*_configure(answer, is_observed=is_observed), SAME]
+    return "\n".join([*_first(doubts), short_answer(headline, labelled, commands)])
+
+
+def _doubts_and_others(
+    findings: Sequence[Finding], kinds: tuple[type[Finding], ...]
+) -> tuple[list[Finding], list[Finding]]:
+    """Return the findings of these kinds, which stand before the pool size, and the others."""
+    doubts = [each for each in findings if isinstance(each, kinds)]
+    return doubts, [each for each in findings if each not in doubts]
 
 
 def _configure(answer: TrafficAnswer, *, is_observed: bool) -> list[str]:
@@ -387,8 +390,7 @@ def _use_values(use: PoolUse) -> UseValues:
 
 def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
-    doubts = [finding for finding in plan.findings if _is_doubt(finding)]
-    others = [finding for finding in plan.findings if not _is_doubt(finding)]
+    doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
     answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
     configurations = [CONFIGURATIONS] if plan.helps else []
     return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, *configurations])
@@ -398,14 +400,9 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic in a few lines, with a row for each service."""
     if not plan.pools:
         return traffic_fleet_text(plan)
-    doubts = [each for each in plan.findings if _is_doubt(each)]
-    others = [each for each in plan.findings if not _is_doubt(each)]
+    doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
     answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
     return "\n".join([*_first(doubts), answer])
-
-
-def _is_doubt(finding: Finding) -> bool:
-    return isinstance(finding, FleetBelowNeed | BeyondSupply)
 
 
 def _services_table(plan: TrafficPlan) -> Table:

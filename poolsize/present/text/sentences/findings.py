@@ -1,6 +1,7 @@
 """Findings as sentences and as data, and their ways out as parts of sentences, with the options of the command line.
 
-A record's words are a template, or a function where they depend on the figures.
+A record's words are a template, or a function where they depend on the figures. Those of the formula's findings and of
+ways out are here.
 """
 
 import sys
@@ -9,6 +10,7 @@ from functools import partial, singledispatch
 from importlib import import_module
 from typing import Any, TypedDict
 
+from poolsize.answer import recommendation
 from poolsize.answer.finding import (
     Figures,
     FillGap,
@@ -29,7 +31,6 @@ from poolsize.answer.finding import (
 from poolsize.units import at_most, count, milliseconds, number, per_second, percent, pool_sizes, sizes_text
 
 OWN_WORDS = {
-    "poolsize.answer.recommendation": "formula",
     "poolsize.answer.fleet_plan": "fleet",
     "poolsize.answer.fleet_from_traffic": "traffic",
     "poolsize.answer.traffic_findings": "traffic",
@@ -220,5 +221,26 @@ register_templates(
         RestoreData: "restore the data before each step, and measure again",
         MoreWorkersElsewhere: "Run Locust on another machine.",
         MoreWorkers: f"{MORE_CPU} Or divide the load among workers with --processes 2 or more.",
+        recommendation.PhysicalCores: lambda finding: (
+            "cores = {cores}: physical cores of the database's host; hyper-threads don't count"
+            + (" ({logical_cpus} logical CPUs / {threads_per_core})" if finding.threads_per_core > 1 else "")
+        ),
+        recommendation.DeadlockFloor: lambda finding: (
+            "deadlock floor = {deadlock_floor}: with fewer connections in the pool of one process, its threads can "
+            "deadlock, because each thread holds several. It is a minimum, not an optimum"
+            + ("; it is above the formula's {connections}" if finding.deadlock_floor > finding.connections else "")
+        ),
+        recommendation.NoDisks: "effective_disks = 0: the data needs no disk",
+        recommendation.DisksUncached: "effective_disks = {disks}: the number of disks, assuming that every read misses "
+        "the cache; --cache-hit-rate makes it smaller",
+        recommendation.DisksCached: "effective_disks = {effective_disks:g}: {disks} x the {miss_share:.0%} of reads "
+        "that miss the cache",
+        recommendation.OnlyStartingPoint: "This is a starting point, not an answer: measure pool sizes around it.",
+        recommendation.ServedAtOnce: "The number is the total for all clients of the database. `poolsize fleet` "
+        "divides it among your application's instances and processes.",
+        recommendation.OnSsd: "The formula was never analysed for SSDs. On SSDs, connections wait less for the disk, "
+        "so fewer connections are enough: measure smaller sizes first.",
+        recommendation.FloorAboveFormula: "The deadlock floor is above the formula's size: let each thread hold "
+        "fewer connections at once.",
     }
 )

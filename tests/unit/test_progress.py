@@ -1,15 +1,16 @@
-"""The time left of a sweep: as planned at first, then by what its steps really take."""
+"""The progress of a sweep, with the time left by what its steps really take; and the lines of a long replay."""
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from rich.console import Console
 
-from poolsize.present.text.progress import ProgressBar, TimeLeft
+from poolsize.present.text.progress import ProgressBar, ReplayProgress, TimeLeft
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult
-from poolsize.sweep.events import SecondPassed, StepDone, StepStarted, SweepStarted
+from poolsize.sweep.events import Event, SecondPassed, StepDone, StepStarted, SweepDone, SweepStarted
+from tests.conftest import a_step
 
 
 @dataclass
@@ -32,6 +33,15 @@ def steps(
             clock.now += 1
             left.pass_second()
         left.end_step(again=again)
+
+
+def shown(*events: Event) -> list[str]:
+    """The lines that a progress bar prints for these events."""
+    written = io.StringIO()
+    with ProgressBar(Console(file=written, width=200)) as bar:
+        for event in events:
+            bar.show(event)
+    return written.getvalue().splitlines()
 
 
 def test_a_sweep_that_goes_as_planned_keeps_its_time() -> None:
@@ -91,10 +101,7 @@ def test_time_between_steps_counts_as_well() -> None:
     ],
 )  # fmt: skip
 def test_the_announcement_says_what_counts_and_what_is_left(event: SweepStarted, announced: str) -> None:
-    written = io.StringIO()
-    with ProgressBar(Console(file=written, width=200)) as bar:
-        bar.show(event)
-    assert written.getvalue().splitlines() == [announced]
+    assert shown(event) == [announced]
 
 
 def test_the_announcement_is_corrected_as_it_goes() -> None:
@@ -114,19 +121,60 @@ def test_the_announcement_is_corrected_as_it_goes() -> None:
 
 @pytest.mark.parametrize(("deviation", "change"), [(0.26, "faster"), (-0.2, "slower")])
 def test_a_step_at_another_speed_says_in_which_direction(deviation: float, change: str) -> None:
-    written = io.StringIO()
     failed = (CheckResult(Check.SPEED, False, {"deviation": deviation}),)
-    with ProgressBar(Console(file=written, width=200)) as bar:
-        bar.show(StepDone(24, 722.0, 5.0, failed, again=True))
-    assert f"failed: speed (the machine was {change} than usual so far); will be retried" in written.getvalue()
+    (line,) = shown(StepDone(24, 722.0, 5.0, failed, again=True))
+    assert f"failed: speed (the machine was {change} than usual so far); will be retried" in line
 
 
 def test_a_step_that_counts_has_a_caution_and_none_that_failed() -> None:
-    written = io.StringIO()
     saturated, crowded = (CheckResult(check, False, {}) for check in (Check.GENERATOR, Check.QUIET))
-    with ProgressBar(Console(file=written, width=200)) as bar:
-        bar.show(StepDone(24, 722.0, 5.0, (saturated,), again=False))
-        bar.show(StepDone(24, 722.0, 5.0, (saturated, crowded), again=False))
-    counts, failed = written.getvalue().splitlines()
+    counts, failed = shown(
+        StepDone(24, 722.0, 5.0, (saturated,), again=False),
+        StepDone(24, 722.0, 5.0, (saturated, crowded), again=False),
+    )
     assert "  caution: generator (" in counts
     assert "  failed: generator (" in failed
+
+
+STARTED = SweepStarted("a.jsonl", steps=30_000, steps_done=20_000, step_seconds=1.0)
+SEARCH = SweepStarted("a.jsonl", steps=6, steps_done=0, step_seconds=1.0, budget_seconds=3600)
+CONFIRMING = SweepStarted("a.jsonl", steps=30, steps_done=0, step_seconds=1.0)
+DONE = StepDone.of(a_step(2, [100] * 10), again=False)
+
+
+def lines_of_replay(seconds_a_step: float, steps: int, started: SweepStarted = STARTED) -> list[str]:
+    """Return what is printed for so many steps, each of which is replayed twice."""
+    printed: list[str] = []
+    now = 0.0
+    progress = ReplayProgress(printed.append, lambda: now)
+    progress.show(started)
+    for _ in range(steps):
+        now += seconds_a_step
+        progress.show(replace(DONE, again=True))
+        progress.show(DONE)
+    progress.show(SweepDone())
+    return printed
+
+
+def test_a_long_replay_prints_a_line_every_ten_seconds() -> None:
+    assert lines_of_replay(0.5, 50) == [
+        "20,019 of 30,000 steps replayed",
+        "20,039 of 30,000 steps replayed",
+        "20,050 steps replayed; analyzing them",
+    ]
+
+
+def test_a_short_replay_prints_nothing() -> None:
+    assert lines_of_replay(0.1, 50) == []
+
+
+def test_a_search_has_no_number_of_steps() -> None:
+    assert lines_of_replay(6.0, 2, SEARCH) == ["1 step replayed", "2 steps replayed; analyzing them"]
+
+
+def test_the_confirmations_of_a_grid_are_more_steps_than_planned() -> None:
+    assert lines_of_replay(0.5, 40, CONFIRMING) == [
+        "19 of 30 steps replayed",
+        "39 steps replayed",
+        "40 steps replayed; analyzing them",
+    ]
