@@ -39,8 +39,8 @@ OWN_WORDS = {
 SHORTER_PAUSES = "with shorter pauses of the users: they ask for a connection too rarely to fill the pool"
 MORE_CPU = "Give the load generator a core or a machine of its own."
 MORE_WORKERS = (
-    "Sweep with {workers} workers (--processes {workers}) on a machine with more cores, or with workers on other "
-    "machines (--expect-workers)."
+    "Sweep with {workers} workers (--processes {workers}) on a machine with more cores, or on several machines "
+    "(--expect-workers)."
 )
 UNITS: Mapping[str, Callable[[Any], str]] = {
     "ms": milliseconds,
@@ -211,7 +211,7 @@ register_templates(
                 " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
                 "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
                 if way_out.workers is None
-                else " {workers:#worker} can generate "
+                else " They can generate "
                 f"{100 * _room(way_out):.0f} % more transactions than the server can process. At "
                 "{pool_size:#connection}, a transaction takes {client_ms:ms} of the load generator's CPU and "
                 "{server_ms:ms} of the server's ({server_cores:#core})."
