@@ -16,7 +16,6 @@ from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.application_size import ApplicationSize, application_sizes
 from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, TransactionPool, bimodal_kinds, bimodal_usage
-from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.closed_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
@@ -24,7 +23,7 @@ from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, Plateau, plateau
 from poolsize.analysis.service_demand import saturated_server_ms
-from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.size_summary import BySize, SizeSummary
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.runs.check import Check
 

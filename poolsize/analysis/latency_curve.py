@@ -21,8 +21,8 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import LEAST_VARIANCE, FittedCurve
+from poolsize.analysis.size_summary import BySize
 from poolsize.analysis.stats.confidence import FEWEST_SECONDS, UNKNOWN_ERROR, Noise, inflation, mean_error
 from poolsize.analysis.stats.percentiles import ROUNDING, log_series
 from poolsize.analysis.vector import Matrix, Vector

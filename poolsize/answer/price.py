@@ -11,7 +11,7 @@ from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.size_summary import VerifiedStep
+    from poolsize.analysis.rate_evidence import VerifiedStep
     from poolsize.analysis.stats.confidence import Interval
     from poolsize.analysis.vector import Vector
     from poolsize.traffic.total_times import SharedPool
