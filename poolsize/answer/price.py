@@ -94,7 +94,7 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
     rate: float
 
 
-class RateTooHigh(Caution, code="rate_too_high", leads=True):
+class RateTooHigh(Caution, code="rate_too_high", leads=True, of_generator=True):
     """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
 
     keeps_up: the smallest pool size that keeps up; None where no pool size does. highest: the throughput that no pool
