@@ -274,10 +274,12 @@ class BySize:
         time counts failed transactions, as long as the pool timeout or longer. Raises KeyError for a size that was not
         measured, as `counter` and `worker_cores` do.
         """
-        if latency == "total" and any(step.latencies for step in self.steps[pool_size]):
-            times = total_times(self.steps[pool_size], self.timeout_ms)
+        steps = self.steps[pool_size]
+        stored = [step.latencies for step in steps if step.latencies]
+        if latency == "total" and stored:
+            times = total_times(stored, self.timeout_ms, sum(step.error_count for step in steps))
         else:
-            times = merged([getattr(step.latencies, latency) for step in self.steps[pool_size] if step.knows_usage])
+            times = merged([getattr(step.latencies, latency) for step in steps if step.knows_usage])
         return times if times.get_total_count() else None
 
     def counter(self, name: str, pool_size: int) -> float | None:
