@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from poolsize.analysis.curve import candidates, fit_curve
+from poolsize.analysis.curve import FittedCurve, candidates, fit_curve
 from poolsize.analysis.hypotheses import PRIOR
 from poolsize.analysis.observation import MOST_STEPS, Observation, pool_repeats
 from poolsize.analysis.plateau import CERTAINTY, RANGE, plateau
@@ -134,3 +134,34 @@ def test_many_repeats_are_averaged_in_groups() -> None:
     assert len(SIZES) <= len(pooled) <= MOST_STEPS + len(SIZES)
     assert pool_repeats(points[:MOST_STEPS]) == points[:MOST_STEPS]
     assert fit_curve(points, SIZES).mean == pytest.approx([100 * size for size in SIZES], rel=0.02)
+
+
+MEASURED = ((8, 80.0), (17, 100.0), (34, 101.0), (68, 99.0))
+
+
+def curve(*measured: tuple[int, float]) -> FittedCurve:
+    """The curve fitted to steps with noise of 2 %, from 1 connection to 136."""
+    steps = [Observation(size, rate, 0.02 * rate) for size, rate in measured]
+    return fit_curve(steps, candidates(1, 136, [size for size, _ in measured]))
+
+
+def test_throughput_is_never_negative() -> None:
+    """Not in any part of the posterior, also far below the smallest measured size."""
+    low, high = curve(*MEASURED).band(0.9999)
+    assert (low > 0).all()
+    assert (high > low).all()
+
+
+def test_throughput_for_each_connection_does_not_rise() -> None:
+    fitted = curve(*MEASURED)
+    per_connection = fitted.mean / np.array(fitted.sizes)
+    assert (np.diff(np.log(per_connection)) < 0.01).all()
+
+
+@pytest.mark.parametrize("rate", [80.0, 60.0])
+def test_a_low_smallest_size_needs_no_smaller_one(rate: float) -> None:
+    """Where the smallest size is clearly below 95 % of capacity, the plateau does not start below it."""
+    fitted = curve((8, rate), *MEASURED[1:])
+    within = fitted.against(fitted.best_size).at_least(0.95)
+    assert within[fitted.sizes.index(8)] < 0.01
+    assert within[fitted.sizes.index(7)] < 0.01
