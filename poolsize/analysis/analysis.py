@@ -37,8 +37,6 @@ from poolsize.runs.run import CheckResult, Run, Setting, Step
 
 NOT_SHOWN = 0.5
 """The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
-
-
 GROWN = 1.1
 """A transaction that reads this multiple of pages later in a run, or more, has larger tables to read."""
 
