@@ -6,32 +6,37 @@ from functools import cached_property
 from statistics import fmean
 
 from poolsize.analysis.application_pool import PoolUse, free_pools
-from poolsize.analysis.attempts import curve_places, curve_steps, retried_places, valid_steps, verification_steps
+from poolsize.analysis.attempts import (
+    curve_places,
+    curve_steps,
+    mean_counter,
+    retried_places,
+    steps_by_size,
+    valid_steps,
+    verification_steps,
+)
 from poolsize.analysis.bottleneck import OF_APPLICATION, Bottleneck, Evidence, bottleneck
-from poolsize.analysis.by_size import BySize, mean_counter, steps_by_size
 from poolsize.analysis.curve import FittedCurve, fit_between
 from poolsize.analysis.fitted_models import FittedModels
 from poolsize.analysis.latency_curve import LatencyCurve
 from poolsize.analysis.observation import Observation, group_neighbouring_sizes
 from poolsize.analysis.plateau import CERTAINTY, TOLERANCE, Plateau, contradicts, open_loop_plateau, plateau
+from poolsize.analysis.rate_evidence import VerifiedStep, verified_step
 from poolsize.analysis.service_demand import SATURATED, service_demands
 from poolsize.analysis.size_summary import (
+    BySize,
     RunNoise,
     SizeSummary,
-    VerifiedStep,
     checked_sizes,
     size_summary,
-    verified_step,
 )
 from poolsize.analysis.speed import SPEED_TOLERANCE, speed_correction, with_speed_checks
-from poolsize.errors import WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult, Run, Setting, Step
 
 NOT_SHOWN = 0.5
 """The highest probability of a size whose steps are too short for its queue: they show too low percentiles."""
-
-
 GROWN = 1.1
 """A transaction that reads this multiple of pages later in a run, or more, has larger tables to read."""
 
@@ -89,7 +94,11 @@ class Analysis:
 
     def at(self, pool_size: int) -> SizeSummary:
         """Return the summary of a measured size. Raises BadInput that names the measured sizes for another size."""
-        return self.by_size.at(pool_size)
+        for size in self.sizes:
+            if size.pool_size == pool_size:
+                return size
+        measured = ", ".join(str(size.pool_size) for size in self.sizes)
+        raise BadInput(f"`pool_size` {pool_size} was not measured; the measured sizes are {measured}")
 
     @property
     def valid_sizes(self) -> tuple[SizeSummary, ...]:

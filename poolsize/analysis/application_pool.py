@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil, hypot, inf, isfinite, isnan, nan
+from math import ceil, inf, isnan, nan
 from statistics import fmean
 from typing import Self
 
@@ -99,18 +99,6 @@ class SampledUsage:
     def usage_ms(self) -> float:
         """The mean; NaN where it is not possible, and where its error is larger than itself."""
         return self.mean_ms if self.is_possible and self.error <= 1 else nan
-
-
-def checked_usages(usages: Sequence[SampledUsage | None]) -> list[SampledUsage | None]:
-    """Return the usage times of a run's sizes, of which those longer than possible are marked, unless by chance.
-
-    One metrics page has all readings, so these sizes together show whether it counts too many connections.
-    """
-    longer = [usage for usage in usages if usage and usage.mean_ms > usage.longest_ms and isfinite(usage.error)]
-    excess_ms = sum(usage.mean_ms - usage.longest_ms for usage in longer)
-    if excess_ms <= hypot(*(usage.error * usage.mean_ms for usage in longer)):
-        return list(usages)
-    return [replace(usage, is_possible=False) if usage in longer else usage for usage in usages]
 
 
 @dataclass(frozen=True)

@@ -63,17 +63,12 @@ class ApplicationSize:
     @property
     def cpu(self) -> Station:
         """The application's CPU, as a station of a network."""
-        return application_cpu(self.cpu_time_ms, self.cores)
+        return Station(self.cpu_time_ms, self.cores)
 
     @property
     def is_certain(self) -> bool:
         """Whether the upper end of the range is at most WIDEST times the lower end, and below the largest size."""
         return self.range[1] <= WIDEST * self.range[0] and self.range[1] < LARGEST
-
-
-def application_cpu(cpu_time_ms: float, cores: int) -> Station:
-    """Return an application's CPU as a station. cpu_time_ms: of a transaction; 0 where it is not known."""
-    return Station(cpu_time_ms, cores) if cpu_time_ms else NOT_MEASURED
 
 
 def application_sizes(network: FittedNetwork, tolerance: float) -> tuple[ApplicationSize, ...]:
@@ -98,7 +93,7 @@ def size_for_usage_time(
     """
     samples = [(sample, max(0.0, usage_time_ms - sample.database_ms)) for sample in network.samples]
     added_ms = max(0.0, usage_time_ms - network.database_ms)
-    size = _size(network, added_ms, samples, tolerance, application_cpu(cpu_time_ms, cores))
+    size = _size(network, added_ms, samples, tolerance, Station(cpu_time_ms, cores))
     return size and replace(size, usage_time_ms=usage_time_ms, cpu_time_ms=cpu_time_ms, cores=cores)
 
 

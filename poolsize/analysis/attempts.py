@@ -1,10 +1,11 @@
-"""Attempts at the planned steps of a run: which attempts count, and which planned steps need another attempt.
+"""The steps of a run as attempts at the planned steps: which of them count, and which steps need another attempt.
 
 A place is the index of a step in the run.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from poolsize.runs.plan import PlannedStep, SweepPlan
 from poolsize.runs.run import Run, Step
@@ -87,3 +88,18 @@ def retried_places(run: Run) -> list[int]:
     verifying = {step_key(step): place for place, step in enumerate(run.steps) if step.rate != run.plan.rate}
     counted = {*curve_places(run.plan, run.steps), *verifying.values()}
     return [place for place in range(len(run.steps)) if place not in counted]
+
+
+def steps_by_size(steps: Sequence[Step]) -> Iterator[tuple[int, Sequence[Step]]]:
+    """Yield each pool size, ascending, with its valid steps, or with all of them where none is valid."""
+    by_size: dict[int, list[Step]] = {}
+    for step in steps:
+        by_size.setdefault(step.pool_size, []).append(step)
+    for pool_size, repeats in sorted(by_size.items()):
+        yield pool_size, [step for step in repeats if step.valid] or repeats
+
+
+def mean_counter(steps: Sequence[Step], name: str) -> float | None:
+    """Return the mean of a server counter over the steps in which it was read; None if it never was."""
+    values = [value for step in steps if (value := step.counter(name)) is not None]
+    return fmean(values) if values else None

@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import partial
 from statistics import fmean
 
-from poolsize.analysis.by_size import mean_counter
+from poolsize.analysis.attempts import mean_counter
 from poolsize.analysis.service_demand import SATURATED
 from poolsize.analysis.stats.percentiles import mean_ms
 from poolsize.runs.check import Check

@@ -146,9 +146,13 @@ class FittedCurve:
 
     def band(self, share: float) -> tuple[Vector, Vector]:
         """Return the ends of the interval that holds a share of the posterior at each size, per second."""
+        return np.exp(self.logs.quantile((1 - share) / 2)), np.exp(self.logs.quantile((1 + share) / 2))
+
+    @property
+    def logs(self) -> "LogRatios":
+        """The logarithm of throughput at each size, per second."""
         deviations = np.sqrt(np.diagonal(self.covariances, axis1=1, axis2=2) + LEAST_VARIANCE)
-        logs = LogRatios(self.probabilities, self.means, deviations)
-        return np.exp(logs.quantile((1 - share) / 2)), np.exp(logs.quantile((1 + share) / 2))
+        return LogRatios(self.probabilities, self.means, deviations)
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,6 @@ def _is_a_level(errors: Vector) -> bool:
 
 
 def _curve(steps: Steps, sizes: tuple[int, ...], prior: Prior, hypotheses: Hypotheses) -> FittedCurve:
-    """Return the curve under the hypotheses."""
     means, covariances = _conditioned(steps, sizes, prior, hypotheses)
     disturbed: dict[int, float] = {}
     for place, probability in zip(steps.places, hypotheses.probabilities @ hypotheses.disturbed, strict=True):

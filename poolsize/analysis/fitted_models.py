@@ -16,7 +16,6 @@ from hdrh.histogram import HdrHistogram
 
 from poolsize.analysis.application_size import ApplicationSize, application_sizes
 from poolsize.analysis.bimodal import MOSTLY, BimodalUsage, TransactionPool, bimodal_kinds, bimodal_usage
-from poolsize.analysis.by_size import BySize
 from poolsize.analysis.curve import candidates, fit_between
 from poolsize.analysis.models.closed_network import NOTHING_MEASURED, FittedNetwork, MeasuredStations
 from poolsize.analysis.models.network_fit import fit_network
@@ -24,7 +23,7 @@ from poolsize.analysis.models.usl import Usl, fit_usl
 from poolsize.analysis.observation import Observation
 from poolsize.analysis.plateau import ROUNDING, TOLERANCE, Plateau, plateau
 from poolsize.analysis.service_demand import saturated_server_ms
-from poolsize.analysis.size_summary import SizeSummary
+from poolsize.analysis.size_summary import BySize, SizeSummary
 from poolsize.analysis.stats.confidence import TAILS
 from poolsize.runs.check import Check
 
@@ -83,11 +82,11 @@ class Estimator:
     """A method of estimating a pool size.
 
     estimate: returns the size with its 95 % range. predict: returns the predicted throughput per second at a size, or
-    None with too few sizes; None for a method without a model of throughput.
+    None with too few sizes, and of a method without a model of throughput.
     """
 
     estimate: Callable[[Observations, Terms], Estimate]
-    predict: Callable[[Observations, Terms, int], float | None] | None = None
+    predict: Callable[[Observations, Terms, int], float | None]
 
 
 def estimates(observations: Observations, terms: Terms = Terms()) -> Mapping[str, Estimate]:
@@ -102,15 +101,11 @@ def _tested(estimator: Estimator, observations: Observations, terms: Terms) -> E
     shorter = estimator.estimate(_without(observations, sizes[-1]), terms).pool_size if len(sizes) > 2 else None
     moved = shorter / answer.pool_size - 1 if shorter and answer.pool_size else None
     inner = list(zip(sizes, rates, strict=True))[1:-1]
-    errors = (
-        []
-        if estimator.predict is None
-        else [
-            predicted / rate - 1
-            for size, rate in inner[:: max(1, -(-len(inner) // LEFT_OUT))]
-            if (predicted := estimator.predict(_without(observations, size), terms, size)) is not None and rate
-        ]
-    )
+    errors = [
+        predicted / rate - 1
+        for size, rate in inner[:: max(1, -(-len(inner) // LEFT_OUT))]
+        if (predicted := estimator.predict(_without(observations, size), terms, size)) is not None and rate
+    ]
     error = float(np.sqrt(np.mean(np.square(errors)))) if errors else None
     return replace(answer, error=error, moved=moved)
 
@@ -190,7 +185,7 @@ ESTIMATORS: Mapping[str, Estimator] = {
     "closed_network": Estimator(
         _network, lambda observations, terms, size: _rate(fitted_network(tuple(observations), terms.measured), size)
     ),
-    "kneedle": Estimator(_kneedle),
+    "kneedle": Estimator(_kneedle, lambda *_: None),
 }
 """Every estimator by the name that output and JSON use, in their order. A new estimator is a line here."""
 

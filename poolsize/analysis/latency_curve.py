@@ -21,8 +21,8 @@ from typing import Self
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from poolsize.analysis.by_size import BySize
-from poolsize.analysis.curve import LEAST_VARIANCE, FittedCurve
+from poolsize.analysis.curve import FittedCurve
+from poolsize.analysis.size_summary import BySize
 from poolsize.analysis.stats.confidence import FEWEST_SECONDS, UNKNOWN_ERROR, Noise, inflation, mean_error
 from poolsize.analysis.stats.percentiles import ROUNDING, log_series
 from poolsize.analysis.vector import Matrix, Vector
@@ -152,9 +152,8 @@ class LittlesLaw:
 
     def at_most(self, times_ms: Matrix) -> Matrix:
         """Return the probabilities that the mean total time is at most some times. Shape of both: (times, sizes)."""
-        deviations = np.sqrt(np.diagonal(self.curve.covariances, axis1=1, axis2=2) + LEAST_VARIANCE)
-        least = np.log(1000 * self.users / (times_ms + self.gap_ms))
-        above = ndtr((self.curve.means - least[:, None]) / deviations)
+        logs, least = self.curve.logs, np.log(1000 * self.users / (times_ms + self.gap_ms))
+        above = ndtr((logs.means - least[:, None]) / logs.deviations)
         return np.asarray(np.einsum("h,ths->ts", self.curve.probabilities, above))
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from scipy.special import stdtrit
 
 from poolsize.analysis.stats.confidence import TAILS, Interval, half_width
-from poolsize.runs.run import Step
+from poolsize.analysis.stats.percentiles import Percentiles, merged, percentiles, quantile_interval, total_percentiles
+from poolsize.runs.run import CheckResult, Step
 
 WARM_UP, COUNTED = 3, 10
 """Relaxation times after which a queue has forgotten its start, and of which percentiles need to be counted."""
@@ -116,3 +117,44 @@ def is_growing(series: Sequence[float]) -> bool:
         return False
     error = float(increments.std(ddof=1)) / np.sqrt(len(increments))
     return bool(increments.mean() > float(stdtrit(len(increments) - 1, TAILS[1])) * error)
+
+
+@dataclass(frozen=True)
+class VerifiedStep:
+    """A pool size measured with arrivals at a fixed rate: `load`, a share of its closed-loop throughput.
+
+    throughput: transactions that ended per second. wait, total: milliseconds. total_p95: with its 95 % interval.
+    unsettled_seconds: as in SizeSummary.
+    """
+
+    pool_size: int
+    load: float
+    rate: float
+    throughput: float
+    wait: Percentiles
+    total: Percentiles
+    total_p95: Interval
+    unsettled_seconds: float | None
+    failed_checks: tuple[CheckResult, ...]
+
+
+def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedStep:
+    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop.
+
+    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
+    """
+    rate, latencies = step.rate or 0.0, step.latencies
+    assert latencies is not None  # a replay has no open loop
+    total = total_percentiles([latencies], timeout_ms, step.error_count)
+    sections_ms = step.sections["total"]["p95"] if "total" in step.sections else ()
+    return VerifiedStep(
+        pool_size=step.pool_size,
+        load=rate / capacity,
+        rate=rate,
+        throughput=step.mean_throughput,
+        wait=percentiles(merged([latencies.wait])),
+        total=total,
+        total_p95=quantile_interval(total.p95, [sections_ms]),
+        unsettled_seconds=unsettled_seconds(step),
+        failed_checks=step.failed_checks,
+    )

@@ -1,13 +1,17 @@
-"""The summary of one pool size: the figures of its repeats together, with the noise that all sizes share."""
+"""The measured pool sizes: the figures of each, with the noise that all sizes share, and their look-up."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import hypot, sqrt
+from functools import cached_property
+from math import hypot, isfinite, log, nan, sqrt
 from statistics import fmean
 from typing import Self
 
-from poolsize.analysis.application_pool import SampledUsage, checked_usages, mean_times_ms, readings
-from poolsize.analysis.attempts import valid_steps
+import numpy as np
+from hdrh.histogram import HdrHistogram
+
+from poolsize.analysis.application_pool import SampledUsage, mean_times_ms, readings
+from poolsize.analysis.attempts import mean_counter, valid_steps
 from poolsize.analysis.rate_evidence import rate_evidence, unsettled_seconds
 from poolsize.analysis.service_demand import ServiceDemands
 from poolsize.analysis.speed import corrected, speed_correction
@@ -20,9 +24,10 @@ from poolsize.analysis.stats.percentiles import (
     percentiles,
     quantile_interval,
     total_percentiles,
+    total_times,
 )
 from poolsize.runs.check import Check
-from poolsize.runs.run import LATENCIES, QUANTILES, CheckResult, Step
+from poolsize.runs.run import LATENCIES, QUANTILES, CheckResult, Latencies, Step
 
 TWO_SIDED_95 = 1.96
 """Standard errors in half a 95 % interval of a normal variable."""
@@ -170,12 +175,22 @@ def size_summary(
 
 
 def checked_sizes(sizes: Sequence[SizeSummary]) -> tuple[SizeSummary, ...]:
-    """Return the summaries of a run's sizes, without usage times that the response times do not allow."""
-    usages = checked_usages([size.sampled_usage for size in sizes])
-    return tuple(
-        replace(size, usage=replace(UNKNOWN, mean=usage.usage_ms), sampled_usage=usage) if usage else size
-        for size, usage in zip(sizes, usages, strict=True)
-    )
+    """Return the summaries of a run's sizes, without usage times that are longer than possible, unless by chance.
+
+    One metrics page has all readings, so these sizes together show whether it counts too many connections.
+    """
+    usages = [size.sampled_usage for size in sizes if size.sampled_usage]
+    longer = [usage for usage in usages if usage.mean_ms > usage.longest_ms and isfinite(usage.error)]
+    excess_ms = sum(usage.mean_ms - usage.longest_ms for usage in longer)
+    is_chance = excess_ms <= hypot(*(usage.error * usage.mean_ms for usage in longer))
+
+    def checked(size: SizeSummary) -> SizeSummary:
+        if size.sampled_usage is None:
+            return size
+        usage = replace(size.sampled_usage, is_possible=is_chance or size.sampled_usage not in longer)
+        return replace(size, usage=replace(UNKNOWN, mean=usage.usage_ms), sampled_usage=usage)
+
+    return tuple(map(checked, sizes))
 
 
 def _throughput(steps: Sequence[Step], noise: RunNoise) -> Interval:
@@ -197,71 +212,92 @@ def _kinds(steps: Sequence[Step], timeout_ms: float) -> dict[str, KindSummary]:
         name: KindSummary(
             transactions=transactions[name],
             share=transactions[name] / every if every else 0.0,
-            wait=_percentiles(kind.latencies.wait for kind in kinds),
-            usage=_percentiles(kind.latencies.usage for kind in kinds),
-            total=total_percentiles([kind.latencies for kind in kinds], timeout_ms),
+            **_stored_latencies([kind.latencies for kind in kinds], timeout_ms),
         )
         for name, kinds in stored.items()
     }
-
-
-def _percentiles(encoded: Iterable[str | None]) -> Percentiles:
-    """Return the percentiles in ms of several encoded histograms; UNKNOWN where none of them is known."""
-    known = [text for text in encoded if text is not None]
-    return percentiles(merged(known)) if known else UNKNOWN
 
 
 def _latencies(steps: Sequence[Step], timeout_ms: float) -> dict[str, Percentiles]:
     """Return latency (wait, usage, total) -> its percentiles in ms over all steps."""
     stored = [step.latencies for step in steps if step.latencies]
     if stored:
-        failed = sum(step.error_count for step in steps)
-        return {
-            "wait": _percentiles(latencies.wait for latencies in stored),
-            "usage": _percentiles(latencies.usage for latencies in stored),
-            "total": total_percentiles(stored, timeout_ms, failed),
-        }
+        return _stored_latencies(stored, timeout_ms, sum(step.error_count for step in steps))
     known_ms = {quantile: [ms for step in steps for ms in step.counted_ms(quantile)] for quantile in QUANTILES}
     total = replace(UNKNOWN, **{quantile: fmean(values) for quantile, values in known_ms.items() if values})
     return {"wait": UNKNOWN, "usage": UNKNOWN, "total": total}
 
 
+def _stored_latencies(stored: Sequence[Latencies], timeout_ms: float, failed: int = 0) -> dict[str, Percentiles]:
+    wait, usage = [each.wait for each in stored if each.wait], [each.usage for each in stored if each.usage]
+    return {
+        "wait": percentiles(merged(wait)) if wait else UNKNOWN,
+        "usage": percentiles(merged(usage)) if usage else UNKNOWN,
+        "total": total_percentiles(stored, timeout_ms, failed),
+    }
+
+
 @dataclass(frozen=True)
-class VerifiedStep:
-    """A pool size measured with arrivals at a fixed rate: `load`, a share of its closed-loop throughput.
+class BySize:
+    """An index of the measured pool sizes.
 
-    throughput: transactions that ended per second. wait, total: milliseconds. total_p95: with its 95 % interval.
-    unsettled_seconds: as in SizeSummary.
+    summaries: one per pool size, ascending. steps: pool size -> the steps that its summary combines.
+    timeout_ms: how long a user waits for a connection.
     """
 
-    pool_size: int
-    load: float
-    rate: float
-    throughput: float
-    wait: Percentiles
-    total: Percentiles
-    total_p95: Interval
-    unsettled_seconds: float | None
-    failed_checks: tuple[CheckResult, ...]
+    summaries: tuple[SizeSummary, ...]
+    steps: Mapping[int, Sequence[Step]]
+    timeout_ms: float
 
+    @cached_property
+    def valid(self) -> tuple[SizeSummary, ...]:
+        """The summaries of the sizes that may enter an estimate, ascending."""
+        return tuple(summary for summary in self.summaries if summary.valid)
 
-def verified_step(step: Step, capacity: float, timeout_ms: float) -> VerifiedStep:
-    """Return the figures of an open-loop step. capacity: the pool size's throughput per second in a closed loop.
+    def nearest(self, pool_size: float) -> SizeSummary:
+        """Return the summary of the valid size that is nearest on a logarithmic scale; if none is valid, of all."""
+        return min(self.valid or self.summaries, key=lambda summary: abs(log(summary.pool_size / pool_size)))
 
-    timeout_ms: how long a user waits for a connection; a failed transaction counts as that long, or longer.
-    """
-    rate, latencies = step.rate or 0.0, step.latencies
-    assert latencies is not None  # a replay has no open loop
-    total = total_percentiles([latencies], timeout_ms, step.error_count)
-    sections_ms = step.sections["total"]["p95"] if "total" in step.sections else ()
-    return VerifiedStep(
-        pool_size=step.pool_size,
-        load=rate / capacity,
-        rate=rate,
-        throughput=step.mean_throughput,
-        wait=percentiles(merged([latencies.wait])),
-        total=total,
-        total_p95=quantile_interval(total.p95, [sections_ms]),
-        unsettled_seconds=unsettled_seconds(step),
-        failed_checks=step.failed_checks,
-    )
+    def is_measured(self, pool_size: int) -> bool:
+        """Return whether the size was measured by a valid step."""
+        return any(summary.pool_size == pool_size for summary in self.valid)
+
+    def around(self, pool_size: int) -> tuple[int, int]:
+        """Return the nearest valid sizes below and above a size. Raises ValueError for a size without both."""
+        sizes = [summary.pool_size for summary in self.valid]
+        return max(size for size in sizes if size < pool_size), min(size for size in sizes if size > pool_size)
+
+    def histogram(self, latency: str, pool_size: int) -> HdrHistogram | None:
+        """Return the histogram of a latency (wait, usage or total) at a measured size, in us.
+
+        The result is None where the latency is not known, and where no transaction has it. The histogram of the total
+        time counts failed transactions, as long as the pool timeout or longer. Raises KeyError for a size that was not
+        measured, as `counter` and `worker_cores` do.
+        """
+        steps = self.steps[pool_size]
+        stored = [step.latencies for step in steps if step.latencies]
+        if latency == "total" and stored:
+            times = total_times(stored, self.timeout_ms, sum(step.error_count for step in steps))
+        else:
+            times = merged([getattr(step.latencies, latency) for step in steps if step.knows_usage])
+        return times if times.get_total_count() else None
+
+    def counter(self, name: str, pool_size: int) -> float | None:
+        """Return the mean of a server counter at a measured size, or None where it was not read."""
+        return mean_counter(self.steps[pool_size], name)
+
+    def worker_cores(self, pool_size: int) -> float:
+        """Return the cores that the workers kept busy at a measured size, the mean of its steps."""
+        return fmean(step.busy_worker_cores for step in self.steps[pool_size])
+
+    def latency_ms(self, quantile: str, pool_size: int) -> float:
+        """Return a quantile ("p95") of the total time in ms, interpolated between the valid sizes on logarithmic axes.
+
+        Beyond the measured sizes it has the value of the nearest. NaN where the run does not know the quantile.
+        """
+        times_ms = [(summary.pool_size, getattr(summary.total, quantile)) for summary in self.valid]
+        known = [(size, time_ms) for size, time_ms in times_ms if time_ms > 0]
+        if not known:
+            return nan
+        log_sizes, log_times = np.log(np.array(known)).T
+        return float(np.exp(np.interp(log(pool_size), log_sizes, log_times)))

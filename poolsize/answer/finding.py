@@ -61,12 +61,16 @@ class Finding(Figures):
     is_doubt: whether it puts the pool size in doubt, so that whoever uses the size must read it.
     leads: whether it must be read before the answer: no verdict shows its doubt, or it is the cause why there is none.
     of_prices: whether it explains the price table, and is read below it.
+    of_curve: whether it is about the fitted curve and its sizes, which are noise where the pool is not the limit.
+    of_generator: whether it is about the load generator's pool size or range alone, and says nothing of an application.
     """
 
     severity: ClassVar[Severity]
     is_doubt: ClassVar[bool] = False
     leads: ClassVar[bool] = False
     of_prices: ClassVar[bool] = False
+    of_curve: ClassVar[bool] = False
+    of_generator: ClassVar[bool] = False
 
     @property
     def extends(self) -> bool:
@@ -225,22 +229,23 @@ def measure_longer(analysis: "Analysis") -> WayOut:
     return MeasureLonger(step_seconds=max(30, LONGER * plan.step_seconds), repeats=max(3, 2 * plan.repeats))
 
 
-def sweep_beyond(analysis: "Analysis", size: int) -> WayOut:
-    """Return the way to measure beyond the end of the measured sizes at which the answer lies. size: the answer."""
-    return _sweep(analysis, sizes_beyond(analysis, size))
+def sweep_beyond(analysis: "Analysis", size: int | None = None) -> WayOut:
+    """Return the way to measure beyond an end of the measured sizes. size: as in sizes_beyond."""
+    if analysis.setting.recording is not None:
+        return SweepRecordingBeyond()
+    if analysis.is_crowded:
+        return OtherMachine()
+    sizes = sizes_beyond(analysis, size)
+    users = users_for(analysis, sizes[-1])
+    return SweepBeyond(sizes, users > ENOUGH_USERS, users if users > analysis.setting.plan.users else None)
 
 
-def sweep_larger(analysis: "Analysis") -> WayOut:
-    """Return the way to measure larger sizes than the largest valid size."""
-    return _sweep(analysis, _larger_sizes(analysis))
-
-
-def sizes_beyond(analysis: "Analysis", size: int) -> tuple[int, ...]:
-    """Return the sizes to measure next, ascending, where the answer, size, is at an end of the measured sizes."""
-    sizes = [summary.pool_size for summary in analysis.valid_sizes]
-    if size == sizes[0] and len(sizes) > 1:
+def sizes_beyond(analysis: "Analysis", size: int | None = None) -> tuple[int, ...]:
+    """Return the sizes to measure next, ascending: larger, or smaller ones where size, the answer, is the smallest."""
+    smallest, largest = analysis.valid_sizes[0].pool_size, analysis.valid_sizes[-1].pool_size
+    if size == smallest < largest:
         return tuple(sorted({max(1, size // 8), max(1, size // 4), max(1, size // 2), size}))
-    return _larger_sizes(analysis)
+    return largest, 2 * largest, 4 * largest, 8 * largest
 
 
 def more_workers(analysis: "Analysis", size: "SizeSummary") -> MoreWorkers:
@@ -258,15 +263,6 @@ def more_workers(analysis: "Analysis", size: "SizeSummary") -> MoreWorkers:
     return MoreWorkersByDemands(*figures, workers if workers > demands.client_processes else None)
 
 
-def _sweep(analysis: "Analysis", sizes: tuple[int, ...]) -> WayOut:
-    if analysis.setting.recording is not None:
-        return SweepRecordingBeyond()
-    if analysis.is_crowded:
-        return OtherMachine()
-    users = users_for(analysis, sizes[-1])
-    return SweepBeyond(sizes, users > ENOUGH_USERS, users if users > analysis.setting.plan.users else None)
-
-
 def users_for(analysis: "Analysis", pool_size: int) -> int:
     """Return a number of users that fills all pools of a size: twice their connections, and those who pause meanwhile.
 
@@ -277,7 +273,3 @@ def users_for(analysis: "Analysis", pool_size: int) -> int:
     connections = analysis.setting.connections(pool_size)
     pausing = connections * analysis.run.think_time_ms / usage_ms if usage_ms > 0 else 0.0
     return ceil(2 * connections + pausing)
-
-
-def _larger_sizes(analysis: "Analysis") -> tuple[int, ...]:
-    return tuple(analysis.valid_sizes[-1].pool_size * times for times in (1, 2, 4, 8))

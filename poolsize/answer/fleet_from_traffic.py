@@ -31,8 +31,7 @@ from poolsize.answer.fleet_plan import (
     require_fleet,
 )
 from poolsize.answer.from_traffic import SizeUse, size_use
-from poolsize.answer.shared_database import SharedDatabase, all_traffic
-from poolsize.answer.traffic import Supply, Traffic, is_beyond
+from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, all_traffic, is_beyond
 from poolsize.answer.traffic_findings import SpreadAssumed, ThreadsBound, bound, is_too_small, of_database, with_load
 from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.traffic.database_load import DatabaseLoad

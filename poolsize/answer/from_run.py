@@ -18,7 +18,6 @@ from poolsize.answer.price import (
     CurrentNotMeasured,
     CurrentNotTheLimit,
     Price,
-    RateTooHigh,
     check_rate,
     current_size,
     operating_point,
@@ -30,7 +29,6 @@ from poolsize.answer.verdict import (
     Noisy,
     NothingValid,
     NotTheLimit,
-    SmallestSize,
     StillRising,
     Verdict,
     highest,
@@ -39,17 +37,7 @@ from poolsize.answer.verdict import (
     verdict_on_size,
     verdict_without_size,
 )
-from poolsize.answer.warnings import (
-    BudgetSpent,
-    Contradicted,
-    FewSteps,
-    LeftOut,
-    NothingVerified,
-    WideRange,
-    high_utilisation,
-    no_free_core,
-    warnings,
-)
+from poolsize.answer.warnings import high_utilisation, no_free_core, warnings
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.formula import StartingPoint, starting_point
@@ -58,10 +46,6 @@ from poolsize.sweep.next_step import remaining
 
 KEPT_FOR_APPLICATION = (LimitedBy, FormulaCompared)
 """Reasons of the load generator's pool size that also hold for an application."""
-OF_GENERATOR_ALONE = (StillRising, SmallestSize, WideRange, FewSteps, BudgetSpent, NothingVerified, RateTooHigh)
-"""Warnings about the load generator's pool size and its range, which say nothing of an application's."""
-OF_CURVE = (WideRange, FewSteps, BudgetSpent, Contradicted, LeftOut)
-"""Warnings about the fitted curve and its sizes, which are noise where the pool is not the limit."""
 
 
 def recommend(
@@ -181,7 +165,7 @@ def _not_the_limit(
         None if probability is None else LimitKept(limits_ms, probability),
         current_known,
         LimitedBy(bottleneck.name, bottleneck.values) if bottleneck else None,
-        *(each for each in warnings(analysis, has_size=True) if not isinstance(each, OF_CURVE)),
+        *(finding for finding in warnings(analysis, has_size=True) if not finding.of_curve),
     )
     return Recommendation(
         basis="measured",
@@ -220,7 +204,7 @@ def _of_application(
     warnings = [
         finding
         for finding in of_generator.findings
-        if finding.severity is Severity.WARNING and not isinstance(finding, OF_GENERATOR_ALONE)
+        if finding.severity is Severity.WARNING and not finding.of_generator
     ]
     rates = rates_in_use(analysis, size)
     latency_known, latency = operating_point(analysis, size.pool_size, size.throughput, rate, rates)

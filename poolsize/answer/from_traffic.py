@@ -11,8 +11,7 @@ from math import inf, isinf
 from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, service_pool
 from poolsize.answer.fleet_plan import FleetPlan, LimitUnknown, more_instances
-from poolsize.answer.shared_database import SharedDatabase
-from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
+from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, is_beyond, keeping_up
 from poolsize.answer.traffic_findings import (
     BurstBeyondSupply,
     Collapses,

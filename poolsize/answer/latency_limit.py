@@ -6,7 +6,7 @@ from math import isfinite, isnan
 
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.plateau import CERTAINTY, Plateau
-from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_larger
+from poolsize.answer.finding import Caution, Figures, Finding, Reason, WayOut, measure_longer, sweep_beyond
 from poolsize.answer.price import throughput_loss
 from poolsize.errors import BadInput
 
@@ -169,7 +169,7 @@ def _not_kept(
         rate=rate,
         is_edge=is_edge,
         lowest=lowest,
-        way_out=sweep_larger(analysis) if is_edge else measure_longer(analysis) if undecided else None,
+        way_out=sweep_beyond(analysis) if is_edge else measure_longer(analysis) if undecided else None,
     )
     return LimitedSize(size, finding, probabilities[size], is_edge)
 

@@ -11,7 +11,7 @@ from poolsize.runs.check import Check
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
-    from poolsize.analysis.size_summary import VerifiedStep
+    from poolsize.analysis.rate_evidence import VerifiedStep
     from poolsize.analysis.stats.confidence import Interval
     from poolsize.analysis.vector import Vector
     from poolsize.traffic.total_times import SharedPool
@@ -94,7 +94,7 @@ class MeasuredTimes(Reason, code="measured_total_times", of_prices=True):
     rate: float
 
 
-class RateTooHigh(Caution, code="rate_too_high", leads=True):
+class RateTooHigh(Caution, code="rate_too_high", leads=True, of_generator=True):
     """The answer's pool, or every pool, can't keep up with the rate that was given, in requests per second.
 
     keeps_up: the smallest pool size that keeps up; None where no pool size does. highest: the throughput that no pool

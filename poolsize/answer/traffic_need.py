@@ -10,8 +10,7 @@ from typing import Literal
 import numpy as np
 
 from poolsize.analysis.vector import Vector
-from poolsize.answer.shared_database import SharedDatabase
-from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up
+from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, is_beyond, keeping_up
 from poolsize.bounds import LARGEST_POOL
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 

@@ -76,7 +76,7 @@ class UsersLimited(Caution, code="users_limited", is_doubt=True):
     way_out: WayOut
 
 
-class StillRising(Caution, code="still_rising", is_doubt=True):
+class StillRising(Caution, code="still_rising", is_doubt=True, of_generator=True):
     """The curve still rises at the largest valid size. limit_broken: whether no size keeps the latency limit."""
 
     largest: int
@@ -84,7 +84,7 @@ class StillRising(Caution, code="still_rising", is_doubt=True):
     limit_broken: bool = False
 
 
-class SmallestSize(Caution, code="smallest_size", is_doubt=True):
+class SmallestSize(Caution, code="smallest_size", is_doubt=True, of_generator=True):
     """The answer is the smallest valid size."""
 
     pool_size: int

@@ -7,7 +7,7 @@ from typing import Any
 from poolsize.analysis.analysis import Analysis
 from poolsize.analysis.rate_evidence import COUNTED, WARM_UP
 from poolsize.analysis.size_summary import SizeSummary
-from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_larger, users_for
+from poolsize.answer.finding import Caution, Finding, ToDivide, WayOut, measure_longer, sweep_beyond, users_for
 from poolsize.runs.check import Check
 from poolsize.runs.plan import LONGEST, MOST_STEP_SECONDS, SearchEnd
 
@@ -43,7 +43,7 @@ class CheckFailed(Caution, code="check_failed"):
     values: Mapping[str, Any]
 
 
-class WideRange(Caution, code="wide_range"):
+class WideRange(Caution, code="wide_range", of_curve=True, of_generator=True):
     """The 95 % range is wide, from low to high connections.
 
     greatest_loss: share of throughput that the answer, pool_size, loses at most. way_out: None where the search was
@@ -80,14 +80,14 @@ class DataGrew(Caution, code="data_grew"):
     later_pages: float
 
 
-class FewSteps(Caution, code="few_steps"):
+class FewSteps(Caution, code="few_steps", of_curve=True, of_generator=True):
     """The steps, each at another size, are too few to show the noise between them. search: whether they searched."""
 
     steps: int
     search: bool
 
 
-class BudgetSpent(Caution, code="budget_spent"):
+class BudgetSpent(Caution, code="budget_spent", of_curve=True, of_generator=True):
     """The search ended before its answer was certain.
 
     greatest_loss: share of throughput that the answer loses at most. way_out: None where that is within the tolerance.
@@ -98,7 +98,7 @@ class BudgetSpent(Caution, code="budget_spent"):
     way_out: WayOut | None
 
 
-class Contradicted(Caution, code="contradicted", is_doubt=True, leads=True):
+class Contradicted(Caution, code="contradicted", is_doubt=True, leads=True, of_curve=True):
     """The best measured size reached more than the fitted curve's capacity, on which the answer, pool_size, relies.
 
     capacity: of the curve, per second. faster: the best measured size. throughput: its mean, per second, in so many
@@ -133,7 +133,7 @@ class VerificationFailed(Caution, code="verification_failed"):
     values: Mapping[str, Any]
 
 
-class NothingVerified(Caution, code="nothing_verified"):
+class NothingVerified(Caution, code="nothing_verified", of_generator=True):
     """The sweep was interrupted before the open-loop steps that the plan has."""
 
 
@@ -151,7 +151,7 @@ class SpeedCorrected(Caution, code="speed_corrected"):
     high: float
 
 
-class LeftOut(Caution, code="left_out"):
+class LeftOut(Caution, code="left_out", of_curve=True):
     """The users filled no pool of these sizes, which are not used."""
 
     sizes: Sequence[int]
@@ -375,6 +375,6 @@ def high_utilisation(analysis: Analysis, sizes: Iterable[int]) -> tuple[Finding,
             if other.pool_size > size
         )
         enough = next((found for found in larger if found[1] <= HIGH_UTILISATION), None)
-        way_out = None if enough else sweep_larger(analysis)
+        way_out = None if enough else sweep_beyond(analysis)
         busy.append(HighUtilisation(size, share, rate, way_out, *(enough or ())))
     return tuple(busy)

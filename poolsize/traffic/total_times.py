@@ -13,7 +13,7 @@ import numpy as np
 from hdrh.histogram import HdrHistogram
 from scipy.optimize import brentq
 
-from poolsize.analysis.by_size import BySize
+from poolsize.analysis.size_summary import BySize
 from poolsize.analysis.stats.percentiles import quantiles
 from poolsize.analysis.vector import Vector
 from poolsize.traffic.database_load import database_load

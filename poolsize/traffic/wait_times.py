@@ -9,7 +9,7 @@ from hdrh.histogram import HdrHistogram
 from numpy.typing import NDArray
 from scipy.special import gammaincc, gammaln
 
-from poolsize.analysis.by_size import BySize
+from poolsize.analysis.size_summary import BySize
 from poolsize.analysis.stats.percentiles import quantiles
 from poolsize.analysis.vector import Vector
 

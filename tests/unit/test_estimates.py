@@ -11,6 +11,7 @@ from kneed import KneeLocator
 from poolsize.analysis.fitted_models import estimates, knee
 from poolsize.analysis.models.closed_network import Station, throughputs
 from poolsize.analysis.models.network_fit import fit_network
+from poolsize.analysis.models.usl import fit_usl
 from poolsize.analysis.observation import Observation
 from tests.conftest import ROOT
 
@@ -20,6 +21,12 @@ SIZES = [1, 2, 4, 8, 16, 32, 64]
 def curve(rates: list[float], spread: float = 0.01, sizes: list[int] = SIZES) -> list[Observation]:
     """One step a size, with standard errors of that share."""
     return [Observation(size, rate, rate * spread) for size, rate in zip(sizes, rates, strict=True)]
+
+
+def published(curve: str) -> tuple[list[float], list[float]]:
+    with (ROOT / "data/published/published_curves.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["curve"] == curve]
+    return [float(row["x"]) for row in rows], [float(row["throughput"]) for row in rows]
 
 
 def network(servers: int, service_ms: float, delay_ms: float, slowdown: float = 0.0) -> list[float]:
@@ -93,9 +100,7 @@ def test_kneedle_is_the_library_s(points: list[tuple[int, float]]) -> None:
 
 
 def test_kneedle_finds_the_knee_of_a_published_curve_and_none_in_a_straight_line() -> None:
-    with (ROOT / "data/published/published_curves.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["curve"] == "callaghan_ro_innodb5626"]
-    sizes, rates = [float(row["x"]) for row in rows], [float(row["throughput"]) for row in rows]
+    sizes, rates = published("callaghan_ro_innodb5626")
     assert knee(sizes, rates) == KneeLocator(sizes, rates, curve="concave", direction="increasing").knee
     assert knee([1, 2, 3, 4], [100, 200, 300, 400]) is None
     assert knee([1, 2, 3], [100, 100, 100]) is None
@@ -107,3 +112,39 @@ def test_too_few_sizes_give_no_answer_but_no_error_either() -> None:
     assert answers["closed_network"].pool_size is None
     assert answers["kneedle"].pool_size is None
     assert answers["plateau"].pool_size == 2
+
+
+@pytest.mark.parametrize(
+    ("curve", "lambda_", "sigma", "kappa", "peak"),
+    [
+        ("specsdm91", 89.995, 0.02772863, 0.00010437, 96.52),
+        ("cisco", 995.6486, 0.02671591, 7.690945e-4, 35.58),
+    ],
+)
+def test_published_fits_come_out(curve: str, lambda_: float, sigma: float, kappa: float, peak: float) -> None:
+    """Within 0.1 % of the coefficients that Gunther's and usl4j's documentation give for the same data."""
+    usl = fit_usl(*published(curve))
+    assert usl is not None
+    assert (usl.lambda_, usl.sigma, usl.kappa) == pytest.approx((lambda_, sigma, kappa), rel=1e-3)
+    assert usl.peak == pytest.approx(peak, rel=1e-3)
+    assert usl.low < usl.peak < usl.high
+
+
+def test_the_cisco_curve_peaks_at_the_published_throughput() -> None:
+    usl = fit_usl(*published("cisco"))
+    assert usl is not None
+    assert int(usl.peak) == 35
+    assert usl.throughput([usl.peak])[0] == pytest.approx(12341, rel=1e-3)
+
+
+def test_without_coherency_there_is_no_peak_in_sight() -> None:
+    sizes = [1, 2, 4, 8, 16, 32]
+    usl = fit_usl(sizes, [100 * size / (1 + 0.1 * (size - 1)) for size in sizes])
+    assert usl is not None
+    assert usl.sigma == pytest.approx(0.1, rel=1e-3)
+    assert usl.peak > 1000
+    assert usl.lambda_ / usl.sigma == pytest.approx(1000, rel=1e-3)
+
+
+def test_three_sizes_are_too_few() -> None:
+    assert fit_usl([1, 2, 4], [100, 190, 350]) is None

@@ -14,8 +14,7 @@ from poolsize.answer.application import ClientTimes, usage_of_run
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
 from poolsize.answer.from_traffic import recommend_for
-from poolsize.answer.shared_database import SharedDatabase
-from poolsize.answer.traffic import Supply, Traffic, knee_rate
+from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import (
     BeyondSupply,
     Collapses,

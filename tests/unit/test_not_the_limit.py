@@ -64,6 +64,11 @@ def free(
     return Run(replace(run.setting, application=application, private=False), steps)
 
 
+def checked(run: Run, steps: Sequence[Step]) -> Run:
+    """The run with these steps, checked again."""
+    return replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps))
+
+
 def stored(run: Run, folder: Path) -> str:
     return str(written(folder / "free.jsonl", run))
 
@@ -95,22 +100,17 @@ def test_noise_between_the_sizes_is_no_answer() -> None:
 
 
 @pytest.mark.costly
-def test_a_pool_that_is_full_at_its_smallest_size_limits_throughput() -> None:
-    in_use = (1, 2, 2, 1, 2, 1, 3, 1, 2, 1)
-    assert recommend(free({1: 100, 2: 190, 4: 200, 8: 201}, in_use)).verdict == "measured"
-
-
-@pytest.mark.costly
-def test_waits_limit_throughput_where_no_processor_is_saturated() -> None:
-    """Requests that wait 11 % of their time for a connection may come 12 % more often; 3 % is within the tolerance."""
-    assert recommend(free(wait_share=0.11, saturated=False)).verdict != "not-the-limit"
-    assert recommend(free(wait_share=0.03, saturated=False)).verdict == "not-the-limit"
-
-
-@pytest.mark.costly
-def test_a_pool_with_the_longest_queue_is_the_limit() -> None:
-    """By readings once a second, a connection that is handed on at once may seem free for a part of the time."""
-    assert recommend(free(wait_share=0.9)).verdict != "not-the-limit"
+@pytest.mark.parametrize(
+    ("run", "verdict"),
+    [
+        (free({1: 100, 2: 190, 4: 200, 8: 201}, (1, 2, 2, 1, 2, 1, 3, 1, 2, 1)), "measured"),  # full
+        (free(wait_share=0.11, saturated=False), "measured"),  # requests may come 12 % more often without their waits
+        (free(wait_share=0.03, saturated=False), "not-the-limit"),
+        (free(wait_share=0.9), "measured"),  # the longest queue, although readings show free connections
+    ],
+)
+def test_a_pool_that_is_full_or_waited_for_is_the_limit(run: Run, verdict: str) -> None:
+    assert recommend(run).verdict == verdict
 
 
 def test_a_smallest_pool_that_was_never_full_needs_no_wait_times() -> None:
@@ -152,8 +152,7 @@ def test_more_were_in_use_at_once_than_on_average() -> None:
 def paced(pause_ms: float, curve: dict[int, int]) -> Run:
     """A run of users who pause, and are too few to fill any pool: 0.4 of a connection is in use on average."""
     run = free(curve, (0, 1, 0, 0, 1, 0, 1, 1, 0, 0), wait_share=0.001, users=60, saturated=False)
-    steps = tuple(_paused(step, pause_ms) for step in run.steps)
-    return replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps))
+    return checked(run, [_paused(step, pause_ms) for step in run.steps])
 
 
 def _paused(step: Step, pause_ms: float) -> Step:
@@ -187,7 +186,7 @@ def test_a_late_generator_does_not_change_the_load_of_users_who_pause() -> None:
     late = tuple(
         replace(step, workers=tuple(replace(each, loop_lag_ms=60.0) for each in step.workers)) for step in run.steps
     )
-    run = replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in late))
+    run = checked(run, late)
     assert all(Check.GENERATOR in {each.check for each in step.failed_checks} for step in run.steps)
     assert (recommend(run).pool_size, recommend(run).verdict) == (2, "not-the-limit")
 
@@ -205,7 +204,7 @@ def test_on_a_machine_without_a_free_core_only_another_machine_helps(worker_core
     busy = {"machine_cpu": (1.8,) * 11, "machine_cores": (2.0,) * 11, "process_cpu": (0.8,) * 11}
     steps = [replace(step, server=dict(step.server) | busy) for step in run.steps]
     steps = [replace(step, workers=tuple(replace(each, cpu=worker_cores) for each in step.workers)) for step in steps]
-    answer = recommend(replace(run, steps=tuple(replace(step, checks=check_step(step, 0.01)) for step in steps)))
+    answer = recommend(checked(run, steps))
     text = " ".join(recommendation_text(answer).split())
     assert text.startswith("No core of this machine was free")
     assert "1 connection reached 600/s: a service that needs much less is not limited by its pool." in text
@@ -236,8 +235,7 @@ def test_a_size_with_a_request_that_waited_is_not_the_answer() -> None:
 def test_a_busy_load_generator_comes_first() -> None:
     run = free()
     busy = tuple(replace(step, workers=tuple(replace(each, cpu=0.98) for each in step.workers)) for step in run.steps)
-    busy = tuple(replace(step, checks=check_step(step, 0.01)) for step in busy)
-    assert recommend(replace(run, steps=busy)).verdict == "generator-limited"
+    assert recommend(checked(run, busy)).verdict == "generator-limited"
 
 
 @pytest.mark.costly

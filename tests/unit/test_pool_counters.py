@@ -45,15 +45,11 @@ def test_a_service_with_too_few_threads_is_told_so() -> None:
     assert not failed.check.disqualifies
 
 
-def test_a_full_pool_passes() -> None:
-    step = of_application(a_step(32, [100] * 10), pool_active=31.5, pool_waiting=4, pool_count=1)
-    assert judged(step)[Check.SERVICE_THREADS].passed
-
-
-def test_few_users_are_no_fault_of_the_service() -> None:
-    step = of_application(a_step(80, [100] * 10), pool_active=20, pool_waiting=0, pool_count=1)
-    assert judged(step)[Check.SERVICE_THREADS].passed
-    assert not judged(step)[Check.USERS_LIMITED].passed
+@pytest.mark.parametrize(("size", "active", "waiting"), [(32, 31.5, 4), (80, 20, 0)], ids=["full", "few users"])
+def test_a_full_pool_and_few_users_are_no_fault_of_the_service(size: int, active: float, waiting: float) -> None:
+    results = judged(of_application(a_step(size, [100] * 10), pool_active=active, pool_waiting=waiting, pool_count=1))
+    assert results[Check.SERVICE_THREADS].passed
+    assert results[Check.USERS_LIMITED].passed == (size == 32)
 
 
 @pytest.mark.parametrize(("processes", "passed"), [(1.0, False), (1.4, False), (2.0, True), (5.0, True)])
@@ -67,12 +63,9 @@ def test_pools_that_nobody_uses_are_no_pools(processes: float, passed: bool) -> 
     assert ("only 1 of 2 pools was used" in check_sentence(used)) == (not passed)
 
 
-def test_one_pool_needs_no_such_check() -> None:
-    assert Check.POOLS_USED not in judged(of_application(a_step(3, [100] * 10), application_processes=1.0))
-
-
-def test_without_metrics_there_is_no_such_check() -> None:
+def test_without_metrics_and_for_one_pool_there_is_no_such_check() -> None:
     assert Check.SERVICE_THREADS not in judged(of_application(a_step(32, [100] * 10)))
+    assert Check.POOLS_USED not in judged(of_application(a_step(3, [100] * 10), application_processes=1.0))
 
 
 def of_run(run: Run, host: str = "http://shop", /, **counters: float) -> Run:

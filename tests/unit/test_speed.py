@@ -19,7 +19,7 @@ from poolsize.analysis.speed import UsualSpeed, speed_correction, usual_speed, w
 from poolsize.answer.finding import Severity
 from poolsize.answer.from_run import recommend
 from poolsize.answer.warnings import CheckFailed
-from poolsize.comparison.comparison import compare
+from poolsize.comparison.comparison import RunDifference, compare
 from poolsize.comparison.text import comparison_text
 from poolsize.present.text.analysis import analysis_text
 from poolsize.present.text.recommendation import recommendation_text
@@ -44,14 +44,13 @@ class SlowMachine:
 
     notes: tuple[str, ...] = ()
 
-    def __init__(self, slow_size: int, slow_attempts: int, *, records_speed: bool = True, readings: int = 0) -> None:
+    def __init__(self, slow_size: int, slow_attempts: int, *, readings: int = 0) -> None:
         self.random = np.random.default_rng([slow_size, slow_attempts])
-        self.slow_size, self.slow_attempts, self.records_speed = slow_size, slow_attempts, records_speed
-        self.slow_readings = readings
+        self.slow_size, self.slow_attempts, self.slow_readings = slow_size, slow_attempts, readings
 
     def calibrate(self) -> Calibration:
         """The speed is the usual speed."""
-        return Calibration(7.0, 70.0, USUAL) if self.records_speed else Calibration(7.0, 70.0)
+        return Calibration(7.0, 70.0, USUAL)
 
     def speed(self) -> float:
         """Slow at first."""
@@ -67,7 +66,7 @@ class SlowMachine:
         seconds = speed * rate * (1 + 0.03 * self.random.standard_normal(15))
         step = replace(a_step(planned.pool_size, seconds.round().astype(int).tolist()), repeat=planned.repeat)
         step = replace(step, order=planned.order)
-        return at_speed(step, speed * USUAL) if self.records_speed else step
+        return at_speed(step, speed * USUAL)
 
 
 SEARCH = Search(start=2, smallest=1, largest=8, budget_seconds=3000)
@@ -273,21 +272,16 @@ def at_speeds(run: Run, speed: float) -> Run:
     return with_speed_checks(replace(run, steps=tuple(at_speed(step, speed) for step in run.steps)))
 
 
-class WanderingMachine:
+class WanderingMachine(SlowMachine):
     """A load generator on a machine whose speed differs from step to step, and throughput with it."""
 
-    notes: tuple[str, ...] = ()
-
     def __init__(self, seed: int) -> None:
+        super().__init__(slow_size=0, slow_attempts=0)
         self.random = np.random.default_rng(seed)
 
     def calibrate(self) -> Calibration:
         """Without a speed."""
         return Calibration(7.0, 70.0)
-
-    def speed(self) -> float:
-        """As usual."""
-        return USUAL
 
     def measure(self, planned: PlannedStep) -> Step:
         """Throughput follows the speed and, from second to second, a noise of its own."""
@@ -415,20 +409,22 @@ def test_a_spent_budget_comes_before_the_speed_and_the_speed_before_excluded_ste
     assert main_caution(answer.findings)[1].startswith("The search spent its budget of 60 s")
 
 
+def in_turn(sizes: Sequence[int], figures: Sequence[tuple[float, float, int]]) -> RunDifference:
+    """Two runs whose steps alternate, as compared. figures: speed, busy cores and throughput of each step, in turn."""
+    steps: tuple[list[Step], list[Step]] = ([], [])
+    for place, (speed, busy, rate) in enumerate(figures):
+        step = at_speed(a_step(sizes[place // 2], [rate] * 10), speed, busy=busy)
+        moment = datetime(2026, 1, 2, tzinfo=UTC) + timedelta(seconds=20 * place)
+        steps[place % 2].append(replace(step, order=place // 2, started=moment.isoformat()))
+    run = a_run(dict.fromkeys(sizes, 1000))
+    first, other = (analyze(with_speed_checks(replace(run, steps=tuple(of_run)))) for of_run in steps)
+    return compare({"first": first, "other": other}).others[0]
+
+
 @pytest.mark.costly
 def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:
     """The other server keeps more cores busy, which slows them for both alike: the difference is as measured."""
-    rates, started = (2, 4, 8, 16), datetime(2026, 1, 2, tzinfo=UTC)
-    steps: tuple[list[Step], list[Step]] = ([], [])
-    for place in range(8):
-        speed, busy, rate = ((100.0, 1.0, 1000), (80.0, 1.9, 900))[place % 2]
-        step = at_speed(a_step(rates[place // 2], [rate] * 10), speed, busy=busy)
-        moment = (started + timedelta(seconds=20 * place)).isoformat()
-        steps[place % 2].append(replace(step, order=place // 2, started=moment))
-    first, other = (
-        with_speed_checks(replace(a_run(dict.fromkeys(rates, 1000)), steps=tuple(of_run))) for of_run in steps
-    )
-    difference = compare({"first": analyze(first), "other": analyze(other)}).others[0].throughput
+    difference = in_turn((2, 4, 8, 16), [(100.0, 1.0, 1000), (80.0, 1.9, 900)] * 4).throughput
     assert difference is not None
     assert difference.mean == pytest.approx(-0.1, abs=0.002)
 
@@ -436,17 +432,8 @@ def test_the_load_of_two_servers_in_turn_is_no_advantage() -> None:
 @pytest.mark.costly
 def test_two_servers_in_turn_are_corrected_to_one_usual_speed() -> None:
     """The machine becomes slower from step to step, and the second run has each slower step of a pair."""
-    rates, started = (1, 2, 4, 8), datetime(2026, 1, 2, tzinfo=UTC)
-    steps: tuple[list[Step], list[Step]] = ([], [])
-    for place in range(8):
-        speed = 1 - 0.02 * place
-        step = at_speed(a_step(rates[place // 2], [round(1000 * speed)] * 10), speed * USUAL, busy=2.0)
-        moment = (started + timedelta(seconds=20 * place)).isoformat()
-        steps[place % 2].append(replace(step, order=place // 2, started=moment))
-    first, other = (
-        with_speed_checks(replace(a_run(dict.fromkeys(rates, 1000)), steps=tuple(of_run))) for of_run in steps
-    )
-    difference = compare({"first": analyze(first), "other": analyze(other)}).others[0]
+    speeds = [1 - 0.02 * place for place in range(8)]
+    difference = in_turn((1, 2, 4, 8), [(speed * USUAL, 2.0, round(1000 * speed)) for speed in speeds])
     assert difference.in_turn
     assert difference.throughput is not None
     assert difference.throughput.mean == pytest.approx(0, abs=0.002)

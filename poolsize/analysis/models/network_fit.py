@@ -8,7 +8,7 @@ connection beyond the servers makes service longer by a fixed share (slowdown).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import exp, log
 
@@ -161,15 +161,6 @@ class _Structure:
     networks: Sequence[FittedNetwork]
     further: int
 
-    def criterion(self, scale: float, number: int) -> float:
-        """Return half of Schwarz's criterion. scale: of the residuals. number: of the curve's sizes."""
-        return self.fits[0].cost / scale + self.further * log(number) / 2
-
-    def weights(self, least: float, scale: float, number: int) -> list[float]:
-        """Return the weight of each network, by the criterion. least: the lowest cost of all structures."""
-        prior = number ** (-self.further / 2) / len(self.fits)
-        return [prior * exp((least - fit.cost) / scale) for fit in self.fits]
-
 
 @dataclass(frozen=True)
 class _Curve:
@@ -203,10 +194,14 @@ def fit_network(
     curve = _Curve(sizes, rates / 1000, 1 / np.maximum(np.asarray(errors, float) / rates, LEAST_ERROR))
     structures = [structure for slows in (False, True) for structure in _structures(curve, measured, slows=slows)]
     scale = min(structure.fits[0].scale for structure in structures)
-    structures.sort(key=lambda structure: structure.criterion(scale, len(sizes)))
+    structures.sort(key=lambda each: each.fits[0].cost / scale + each.further * log(len(sizes)) / 2)
     least = min(structure.fits[0].cost for structure in structures)
     network, *alternatives = (network for structure in structures for network in structure.networks)
-    weights = tuple(weight for structure in structures for weight in structure.weights(least, scale, len(sizes)))
+    weights = tuple(
+        len(sizes) ** (-structure.further / 2) / len(structure.fits) * exp((least - fit.cost) / scale)
+        for structure in structures
+        for fit in structure.fits
+    )
     return replace(network, alternatives=tuple(alternatives), weights=weights)
 
 
@@ -236,11 +231,10 @@ def _fits(
     demand where it is measured. slows: whether slowdown is fitted; if not, slowdown is 0.
     """
     numbers, starts, low, high = _starts(curve, servers, demand_ms, slows=slows)
-    model = _Model(NetworkCurve(curve.sizes, measured), curve, numbers)
-    rough = least_squares(model, starts, low, high, ROUGH)
+    model = partial(_residuals, NetworkCurve(curve.sizes, measured), curve)
+    rough = least_squares(partial(model, numbers), starts, low, high, ROUGH)
     best = np.sort(np.argsort(rough.costs, kind="stable")[:BEST])
-    narrowed = replace(model, servers=numbers[best])
-    exact = least_squares(narrowed, rough.parameters[best], low[best], high[best], EXACT)
+    exact = least_squares(partial(model, numbers[best]), rough.parameters[best], low[best], high[best], EXACT)
     place = int(np.flatnonzero(exact.costs <= exact.costs.min() + TIE)[0])
     chosen = int(numbers[best][place])
     held = low == high
@@ -253,25 +247,19 @@ def _fits(
     ]
 
 
-@dataclass(frozen=True)
-class _Model:
-    """The residuals of a fit, for least_squares: deviations from the curve, and those of slowdown and scaling."""
-
-    network: NetworkCurve
-    curve: _Curve
-    servers: NDArray[np.int64]
-
-    def __call__(self, parameters: Matrix, starts: NDArray[np.int64]) -> tuple[Matrix, Matrix]:
-        rates, derivatives = self.network(self.servers[starts], parameters)
-        weights = self.curve.weights
-        usual = np.array([USUAL_SLOWDOWN, USUAL_SCALING])
-        deviations = (rates - np.log(self.curve.rates)) * weights
-        further = (parameters[:, 2:] - [0.0, 1.0]) / usual
-        by_further = np.broadcast_to(np.array([[0, 0, 1, 0], [0, 0, 0, 1]]) / usual[:, None], (len(starts), 2, 4))
-        return (
-            np.concatenate([deviations, further], axis=1),
-            np.concatenate([derivatives * weights[:, None], by_further], axis=1),
-        )
+def _residuals(
+    network: NetworkCurve, curve: _Curve, servers: NDArray[np.int64], parameters: Matrix, starts: NDArray[np.int64]
+) -> tuple[Matrix, Matrix]:
+    """Return the residuals for least_squares: deviations from the curve, and those of slowdown and scaling."""
+    rates, derivatives = network(servers[starts], parameters)
+    usual = np.array([USUAL_SLOWDOWN, USUAL_SCALING])
+    deviations = (rates - np.log(curve.rates)) * curve.weights
+    further = (parameters[:, 2:] - [0.0, 1.0]) / usual
+    by_further = np.broadcast_to(np.array([[0, 0, 1, 0], [0, 0, 0, 1]]) / usual[:, None], (len(starts), 2, 4))
+    return (
+        np.concatenate([deviations, further], axis=1),
+        np.concatenate([derivatives * curve.weights[:, None], by_further], axis=1),
+    )
 
 
 def _starts(

@@ -28,7 +28,7 @@ CORRELATIONS = np.linspace(-0.4, 0.95, 28)
 MEMORY = 0.15
 """Exponent a of the prior (1 - r) ** -a of a correlation r; 0 is a flat prior.
 
-In simulation the intervals then contain the true mean 93 to 97 times of 100 (tests/unit/test_noise.py).
+In simulation the intervals then contain the true mean 93 to 97 times of 100 (tests/unit/test_confidence.py).
 """
 CONFIDENCE = 0.95
 """Probability of every interval and range."""

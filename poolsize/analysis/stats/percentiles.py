@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from poolsize.analysis.stats.confidence import Interval, Noise, half_width
 from poolsize.errors import BadInput
-from poolsize.runs.run import QUANTILES, Latencies, Step
+from poolsize.runs.run import QUANTILES, Latencies
 from poolsize.units import FloatOrNull
 
 HIGHEST_US = 3_600_000_000
@@ -161,27 +161,19 @@ def quantile_interval(value_ms: float, sections_ms: Sequence[Sequence[float]], n
     return Interval(value_ms, value_ms * exp(-half), max(value_ms, SHORTEST_MS) * exp(half) if isfinite(half) else inf)
 
 
-def total_times(steps: Sequence[Step], timeout_ms: float) -> HdrHistogram:
-    """Return the histogram, in us, of the total times of steps with latencies; a failed transaction took the timeout.
+def total_times(latencies: Sequence[Latencies], timeout_ms: float, failed: int) -> HdrHistogram:
+    """Return the histogram, in us, of the total times; a failed transaction took at least the timeout (with_failures).
 
-    It took at least the timeout: see with_failures. The times of a lost worker's failures are not known.
+    failed: number of failed transactions, timed or not: the times of a lost worker's failures are not known.
     """
-    latencies = [step.latencies for step in steps if step.latencies]
-    return _all_times(latencies, timeout_ms, sum(step.error_count for step in steps))
+    timed = merged(stored.failed for stored in latencies)
+    succeeded = merged(stored.total for stored in latencies)
+    return with_failures(succeeded, timed, timeout_ms, untimed=failed - timed.get_total_count())
 
 
 def total_percentiles(latencies: Sequence[Latencies], timeout_ms: float, failed: int = 0) -> Percentiles:
-    """Return the percentiles of the total times in ms, failed transactions included; the mean is without them.
-
-    failed: number of failed transactions, timed or not.
-    """
+    """Return the percentiles of total_times in ms, failed transactions included; the mean is without them."""
     succeeded = percentiles(merged(stored.total for stored in latencies))
     if not failed and not any(stored.failed for stored in latencies):
         return succeeded
-    return replace(percentiles(_all_times(latencies, timeout_ms, failed)), mean=succeeded.mean)
-
-
-def _all_times(latencies: Sequence[Latencies], timeout_ms: float, failed: int) -> HdrHistogram:
-    timed = merged(stored.failed for stored in latencies if stored.failed)
-    succeeded = merged(stored.total for stored in latencies)
-    return with_failures(succeeded, timed, timeout_ms, untimed=failed - timed.get_total_count())
+    return replace(percentiles(total_times(latencies, timeout_ms, failed)), mean=succeeded.mean)

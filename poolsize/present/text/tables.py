@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
 from poolsize.analysis.analysis import Analysis
-from poolsize.analysis.size_summary import KindSummary, SizeSummary, VerifiedStep
+from poolsize.analysis.rate_evidence import VerifiedStep
+from poolsize.analysis.size_summary import KindSummary, SizeSummary
 from poolsize.answer.price import AtRate, MeasuredTimes
 from poolsize.answer.recommendation import Recommendation
 from poolsize.present.text.layout import NO_END, UNKNOWN, Table
