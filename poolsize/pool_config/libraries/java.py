@@ -115,13 +115,13 @@ def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 HIKARICP = Library(
     "HikariCP",
-    "hikaricp",
-    _hikaricp,
     {
         "maximumPoolSize": 10, "minimumIdle": None, "connectionTimeout": 30_000, "idleTimeout": 600_000,
         "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
         "leakDetectionThreshold": 0, "openInView": None,
     },
+    stack="hikaricp",
+    find=_hikaricp,
     same_as={"minimumIdle": "maximumPoolSize"},
     sizes=("maximumPoolSize",),
     least={
@@ -136,28 +136,28 @@ HIKARICP = Library(
 )  # fmt: skip
 DRUID = Library(
     "Druid",
-    "druid",
-    _druid,
     {
         "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
         "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
         "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
         "removeAbandonedTimeout": 300, "validationQuery": None,
     },
+    stack="druid",
+    find=_druid,
     sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
 )  # fmt: skip
 """ignored: in its own properties files, which must write druid.keepAlive; it has setters for them (DruidDataSource)."""
 DBCP2 = Library(
     "DBCP 2",
-    "dbcp2",
-    _dbcp2,
     {
         "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
         "validationQueryTimeout": -1,
     },
+    stack="dbcp2",
+    find=_dbcp2,
     aliases={
         "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
         "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
@@ -168,24 +168,24 @@ DBCP2 = Library(
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
-    "c3p0",
-    _c3p0,
     {
         "maxPoolSize": 15, "minPoolSize": 3, "initialPoolSize": 3, "acquireIncrement": 3, "checkoutTimeout": 0,
         "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
         "testConnectionOnCheckin": False, "numHelperThreads": 3, "connectionIsValidTimeout": 0,
     },
+    stack="c3p0",
+    find=_c3p0,
     sizes=("maxPoolSize",),
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
-    "tomcat-jdbc",
-    _tomcat_jdbc,
     {
         "maxActive": 100, "maxIdle": 100, "minIdle": 10, "initialSize": 10, "maxWait": 30_000, "testOnBorrow": False,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
         "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
         "removeAbandoned": False, "removeAbandonedTimeout": 60,
     },
+    stack="tomcat-jdbc",
+    find=_tomcat_jdbc,
     sizes=("maxActive",),
 )  # fmt: skip

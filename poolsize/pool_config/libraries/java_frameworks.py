@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from poolsize.pool_config.findings import of_java, of_pools
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, nothing, outlives_server, tested_on_borrow
+from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, outlives_server, tested_on_borrow
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
@@ -64,13 +64,12 @@ SHARDINGSPHERE = replace(
 PLAY = replace(HIKARICP, title="HikariCP (Play)", durations=frozenset({True, False}))
 SLICK = Library(
     "HikariCP (Slick)",
-    "",
-    _slick,
     {
         "numThreads": 20, "maxConnections": None, "minConnections": None, "queueSize": 1_000,
         "connectionTimeout": 1_000, "validationTimeout": 1_000, "idleTimeout": 600_000, "maxLifetime": 1_800_000,
         "leakDetectionThreshold": 0,
     },
+    find=_slick,
     same_as={"maxConnections": "numThreads", "minConnections": "numThreads"},
     sizes=("maxConnections",),
     ignored=frozenset({"maximumPoolSize", "minimumIdle", "maxPoolSize"}),
@@ -103,7 +102,7 @@ HIBERNATE_C3P0 = replace(
 )  # fmt: skip
 SPRING_C3P0 = replace(HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", notes=(of_java.SpringsDataSource(),))
 HIBERNATE_POOL = Library(
-    "Hibernate's own pool", "", nothing, {"pool_size": 20}, sizes=("pool_size",), notes=(of_java.NotForProduction(),)
+    "Hibernate's own pool", {"pool_size": 20}, sizes=("pool_size",), notes=(of_java.NotForProduction(),)
 )
 BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
     replace(library, title=f"{library.title} (Spring Boot 1)", notes=(of_java.OnlySpringBoot1(),))
@@ -113,26 +112,24 @@ BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
 SPRING_TOMCAT = replace(TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", notes=(of_java.NeedsItsType(),))
 DROPWIZARD = Library(
     "Dropwizard",
-    "",
-    _dropwizard,
     {
         "maxSize": 100, "minSize": 10, "initialSize": 10, "maxWaitForConnection": 30_000, "maxConnectionAge": 0,
         "minIdleTime": 60_000, "checkConnectionWhileIdle": True, "checkConnectionOnBorrow": False,
         "evictionInterval": 5_000, "validationInterval": 30_000,
     },
+    find=_dropwizard,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
 )  # fmt: skip
 """Tomcat's JDBC pool with other names: dropwizard/dropwizard, DataSourceFactory.java."""
 QUARKUS = Library(
     "Agroal (Quarkus)",
-    "",
-    _quarkus_of_any_version,
     {
         "maxSize": 50, "minSize": 0, "initialSize": None, "acquisitionTimeout": 5_000, "maxLifetime": 0,
         "idleRemovalInterval": 300_000, "backgroundValidationInterval": 120_000, "leakDetectionInterval": 0,
         "validateOnBorrow": False,
     },
+    find=_quarkus_of_any_version,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
     seconds=frozenset({
@@ -152,8 +149,6 @@ def quarkus_of(version: tuple[int, int] | None) -> Library:
 
 QUARKUS_REACTIVE = Library(
     "Vert.x (Quarkus)",
-    "",
-    nothing,
     {"maxSize": 20, "idleTimeout": 0},
     sizes=("maxSize",),
     durations=frozenset({True, False}),
@@ -161,31 +156,27 @@ QUARKUS_REACTIVE = Library(
 )
 VERTX = Library(
     "Vert.x",
-    "",
-    _vertx,
     {
         "maxSize": 4, "maxWaitQueueSize": -1, "connectionTimeout": 30, "connectionTimeoutUnit": "SECONDS",
         "idleTimeout": 0, "idleTimeoutUnit": "SECONDS", "maxLifetime": 0, "maxLifetimeUnit": "SECONDS",
     },
+    find=_vertx,
     sizes=("maxSize",),
 )  # fmt: skip
 """Its pool drops a connection that the server ends: eclipse-vertx/vertx-sql-client, issue 863; PoolOptions.java."""
 R2DBC = Library(
     "R2DBC Pool",
-    "",
-    _r2dbc,
     {
         "maxSize": 10, "initialSize": 10, "minIdle": 0, "maxIdleTime": 1_800_000, "maxLifeTime": -1,
         "maxAcquireTime": -1, "maxCreateConnectionTime": -1,
     },
+    find=_r2dbc,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
 )  # fmt: skip
 """r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
 MYBATIS = Library(
     "MyBatis's own pool",
-    "",
-    nothing,
     {
         "poolMaximumActiveConnections": 10, "poolMaximumIdleConnections": 5, "poolMaximumCheckoutTime": 20_000,
         "poolTimeToWait": 20_000, "poolPingEnabled": False,
@@ -194,8 +185,6 @@ MYBATIS = Library(
 )  # fmt: skip
 WILDFLY = Library(
     "WildFly",
-    "",
-    nothing,
     {
         "maxPoolSize": 20, "minPoolSize": 0, "initialPoolSize": None, "blockingTimeoutMillis": 30_000,
         "idleTimeoutMinutes": 30, "backgroundValidation": False,

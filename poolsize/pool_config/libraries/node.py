@@ -5,10 +5,9 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import no_limit, nothing
+from poolsize.pool_config.libraries.rules import no_limit
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
 
@@ -43,9 +42,9 @@ _MYSQL2 = {
 }  # fmt: skip
 NODE_MYSQL2 = Library(
     "mysql2",
-    "node-mysql2",
-    _driver,
     {**_MYSQL2, "WAIT_LIMIT_MS": None},
+    stack="node-mysql2",
+    find=_driver,
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
@@ -53,49 +52,45 @@ NODE_MYSQL2 = Library(
 )
 NODE_MYSQL = Library(
     "mysqljs",
-    "",
-    _driver,
     {"connectionLimit": 10, "acquireTimeout": 10_000, "queueLimit": 0, "waitForConnections": True},
+    find=_driver,
     sizes=("connectionLimit",),
     ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
 )
 NODE_MARIADB = Library(
     "MariaDB Connector/Node.js",
-    "",
-    _mariadb,
     {
         "connectionLimit": 10, "acquireTimeout": 10_000, "idleTimeout": 1_800, "minimumIdle": None,
         "minDelayValidation": 500, "leakDetectionTimeout": 0, "initializationTimeout": None, "pingTimeout": 250,
         "noControlAfterUse": False, "resetAfterUse": False,
     },
+    find=_mariadb,
     same_as={"minimumIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
 )  # fmt: skip
-UNUSED_ADAPTER = replace(
-    NODE_MARIADB,
-    title="Prisma's MariaDB adapter, not used",
-    find=nothing,
-    sizes=(),
+UNUSED_ADAPTER = Library(
+    "Prisma's MariaDB adapter, not used",
+    NODE_MARIADB.defaults,
+    same_as=NODE_MARIADB.same_as,
+    ignored=NODE_MARIADB.ignored,
     notes=(of_other_languages.AdapterUnused(),),
 )
 SEQUELIZE = Library(
     "Sequelize",
-    "",
-    _sequelize,
     {"max": 5, "min": 0, "idle": 10_000, "acquire": 60_000, "evict": 1_000, "maxUses": None},
+    find=_sequelize,
     sizes=("max",),
     ignored=frozenset({"maxConnections", "minConnections", "maxIdleTime", "connectionLimit"}),
 )
 KNEX = Library(
     "Knex",
-    "",
-    _knex,
     {
         "min": 2, "max": 10, "acquireTimeoutMillis": 60_000, "acquireConnectionTimeout": 60_000,
         "createTimeoutMillis": 30_000, "destroyTimeoutMillis": 5_000, "idleTimeoutMillis": 30_000,
         "reapIntervalMillis": 1_000, "createRetryIntervalMillis": 200, "maxConnectionLifetimeMillis": None,
     },
+    find=_knex,
     sizes=("max",),
     ignored=frozenset({
         "maxWaitingClients", "testOnBorrow", "fifo", "autostart", "evictionRunIntervalMillis", "numTestsPerRun",
@@ -104,9 +99,8 @@ KNEX = Library(
 )  # fmt: skip
 TYPEORM = Library(
     "TypeORM",
-    "",
-    _driver,
     _MYSQL2,
+    find=_driver,
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
     ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),

@@ -8,7 +8,7 @@ from math import nan
 
 from poolsize.pool_config.files.values import without_unit
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
+from poolsize.pool_config.libraries.rules import closes_idle, no_limit, outlives_server
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
 SHORTEST_SECONDS = 1e-3
@@ -46,56 +46,49 @@ def _dotnet(pool: FilePool, _: int) -> Iterator[Worded]:
 
 GO = Library(
     "Go's database/sql",
-    "go",
-    _go,
     {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0, "WaitLimit": None},
+    stack="go",
+    find=_go,
     sizes=("SetMaxOpenConns",),
     largest={"SetConnMaxLifetime": 300},
     constants=frozenset({"WaitLimit"}),
 )
 GO_ZERO = Library(
     "go-zero's sqlx",
-    "",
-    nothing,
     {"maxOpenConns": 64, "maxIdleConns": 64, "maxLifetime": 60},
     sizes=("maxOpenConns",),
 )
 """Constants of go-zero, core/stores/sqlx/sqlmanager.go: no option changes them."""
 SQLX = Library(
     "sqlx",
-    "",
-    _sqlx,
     {
         "max_connections": 10, "min_connections": 0, "acquire_timeout": 30, "idle_timeout": 600, "max_lifetime": 1_800,
         "test_before_acquire": True,
     },
+    find=_sqlx,
     sizes=("max_connections",),
 )  # fmt: skip
 SEAORM = replace(SQLX, title="SeaORM")
 R2D2 = Library(
     "r2d2 or bb8",
-    "",
-    partial(_sqlx, test="test_on_check_out"),
     {
         "max_size": 10, "min_idle": None, "connection_timeout": 30, "idle_timeout": 600, "max_lifetime": 1_800,
         "test_on_check_out": True,
     },
+    find=partial(_sqlx, test="test_on_check_out"),
     sizes=("max_size",),
 )  # fmt: skip
 DEADPOOL = Library(
     "deadpool",
-    "",
-    _deadpool,
     {"max_size": None, "wait_timeout": None, "create_timeout": None, "recycle_timeout": None},
+    find=_deadpool,
     sizes=("max_size",),
     of_cpus=("CPUs * 2 (in older versions, physical cores * 4)", "deadpool's documentation, PoolConfig"),
 )
-MYSQL_ASYNC = Library("mysql or mysql_async", "", nothing, {"max": 100, "min": 10}, sizes=("max",))
+MYSQL_ASYNC = Library("mysql or mysql_async", {"max": 100, "min": 10}, sizes=("max",))
 """Of the crates `mysql` and `mysql_async`: the arguments of PoolConstraints::new."""
 ROCKET = Library(
     "Rocket",
-    "",
-    nothing,
     {"max_connections": None, "min_connections": None, "connect_timeout": 5, "idle_timeout": None},
     sizes=("max_connections",),
     of_cpus=("workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
@@ -105,12 +98,11 @@ ROCKET_SYNC = replace(
 )
 DOTNET = Library(
     "MySqlConnector or Connector/NET",
-    "",
-    _dotnet,
     {
         "MaximumPoolSize": 100, "MinimumPoolSize": 0, "ConnectionTimeout": 15, "ConnectionIdleTimeout": 180,
         "ConnectionLifeTime": 0, "ConnectionReset": True, "Pooling": True,
     },
+    find=_dotnet,
     aliases={
         "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
     },
@@ -148,9 +140,8 @@ def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 RAILS = Library(
     "Rails",
-    "",
-    _rails,
     {"pool": 5, "checkout_timeout": 5, "idle_timeout": 300, "reaping_frequency": 60},
+    find=_rails,
     sizes=("pool",),
     notes=(of_other_languages.ThreadsOfProcess(),),
 )
@@ -166,9 +157,8 @@ RAILS_8_1 = replace(
 """It has a new name for the pool, and still reads the old one."""
 PRISMA = Library(
     "Prisma",
-    "",
-    _prisma,
     {"connection_limit": None, "pool_timeout": 10, "connect_timeout": 5, "socket_timeout": None},
+    find=_prisma,
     sizes=("connection_limit",),
     of_cpus=(
         "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
@@ -177,43 +167,39 @@ PRISMA = Library(
 )
 PHP_FPM = Library(
     "PHP-FPM",
-    "php-fpm",
-    _php_fpm,
     {
         "pm.max_children": None, "pm": None, "pm.start_servers": None, "pm.min_spare_servers": None,
         "pm.max_spare_servers": None, "pm.process_idle_timeout": None, "pm.max_requests": 0,
         "mysqli.max_persistent": -1, "mysqli.allow_persistent": "on",
     },
+    stack="php-fpm",
+    find=_php_fpm,
     sizes=("pm.max_children",),
 )  # fmt: skip
 PHP = Library(
     "PHP",
-    "",
-    _php,
     dict.fromkeys(("ATTR_PERSISTENT", "p:", "mysql_pconnect", "pConnect", "pconnect", "persistent"), False),
+    find=_php,
     aliases={"PDO::ATTR_PERSISTENT": "ATTR_PERSISTENT", "12": "ATTR_PERSISTENT"},  # in Doctrine's YAML
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(
     "Hyperf or webman",
-    "",
-    _hyperf,
     {
         "min_connections": 1, "max_connections": 10, "connect_timeout": 10.0, "wait_timeout": 3.0, "heartbeat": -1,
         "max_idle_time": 60.0,
     },
+    find=_hyperf,
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip
-SWOOLE = Library("Swoole", "", nothing, {"size": 64}, sizes=("size",))
+SWOOLE = Library("Swoole", {"size": 64}, sizes=("size",))
 """Of PDOPool and MysqliPool: the second argument."""
 
 
 # Pools whose settings the code of a project binds by names of its own: only what the values say is known.
 OWN_CODE = Library(
     "Pool of the project's own code",
-    "",
-    nothing,
     dict.fromkeys(
         (
             "maxActive", "maxIdle", "minIdle", "initialSize", "maxWait", "testOnBorrow", "testOnReturn",
@@ -252,9 +238,8 @@ def _own_python(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 OWN_GO = Library(
     "Pool of the project's own Go code",
-    "",
-    _own_go,
     dict.fromkeys(("maxOpenConns", "maxIdleConns", "connMaxLifetime", "connMaxIdleTime")),
+    find=_own_go,
     aliases={
         **dict.fromkeys(("maxOpen", "maxOpenConn", "maxOpenConnection", "maxOpenConnections", "maxOpenConnCount",
             "maxConn", "maxConns"), "maxOpenConns"),
@@ -271,17 +256,15 @@ OWN_GO = Library(
 )  # fmt: skip
 OWN_PYTHON = Library(
     "Pool of the project's own Python code",
-    "",
-    _own_python,
     dict.fromkeys(("pool_size", "max_overflow", "pool_timeout", "pool_recycle", "pool_pre_ping", "pool_use_lifo")),
+    find=_own_python,
     sizes=("pool_size", "max_overflow"),
     notes=(of_pools.OwnNames("its pool is SQLAlchemy's"),),
 )
 OWN_SIZE = Library(
     "Pool of the project's own code (its size)",
-    "",
-    _own_python,
     dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "poolTimeout", "pool_recycle", "pool_pre_ping")),
+    find=_own_python,
     aliases={
         **dict.fromkeys(
             ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections",

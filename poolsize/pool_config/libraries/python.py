@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, nothing, outlives_server
+from poolsize.pool_config.libraries.rules import closes_idle, known, no_limit, outlives_server
 from poolsize.pool_config.pool import FilePool, Library, Worded
 from poolsize.pool_config.settings import LIFETIME_SECONDS
 
@@ -88,12 +88,12 @@ OTHER_POOLS = {"NullPool", "StaticPool", "SingletonThreadPool", "AssertionPool"}
 """Classes of SQLAlchemy's pools that have no size."""
 SQLALCHEMY = Library(
     "SQLAlchemy",
-    "sqlalchemy",
-    _sqlalchemy,
     {
         "pool_size": 5, "max_overflow": 10, "pool_timeout": 30, "pool_recycle": -1, "pool_pre_ping": False,
         "pool_use_lifo": False,
     },
+    stack="sqlalchemy",
+    find=_sqlalchemy,
     sizes=("pool_size", "max_overflow"),
 )  # fmt: skip
 FLASK_SQLALCHEMY = replace(
@@ -111,45 +111,40 @@ FLASK_SQLALCHEMY_2 = replace(
 """Its default for MySQL, which version 3 dropped (its changelog, 3.0.0)."""
 DJANGO = Library(
     "Django",
-    "django",
-    _django,
     {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None, "pool": None},
+    stack="django",
+    find=_django,
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
-    "",
-    partial(_sqlalchemy, recycle="RECYCLE", pre_ping="PRE_PING"),
     {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 900, "TIMEOUT": 30, "PRE_PING": True},
+    find=partial(_sqlalchemy, recycle="RECYCLE", pre_ping="PRE_PING"),
     sizes=("POOL_SIZE", "MAX_OVERFLOW"),
 )
 CONNECTOR_PYTHON = Library(
     "MySQL Connector/Python",
-    "mysql-connector-python",
-    _connector_python,
     {"pool_size": 5, "pool_reset_session": True, "THREADS": None},
+    stack="mysql-connector-python",
+    find=_connector_python,
     sizes=("pool_size",),
     largest={"pool_size": 32},
     constants=frozenset({"THREADS"}),
 )
 MARIADB_PYTHON = Library(
     "MariaDB Connector/Python",
-    "",
-    nothing,
     {"pool_size": 5, "pool_reset_connection": True, "pool_validation_interval": 500},
     sizes=("pool_size",),
 )
 """Source of the defaults: its documentation, The ConnectionPool class."""
 PEEWEE = Library(
     "peewee",
-    "peewee",
-    _peewee,
     {"max_connections": 20, "stale_timeout": None, "timeout": None},
+    stack="peewee",
+    find=_peewee,
     sizes=("max_connections",),
 )
 DBUTILS = Library(
     "DBUtils PooledDB",
-    "dbutils",
-    _dbutils,
     {
         "maxconnections": 0,
         "mincached": 0,
@@ -159,17 +154,19 @@ DBUTILS = Library(
         "maxusage": None,
         "ping": 1,
     },
+    stack="dbutils",
+    find=_dbutils,
     sizes=("maxconnections",),
     floors=("maxcached", "maxshared"),
 )
 DBUTILS_PERSISTENT = Library(
-    "DBUtils PersistentDB", "", nothing, {"ping": 1}, notes=(of_other_languages.PerThread("DBUtils PersistentDB"),)
+    "DBUtils PersistentDB", {"ping": 1}, notes=(of_other_languages.PerThread("DBUtils PersistentDB"),)
 )
 AIOMYSQL = Library(
     "aiomysql",
-    "aiomysql",
-    _asyncio,
     {"minsize": 1, "maxsize": 10, "pool_recycle": -1, "WAIT_LIMIT_SECONDS": None},
+    stack="aiomysql",
+    find=_asyncio,
     sizes=("maxsize",),
     constants=frozenset({"WAIT_LIMIT_SECONDS"}),
 )
@@ -177,9 +174,11 @@ AIOMYSQL = Library(
 PEEWEE_ASYNC = replace(AIOMYSQL, title="peewee-async", stack="")
 """Its PooledMySQLDatabase hands pool_params to aiomysql (peewee_async/pool.py); version 0 has max_connections."""
 ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
-TORTOISE = Library("Tortoise ORM", "", _asyncio, {"minsize": 1, "maxsize": 5, "pool_recycle": None}, sizes=("maxsize",))
+TORTOISE = Library(
+    "Tortoise ORM", {"minsize": 1, "maxsize": 5, "pool_recycle": None}, find=_asyncio, sizes=("maxsize",)
+)
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
 DATABASES = Library(
-    "databases", "", _asyncio, {"min_size": 1, "max_size": 10, "pool_recycle": None}, sizes=("max_size",)
+    "databases", {"min_size": 1, "max_size": 10, "pool_recycle": None}, find=_asyncio, sizes=("max_size",)
 )
 """encode/databases, which hands its options to aiomysql or asyncmy (databases/backends/mysql.py)."""

@@ -7,11 +7,6 @@ from poolsize.pool_config.findings import of_java, of_pools
 from poolsize.pool_config.pool import FilePool, Worded
 
 
-def nothing(_: FilePool, __: int) -> Iterator[Worded]:
-    """Find nothing: for a library that has no rules."""
-    return iter(())
-
-
 def no_limit(pool: FilePool, setting: str, record: type[of_pools.NoLimit]) -> Iterator[Worded]:
     """Find a setting without a positive value, which sets no limit."""
     if (value := pool.number(setting)) <= 0:

@@ -17,14 +17,14 @@ def _server(pool: FilePool, _: int) -> Iterator[Worded]:
 
 SERVER = Library(
     "the server",
-    "my.cnf",
-    _server,
     {
         "max_connections": DEFAULT_MAX_CONNECTIONS, "max_user_connections": 0, "thread_cache_size": None,
         "back_log": None, "wait_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS,
         "interactive_timeout": DEFAULT_WAIT_TIMEOUT_SECONDS, "thread_handling": "one-thread-per-connection",
         "thread_pool_size": None,
     },
+    stack="my.cnf",
+    find=_server,
 )  # fmt: skip
 
 
@@ -36,12 +36,11 @@ def _status(pool: FilePool, _: int) -> Iterator[Worded]:
 
 STATUS = Library(
     "the server's counters",
-    "",
-    _status,
     dict.fromkeys(
         ("Threads_connected", "Threads_running", "Max_used_connections", "Connection_errors_max_connections",
          "Aborted_connects", "Aborted_clients", "Connections", "Uptime")
     ),
+    find=_status,
 )  # fmt: skip
 
 
@@ -64,21 +63,21 @@ _VARIABLES = {
 }  # fmt: skip
 PROXYSQL = Library(
     "ProxySQL",
-    "proxysql",
-    _proxysql,
     {"max_connections": 1_000, "mysql-max_connections": 2_048, **_VARIABLES},
+    stack="proxysql",
+    find=_proxysql,
     aliases={f"mysql-{name}": name for name in _VARIABLES},
     sizes=("max_connections",),
 )
 """max_connections is a server's. mysql-max_connections limits the clients."""
 MAXSCALE = Library(
     "MaxScale",
-    "maxscale",
-    _maxscale,
     {
         "max_routing_connections": 0, "persistpoolmax": 0, "persistmaxtime": 0, "idle_session_pool_time": -1,
         "multiplex_timeout": 60, "max_connections": 0,
     },
+    stack="maxscale",
+    find=_maxscale,
     sizes=("max_routing_connections",),
 )  # fmt: skip
 """The last three are a service's; its max_connections limits the clients."""
