@@ -114,16 +114,12 @@ class Library:
 
     def ignores(self, name: str) -> bool:
         """Return whether a name is one of `ignored`, by relaxed binding."""
-        return normalized(name) in self._relaxed_ignored
+        return normalized(name) in map(normalized, self.ignored)
 
     @cached_property
     def _relaxed(self) -> dict[str, str]:
         names = {normalized(each): each for each in self.defaults}
         return names | {normalized(other): setting for other, setting in self.aliases.items()}
-
-    @cached_property
-    def _relaxed_ignored(self) -> frozenset[str]:
-        return frozenset(map(normalized, self.ignored))
 
 
 def normalized(name: str) -> str:
