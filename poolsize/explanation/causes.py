@@ -332,8 +332,6 @@ OPENS_WHILE_WAITING = (
 7249; tarn, Pool.ts: it retries; HikariCP, with total=0; Agroal, r2dbc-pool: the wait includes the opening; deadpool,
 managed/mod.rs, MySqlConnector, ConnectionPool.cs, sequelize-pool, Pool.ts, SQLAlchemy, pool/impl.py: an opening takes
 a place of the pool."""
-CONNECT_FIRST = ("sqlx",)
-"""Those of them whose first action is to connect by hand."""
 FIRST_OF_STATEMENT: Mapping[tuple[Kind, str], str] = {
     (Kind.SHARED_CONNECTION, "asyncio"): "see in the stack trace whose connection it is (Redis's client has this text, "
     "too). Give each task a connection of its own from a pool.",
@@ -502,7 +500,7 @@ def _causes(event: Event, chosen: Advice) -> tuple[Cause, ...]:
     elif event.load.is_confirmed:
         causes = *(cause for cause in causes if cause is not _LEAK), _LEAK
     elif event.kind is Kind.WAIT_TIMEOUT and event.library in OPENS_WHILE_WAITING and _is_unknown(event):
-        place = 0 if event.library in CONNECT_FIRST else 1
+        place = 0 if event.library == "sqlx" else 1  # its first action is to connect by hand
         causes = *causes[:place], _NETWORK, *causes[place:]
     elif event.kind is Kind.STALE and (event.library != CLIENT or "idle_ms" in event.numbers):
         causes = tuple(cause for cause in causes if cause is not _PACKET)

@@ -3,7 +3,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
-from poolsize.pool_config.findings.of_pools import Unlimited
-from poolsize.pool_config.findings.of_servers import AboveLimit, AboveServer, WorkloadsAboveLimit
+from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
+from poolsize.pool_config.libraries.rules import Unlimited
 from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, normalized
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
@@ -409,8 +409,8 @@ def count_pools(
     together = AllPools(
         of_process, len(left_out) - unlimited, unlimited, usual, in_deploy,
         next(iter(same.values())) if len(same) == 1 else None,
-        _each_once(each for fleet in fleets for each in fleet.stated),
-        _each_once(each for fleet in fleets for each in fleet.unclear), usable,
+        tuple(dict.fromkeys(each for fleet in fleets for each in fleet.stated)),
+        tuple(dict.fromkeys(each for fleet in fleets for each in fleet.unclear)), usable,
         are_servers or (bool(fleets) and not to_give), to_give, is_default, None,
     )  # fmt: skip
     service, surge = next(iter(same))
@@ -429,10 +429,6 @@ def _fleet(pool: FilePool, path: Path, every: Sequence[Stated], typed: Typed) ->
     stack = STACKS.get(pool.library.stack)
     is_shared = stack is not None and stack.is_proxy
     return PoolFleet(Service(PROXY, 1), 0.0) if is_shared else pool_fleet(pool, path, every, typed)
-
-
-def _each_once(stated: Iterable[Stated]) -> tuple[Stated, ...]:
-    return tuple(dict.fromkeys(stated))
 
 
 def _above_limit(together: AllPools, service: Service, limit: ServerLimit) -> AboveLimit | WorkloadsAboveLimit | None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.files.reading import PoolFile, SetVariable
-from poolsize.pool_config.findings.of_pools import (
+from poolsize.pool_config.findings import (
+    AboveServer,
     BelowNeed,
     BelowTraffic,
     DatabaseUnknown,
@@ -20,8 +21,8 @@ from poolsize.pool_config.findings.of_pools import (
     NotRead,
     OfCpus,
     OnlyDefaults,
+    ServerTooSmall,
 )
-from poolsize.pool_config.findings.of_servers import AboveServer, ServerTooSmall
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, Value, Worded

@@ -11,8 +11,7 @@ from poolsize.answer.finding import Severity
 from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
-from poolsize.pool_config.findings.of_pools import OnlyDefaults
-from poolsize.pool_config.findings.of_servers import server_limit
+from poolsize.pool_config.findings import OnlyDefaults, server_limit
 from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
 from poolsize.present.text.json_text import json_text

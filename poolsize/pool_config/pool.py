@@ -54,13 +54,17 @@ NEAR = 0.85
 """Likeness of a misspelled name and its setting, by difflib; that of connectionTimeout and connectionLimit is 0.81."""
 
 
+def _nothing(_: "FilePool", __: int) -> Iterator[Worded]:
+    return iter(())
+
+
 @dataclass(frozen=True)
 class Library:
     """A library with a pool, or the server.
 
+    defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     stack: its configuration in `templates`, or "" where there is none.
     find: a pool and the server's wait_timeout in seconds -> what is wrong. notes: findings on every pool.
-    defaults: setting -> default value in the setting's own unit; None where another setting decides or it is not set.
     same_as: setting -> the setting whose value is its default.
     sizes: the settings whose sum is the most connections that a pool opens. floors: settings that raise a smaller sum.
     least, largest: setting -> the least and the largest value that the library uses, or its authors advise.
@@ -73,9 +77,9 @@ class Library:
     """
 
     title: str
-    stack: str
-    find: Callable[["FilePool", int], Iterator[Worded]]
     defaults: Mapping[str, Value]
+    stack: str = ""
+    find: Callable[["FilePool", int], Iterator[Worded]] = _nothing
     same_as: Mapping[str, str] = field(default_factory=dict)
     sizes: tuple[str, ...] = ()
     floors: tuple[str, ...] = ()
@@ -110,16 +114,12 @@ class Library:
 
     def ignores(self, name: str) -> bool:
         """Return whether a name is one of `ignored`, by relaxed binding."""
-        return normalized(name) in self._relaxed_ignored
+        return normalized(name) in map(normalized, self.ignored)
 
     @cached_property
     def _relaxed(self) -> dict[str, str]:
         names = {normalized(each): each for each in self.defaults}
         return names | {normalized(other): setting for other, setting in self.aliases.items()}
-
-    @cached_property
-    def _relaxed_ignored(self) -> frozenset[str]:
-        return frozenset(map(normalized, self.ignored))
 
 
 def normalized(name: str) -> str:

@@ -61,13 +61,19 @@ def settings() -> PoolSettings:
     return intended
 
 
-def written(stack: str, folder: Path) -> dict[str, Any]:
-    """The settings of a stack, name -> value; its configuration is written to the folder."""
+def configured(stack: str) -> tuple[dict[str, Any], str]:
+    """The settings of a stack, name -> value, and its configuration."""
     pool = settings()
     shared = pool.plan.connections if STACKS[stack].is_proxy else None
     configured = configuration(STACKS[stack], replace(pool, shared_connections=shared))
-    (folder / configured.stack.file).write_text(configured.text)
-    return {setting.name: setting.value for setting in configured.settings}
+    return {setting.name: setting.value for setting in configured.settings}, configured.text
+
+
+def written(stack: str, folder: Path) -> dict[str, Any]:
+    """The settings of a stack, name -> value; its configuration is written to the folder."""
+    values, text = configured(stack)
+    (folder / STACKS[stack].file).write_text(text)
+    return values
 
 
 @pytest.fixture
@@ -140,11 +146,9 @@ def connections(server: PrivateServer) -> int:
 
 def namespace(stack: str, **names: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """The settings of a stack, and what its Python code defines with these names given."""
-    pool = settings()
-    shared = pool.plan.connections if STACKS[stack].is_proxy else None
-    configured = configuration(STACKS[stack], replace(pool, shared_connections=shared))
-    exec(configured.text, names)
-    return {setting.name: setting.value for setting in configured.settings}, names
+    values, text = configured(stack)
+    exec(text, names)
+    return values, names
 
 
 def parts(account: str, user: str = "user", **more: Any) -> dict[str, Any]:
@@ -316,8 +320,7 @@ with ThreadPoolExecutor({threads}) as threads:
 
 
 def test_each_thread_of_django_keeps_its_connection(account: str) -> None:
-    configured = configuration(STACKS["django"], settings())
-    intended = {setting.name: setting.value for setting in configured.settings}
+    intended, text = configured("django")
     url = make_url(account)
     database = {
         "ENGINE": "django.db.backends.mysql", "HOST": url.host, "PORT": str(url.port), "NAME": SCHEMA,
@@ -325,7 +328,7 @@ def test_each_thread_of_django_keeps_its_connection(account: str) -> None:
     }  # fmt: skip
     threads = intended["gunicorn.threads"]
     done = subprocess.run(
-        [sys.executable, "-c", DJANGO.format(database=database, settings=configured.text, threads=threads)],
+        [sys.executable, "-c", DJANGO.format(database=database, settings=text, threads=threads)],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.answer.finding import Finding
-from poolsize.pool_config import findings
+from poolsize.pool_config import findings, libraries
 from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
 from poolsize.pool_config.settings import ServerFacts
@@ -210,7 +210,8 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | 
 
 
 def test_every_rule_is_tested() -> None:
-    of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(findings.__name__)}
+    modules = (findings.__name__, libraries.__name__)
+    of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(modules)}
     together = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
     of_variables = {"pool_from_variable", "pool_only_defaults"}  # test_variables

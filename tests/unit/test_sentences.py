@@ -3,20 +3,20 @@
 import json
 from dataclasses import replace
 from functools import partial
-from importlib import import_module
-from pkgutil import iter_modules
 from string import Formatter
 from typing import Any
 
 import pytest
 
+import poolsize.pool_config.findings  # registers its sentences
+import poolsize.pool_config.libraries.table  # and those of all libraries
 import poolsize.pool_config.reasons  # registers its sentences
 import poolsize.predict.text  # noqa: F401  # registers its sentences
 from poolsize.analysis.bottleneck import BottleneckName
 from poolsize.answer.finding import Figures, Finding, WayOut
 from poolsize.answer.from_run import recommend
 from poolsize.answer.reasons import OnPlateau
-from poolsize.pool_config import findings
+from poolsize.pool_config.libraries import other_languages
 from poolsize.predict import prediction
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.recommendation import recommendation_values
@@ -32,9 +32,6 @@ from poolsize.present.text.sentences.findings import (
 from poolsize.runs.check import Check
 from tests.conftest import EXAMPLES, example
 from tests.golden import assert_golden
-
-for module in iter_modules(findings.__path__, f"{findings.__name__}."):
-    import_module(module.name)
 
 
 def records_of(kind: type[Figures]) -> list[type[Figures]]:
@@ -83,7 +80,7 @@ def test_every_code_of_findings_for_scripts_is_known() -> None:
     """A renamed code breaks the scripts of users."""
     records = records_of(Figures)
     modules = {record.__module__ for record in records}
-    assert {prediction.__name__, f"{findings.__name__}.of_other_languages"} < modules, "the wings' too"
+    assert {prediction.__name__, other_languages.__name__} < modules, "the wings' too"
     assert_golden("codes.txt", "\n".join(sorted({record.code for record in records})) + "\n")
 
 

@@ -1,4 +1,4 @@
-"""Facts of servers that lack variables, or have something else than a number there."""
+"""Facts of servers: of those that lack variables or have no number there, and who runs a server."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts import inspection
-from poolsize.facts.inspection import inspect_server
+from poolsize.facts.inspection import Platform, inspect_server, platform_of
 from poolsize.facts.server import (
     connection_bytes,
     connection_ids,
@@ -20,7 +20,7 @@ from poolsize.facts.server import (
     read_server,
 )
 from poolsize.facts.status import read_status, statements_of_others
-from poolsize.present.text.inspection import inspection_text, per_core_text, per_core_values
+from poolsize.present.text.inspection import PLATFORMS, inspection_text, per_core_text, per_core_values
 from poolsize.present.text.json_text import json_text
 from poolsize.server.sessions import ServerProcess
 from tests.conftest import ROOT
@@ -136,3 +136,32 @@ def test_every_variable_may_be_absent(values: dict[str, str]) -> None:
         inspected = inspect_server(cursor, 1, "", by_loopback=False, denied=KeyError)
     assert inspection_text(inspected) in per_core_text(inspected, 0.0)
     assert json_text(per_core_values(inspected, 0.0))
+
+
+OWN = {"version": "8.4.6", "version_comment": "MySQL Community Server - GPL", "basedir": "/usr/"}
+
+
+@pytest.mark.parametrize(
+    ("different", "handshake", "platform"),
+    [
+        ({}, "8.4.6", None),
+        ({"version": "10.11.14-MariaDB-0+deb12u2"}, "5.5.5-10.11.14-MariaDB-0+deb12u2", None),
+        ({"version": "26.10.1"}, "26.10.1", None),
+        ({"aurora_version": "3.10.0", "basedir": "/rdsdbbin/oscar-8.0.mysql_aurora.3.10.0/"}, "8.4.6", Platform.AURORA),
+        ({"basedir": "/rdsdbbin/mysql-8.4.6.R1/"}, "8.4.6", Platform.RDS),
+        ({"version": "8.4.6-google", "version_comment": "(Google)"}, "8.4.6-google", Platform.CLOUD_SQL),
+        ({"aad_auth_only": "OFF"}, "8.4.6", Platform.AZURE),
+        ({"version": "8.0.11-TiDB-v8.5.3", "version_comment": "TiDB Server"}, "8.0.11-TiDB-v8.5.3", Platform.TIDB),
+        ({}, "8.0.30-Vitess", Platform.VITESS),
+        ({}, "8.0.30", Platform.PROXY),
+        ({}, "5.5.30 (ProxySQL)", Platform.PROXY),
+    ],
+)
+def test_a_platform_is_known_by_its_variables(
+    different: dict[str, str], handshake: str, platform: Platform | None
+) -> None:
+    assert platform_of(OWN | different, handshake) == platform
+
+
+def test_every_platform_has_its_advice() -> None:
+    assert PLATFORMS.keys() == set(Platform)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from poolsize.pool_config.files.reading import PoolFile, SetVariable, read_pools
 from poolsize.pool_config.files.values import NAME, relaxed_key
-from poolsize.pool_config.libraries.other_languages import GO, OWN_GO
+from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.libraries.other_languages import OWN_GO
 from poolsize.pool_config.pool import FileSetting, Variable, normalized
 
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")

@@ -2,9 +2,13 @@
 
 from collections.abc import Iterator
 
-from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.answer.finding import Caution
+from poolsize.pool_config.libraries.hikaricp import find_hikaricp
 from poolsize.pool_config.libraries.rules import (
-    below_least,
+    FailsAtOnce,
+    NoPoolSize,
+    Unlimited,
+    WaitsForEver,
     closes_idle,
     in_time,
     is_on,
@@ -12,116 +16,83 @@ from poolsize.pool_config.libraries.rules import (
     known,
     no_limit,
     outlives_server,
+    refused_size,
     tested_on_borrow,
 )
 from poolsize.pool_config.pool import FilePool, Library, Worded
 
-CLOSE_TO_LIFETIME = 1000
-"""HikariCP switches the idle timeout off where it ends less than this, in ms, before the lifetime."""
 
+class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
+    """Druid or Tomcat JDBC ends connections that are borrowed for longer; None for an unknown time."""
 
-def _hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
-    keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
-    if 0 < lifetime < pool.library.least["maxLifetime"]:  # HikariCP uses its default in place of such a lifetime
-        lifetime = float(str(pool.library.defaults["maxLifetime"]))
-    is_kept_alive = (
-        keepalive >= pool.library.least["keepaliveTime"]
-        and not (lifetime and keepalive >= lifetime)
-        and in_time(pool, "keepaliveTime", 1000, wait_timeout)
+    seconds: float | None
+    about = "removeAbandoned"
+    words = (
+        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Set it only to "
+        "look for leaks. Source: the library's documentation, removeAbandoned."
     )
-    yield from _refused_size(pool, "maximumPoolSize")
-    if not pool.number("connectionTimeout") < 0:  # which HikariCP refuses
-        yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
-    yield from below_least(pool, "connectionTimeout", of_java.RefusedBelowLeast)
-    yield from below_least(pool, "validationTimeout", of_java.RefusedBelowLeast)
-    if keepalive and lifetime and keepalive >= lifetime:
-        is_set = pool.has("keepaliveTime")
-        yield (of_java.KeepaliveOverLifetime if is_set else of_java.KeepaliveOffByDefault)(keepalive, lifetime)
-    may_outlive = lifetime <= 0 or lifetime >= wait_timeout * 1000  # false where the file does not contain it
-    if is_kept_alive and may_outlive and not pool.has("keepaliveTime"):
-        yield of_java.KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
-    yield from below_least(pool, "keepaliveTime", of_java.BelowLeast)
-    yield from below_least(pool, "maxLifetime", of_java.BelowLeast)
-    yield from below_least(pool, "leakDetectionThreshold", of_java.BelowLeast)
-    if lifetime and lifetime < (leak := pool.number("leakDetectionThreshold")):
-        yield of_java.LeakOverLifetime(leak, lifetime)
-    if 0 <= least_idle < most:
-        yield of_java.Shrinks(int(least_idle), int(most))
-        yield from below_least(pool, "idleTimeout", of_java.BelowLeast)
-        if lifetime and (idle := pool.number("idleTimeout")) > lifetime - CLOSE_TO_LIFETIME:
-            yield of_java.IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
-    if pool.value("openInView") is True:
-        yield of_java.OpenInView()
-    if pool.has("connectionTestQuery"):
-        yield of_java.OldTestQuery()
-    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_kept_alive)
-
-
-def _refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
-    if (size := pool.number(setting)) < 1:
-        yield of_java.NoPoolSize(setting, size, f"{pool.library.title} does not start")
+    after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")
 
 
 def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from _refused_size(pool, "maxActive")
-    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
+    yield from refused_size(pool, "maxActive")
+    yield from no_limit(pool, "maxWait", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     yield from _removes_abandoned(pool)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
-    yield from outlives_server(pool, "maxEvictableIdleTimeMillis", 1000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxEvictableIdleTimeMillis", 1000, is_checked=is_checked)
 
 
 def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
     if pool.value("removeAbandoned") is True:
-        yield of_java.RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+        yield RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     if (most := pool.number("maxTotal")) == 0:
-        yield of_java.NoPoolSize("maxTotal", most, "no request gets a connection")
+        yield NoPoolSize("maxTotal", most, "no request gets a connection")
     elif most < 0:
-        yield from no_limit(pool, "maxTotal", of_pools.Unlimited)
+        yield from no_limit(pool, "maxTotal", Unlimited)
     if (wait := pool.number("maxWaitMillis")) == 0:
-        yield of_pools.FailsAtOnce("maxWaitMillis", is_default=False, value="0")
+        yield FailsAtOnce("maxWaitMillis", is_default=False, value="0")
     elif wait < 0:
-        yield from no_limit(pool, "maxWaitMillis", of_pools.WaitsForEver)
+        yield from no_limit(pool, "maxWaitMillis", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from closes_idle(pool, "maxIdle", "maxTotal")
     is_checked = is_tested(pool, wait_timeout, ends_idle=True)
-    yield from outlives_server(pool, "maxConnLifetimeMillis", 1000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxConnLifetimeMillis", 1000, is_checked=is_checked)
 
 
 def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "checkoutTimeout", of_pools.WaitsForEver)
+    yield from no_limit(pool, "checkoutTimeout", WaitsForEver)
     yield from tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
         is_on(pool, "testConnectionOnCheckout")
         or in_time(pool, "idleConnectionTestPeriod", 1, wait_timeout)
         or in_time(pool, "maxConnectionAge", 1, wait_timeout)
     )
-    yield from outlives_server(pool, "maxIdleTime", 1, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxIdleTime", is_checked=is_checked)
 
 
 def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
+    yield from no_limit(pool, "maxWait", WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from tested_on_borrow(pool, "testOnBorrow")
     yield from _removes_abandoned(pool)
     is_checked = is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
-    yield from outlives_server(pool, "maxAge", 1000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxAge", 1000, is_checked=is_checked)
 
 
 HIKARICP = Library(
     "HikariCP",
-    "hikaricp",
-    _hikaricp,
     {
         "maximumPoolSize": 10, "minimumIdle": None, "connectionTimeout": 30_000, "idleTimeout": 600_000,
         "maxLifetime": 1_800_000, "keepaliveTime": 120_000, "validationTimeout": 5_000, "connectionTestQuery": None,
         "leakDetectionThreshold": 0, "openInView": None,
     },
+    stack="hikaricp",
+    find=find_hikaricp,
     same_as={"minimumIdle": "maximumPoolSize"},
     sizes=("maximumPoolSize",),
     least={
@@ -136,28 +107,28 @@ HIKARICP = Library(
 )  # fmt: skip
 DRUID = Library(
     "Druid",
-    "druid",
-    _druid,
     {
         "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
         "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
         "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
         "removeAbandonedTimeout": 300, "validationQuery": None,
     },
+    stack="druid",
+    find=_druid,
     sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
 )  # fmt: skip
 """ignored: in its own properties files, which must write druid.keepAlive; it has setters for them (DruidDataSource)."""
 DBCP2 = Library(
     "DBCP 2",
-    "dbcp2",
-    _dbcp2,
     {
         "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
         "validationQueryTimeout": -1,
     },
+    stack="dbcp2",
+    find=_dbcp2,
     aliases={
         "maxWait": "maxWaitMillis", "durationBetweenEvictionRuns": "timeBetweenEvictionRunsMillis",
         "minEvictableIdle": "minEvictableIdleTimeMillis", "maxConn": "maxConnLifetimeMillis",
@@ -168,24 +139,24 @@ DBCP2 = Library(
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
-    "c3p0",
-    _c3p0,
     {
         "maxPoolSize": 15, "minPoolSize": 3, "initialPoolSize": 3, "acquireIncrement": 3, "checkoutTimeout": 0,
         "idleConnectionTestPeriod": 0, "maxIdleTime": 0, "maxConnectionAge": 0, "testConnectionOnCheckout": False,
         "testConnectionOnCheckin": False, "numHelperThreads": 3, "connectionIsValidTimeout": 0,
     },
+    stack="c3p0",
+    find=_c3p0,
     sizes=("maxPoolSize",),
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
-    "tomcat-jdbc",
-    _tomcat_jdbc,
     {
         "maxActive": 100, "maxIdle": 100, "minIdle": 10, "initialSize": 10, "maxWait": 30_000, "testOnBorrow": False,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": 5_000,
         "minEvictableIdleTimeMillis": 60_000, "maxAge": 0, "validationInterval": 3_000,
         "removeAbandoned": False, "removeAbandonedTimeout": 60,
     },
+    stack="tomcat-jdbc",
+    find=_tomcat_jdbc,
     sizes=("maxActive",),
 )  # fmt: skip

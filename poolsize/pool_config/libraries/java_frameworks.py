@@ -2,11 +2,77 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
-from poolsize.pool_config.findings import of_java, of_pools
+from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.rules import in_time, is_on, no_limit, nothing, outlives_server, tested_on_borrow
+from poolsize.pool_config.libraries.rules import (
+    Unlimited,
+    WaitsForEver,
+    in_time,
+    is_on,
+    no_limit,
+    outlives_server,
+    tested_on_borrow,
+)
 from poolsize.pool_config.pool import FilePool, Library, Worded
+
+
+class OfVersion(Worded, Reason, code="pool_of_version"):
+    """No build file names the version of Quarkus, on which the default size depends."""
+
+    words = (
+        "The default is that of Quarkus 3.31 and later; before, it was 20 connections. No pom.xml or Gradle file above "
+        "this file names the version. Source: quarkusio/quarkus, pull request 51169."
+    )
+
+
+class OnlySpringBoot1(Worded, Caution, code="pool_spring_boot_1"):
+    """Settings stand where only Spring Boot 1 reads them."""
+
+    words = (
+        "Spring Boot 1 reads these names directly below spring.datasource. Spring Boot 2 and later ignore them, unless "
+        "the project's own code reads them. There, write them below the pool's prefix, such as "
+        "spring.datasource.hikari. Source: Spring Boot 2.0's migration guide."
+    )
+
+
+class NeedsItsType(Worded, Caution, code="pool_needs_type"):
+    """Settings of Tomcat's pool, which Spring Boot 2 does not choose by itself."""
+
+    words = (
+        "Spring Boot 1 chooses Tomcat's pool. Spring Boot 2 and later choose HikariCP and ignore "
+        "spring.datasource.tomcat, unless spring.datasource.type names Tomcat's pool. "
+        "Source: Spring Boot's documentation, Supported connection pools."
+    )
+
+
+class SpringsDataSource(Worded, Caution, code="pool_springs_data_source"):
+    """Spring Boot gives Hibernate its own data source, so that Hibernate's settings of a pool have no effect."""
+
+    words = (
+        "Spring Boot gives Hibernate its own data source, usually HikariCP with up to 10 connections. Hibernate then "
+        "does not use hibernate.c3p0: set the size in spring.datasource.hikari. Source: Spring Boot's documentation, "
+        "Configure a custom DataSource."
+    )
+
+
+class NotForProduction(Worded, Caution, code="pool_not_for_production"):
+    """Hibernate's own pool, which its authors advise against."""
+
+    words = (
+        "This pool is not for production: use HikariCP, Agroal or c3p0. Source: Hibernate's user guide, "
+        "Using Hibernate's built-in (and unsupported) pooling."
+    )
+
+
+class OldTomcat(Worded, Caution, code="pool_old_tomcat"):
+    """A resource of Tomcat has names that only Tomcat 7 and earlier read."""
+
+    words = (
+        "Tomcat 7 reads maxActive and maxWait of a Resource without a factory. Tomcat 8 and later ignore them: there, "
+        "write maxTotal and maxWaitMillis. Source: Tomcat's documentation, JNDI Datasource How-To."
+    )
 
 
 def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -14,39 +80,35 @@ def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     is_checked = is_on(pool, "checkConnectionOnBorrow") or (
         is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
     )
-    yield from outlives_server(pool, "maxConnectionAge", 1000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxConnectionAge", 1000, is_checked=is_checked)
 
 
 def _quarkus_of_any_version(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from _quarkus(pool, wait_timeout)
     if pool.complete and not pool.has("maxSize"):
-        yield of_java.OfVersion()
+        yield OfVersion()
 
 
 def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "acquisitionTimeout", of_pools.WaitsForEver)
+    yield from no_limit(pool, "acquisitionTimeout", WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
     is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
-    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=is_checked)
-
-
-def _slick(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from outlives_server(pool, "maxLifetime", 1000, wait_timeout, is_checked=False)
+    yield from outlives_server(pool, wait_timeout, "maxLifetime", 1000, is_checked=is_checked)
 
 
 def _vertx(pool: FilePool, _: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "connectionTimeout", of_pools.WaitsForEver)
+    yield from no_limit(pool, "connectionTimeout", WaitsForEver)
 
 
 def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "maxAcquireTime", of_pools.WaitsForEver)
+    yield from no_limit(pool, "maxAcquireTime", WaitsForEver)
     is_checked = in_time(pool, "maxLifeTime", 1000, wait_timeout)
-    yield from outlives_server(pool, "maxIdleTime", 1000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "maxIdleTime", 1000, is_checked=is_checked)
 
 
 def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
-    yield from no_limit(pool, "maxActive", of_pools.Unlimited)
-    yield from no_limit(pool, "maxWait", of_pools.WaitsForEver)
+    yield from no_limit(pool, "maxActive", Unlimited)
+    yield from no_limit(pool, "maxWait", WaitsForEver)
 
 
 SHARDINGSPHERE = replace(
@@ -64,13 +126,12 @@ SHARDINGSPHERE = replace(
 PLAY = replace(HIKARICP, title="HikariCP (Play)", durations=frozenset({True, False}))
 SLICK = Library(
     "HikariCP (Slick)",
-    "",
-    _slick,
     {
         "numThreads": 20, "maxConnections": None, "minConnections": None, "queueSize": 1_000,
         "connectionTimeout": 1_000, "validationTimeout": 1_000, "idleTimeout": 600_000, "maxLifetime": 1_800_000,
         "leakDetectionThreshold": 0,
     },
+    find=partial(outlives_server, lifetime="maxLifetime", per_second=1000),
     same_as={"maxConnections": "numThreads", "minConnections": "numThreads"},
     sizes=("maxConnections",),
     ignored=frozenset({"maximumPoolSize", "minimumIdle", "maxPoolSize"}),
@@ -91,7 +152,7 @@ DBCP1 = replace(
     sizes=("maxActive",),
     ignored=frozenset({"maxTotal", "maxWaitMillis"}),
 )  # fmt: skip
-TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", notes=(of_java.OldTomcat(),))
+TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", notes=(OldTomcat(),))
 HIBERNATE_C3P0 = replace(
     C3P0,
     title="c3p0 (Hibernate)",
@@ -101,38 +162,34 @@ HIBERNATE_C3P0 = replace(
         "validate": "testConnectionOnCheckout",
     },
 )  # fmt: skip
-SPRING_C3P0 = replace(HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", notes=(of_java.SpringsDataSource(),))
-HIBERNATE_POOL = Library(
-    "Hibernate's own pool", "", nothing, {"pool_size": 20}, sizes=("pool_size",), notes=(of_java.NotForProduction(),)
-)
+SPRING_C3P0 = replace(HIBERNATE_C3P0, title="c3p0 (Spring, Hibernate)", notes=(SpringsDataSource(),))
+HIBERNATE_POOL = Library("Hibernate's own pool", {"pool_size": 20}, sizes=("pool_size",), notes=(NotForProduction(),))
 BOOT_1_TOMCAT, BOOT_1_DRUID, BOOT_1_HIKARICP, BOOT_1_DBCP2 = (
-    replace(library, title=f"{library.title} (Spring Boot 1)", notes=(of_java.OnlySpringBoot1(),))
+    replace(library, title=f"{library.title} (Spring Boot 1)", notes=(OnlySpringBoot1(),))
     for library in (TOMCAT_JDBC, DRUID, HIKARICP, DBCP2)
 )
 """The libraries whose settings Spring Boot 1 binds directly below spring.datasource."""
-SPRING_TOMCAT = replace(TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", notes=(of_java.NeedsItsType(),))
+SPRING_TOMCAT = replace(TOMCAT_JDBC, title="Tomcat JDBC Pool (Spring Boot)", notes=(NeedsItsType(),))
 DROPWIZARD = Library(
     "Dropwizard",
-    "",
-    _dropwizard,
     {
         "maxSize": 100, "minSize": 10, "initialSize": 10, "maxWaitForConnection": 30_000, "maxConnectionAge": 0,
         "minIdleTime": 60_000, "checkConnectionWhileIdle": True, "checkConnectionOnBorrow": False,
         "evictionInterval": 5_000, "validationInterval": 30_000,
     },
+    find=_dropwizard,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
 )  # fmt: skip
 """Tomcat's JDBC pool with other names: dropwizard/dropwizard, DataSourceFactory.java."""
 QUARKUS = Library(
     "Agroal (Quarkus)",
-    "",
-    _quarkus_of_any_version,
     {
         "maxSize": 50, "minSize": 0, "initialSize": None, "acquisitionTimeout": 5_000, "maxLifetime": 0,
         "idleRemovalInterval": 300_000, "backgroundValidationInterval": 120_000, "leakDetectionInterval": 0,
         "validateOnBorrow": False,
     },
+    find=_quarkus_of_any_version,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
     seconds=frozenset({
@@ -152,8 +209,6 @@ def quarkus_of(version: tuple[int, int] | None) -> Library:
 
 QUARKUS_REACTIVE = Library(
     "Vert.x (Quarkus)",
-    "",
-    nothing,
     {"maxSize": 20, "idleTimeout": 0},
     sizes=("maxSize",),
     durations=frozenset({True, False}),
@@ -161,31 +216,27 @@ QUARKUS_REACTIVE = Library(
 )
 VERTX = Library(
     "Vert.x",
-    "",
-    _vertx,
     {
         "maxSize": 4, "maxWaitQueueSize": -1, "connectionTimeout": 30, "connectionTimeoutUnit": "SECONDS",
         "idleTimeout": 0, "idleTimeoutUnit": "SECONDS", "maxLifetime": 0, "maxLifetimeUnit": "SECONDS",
     },
+    find=_vertx,
     sizes=("maxSize",),
 )  # fmt: skip
 """Its pool drops a connection that the server ends: eclipse-vertx/vertx-sql-client, issue 863; PoolOptions.java."""
 R2DBC = Library(
     "R2DBC Pool",
-    "",
-    _r2dbc,
     {
         "maxSize": 10, "initialSize": 10, "minIdle": 0, "maxIdleTime": 1_800_000, "maxLifeTime": -1,
         "maxAcquireTime": -1, "maxCreateConnectionTime": -1,
     },
+    find=_r2dbc,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
 )  # fmt: skip
 """r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
 MYBATIS = Library(
     "MyBatis's own pool",
-    "",
-    nothing,
     {
         "poolMaximumActiveConnections": 10, "poolMaximumIdleConnections": 5, "poolMaximumCheckoutTime": 20_000,
         "poolTimeToWait": 20_000, "poolPingEnabled": False,
@@ -194,8 +245,6 @@ MYBATIS = Library(
 )  # fmt: skip
 WILDFLY = Library(
     "WildFly",
-    "",
-    nothing,
     {
         "maxPoolSize": 20, "minPoolSize": 0, "initialPoolSize": None, "blockingTimeoutMillis": 30_000,
         "idleTimeoutMinutes": 30, "backgroundValidation": False,

@@ -5,36 +5,86 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
-from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import no_limit, nothing
-from poolsize.pool_config.pool import FilePool, Library, Worded
+from poolsize.answer.finding import Caution, Reason
+from poolsize.pool_config.libraries.rules import DOCUMENTED, NoLimit, Unlimited, no_limit
+from poolsize.pool_config.pool import FilePool, Library, MayBeDefault, Worded
+
+
+class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
+    """The queueLimit of a driver of Node.js lets any number of requests wait, for ever."""
+
+    words = (
+        "queueLimit {0.shown}{0.default} lets any number of requests wait. The driver does not limit how long they "
+        f"wait. {DOCUMENTED}"
+    )
+
+
+class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
+    """A pool of Node.js whose min is more than its max. default: the setting of these that is not in the file."""
+
+    gravity = 2
+    least: int
+    most: int
+    default: str
+    about = "min"
+    words = "min {0.least:,} is more than max {0.most:,}{0.by_default}: the library does not start with such a pool."
+    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
+
+
+class KeepsForEver(MayBeDefault, Reason, code="pool_keeps_for_ever"):
+    """Knex keeps idle connections for ever."""
+
+    kept: int
+    words = (
+        "Knex never closes {0.kept:,} idle connections ({0.setting}{0.default_at_end}), and the server or the network "
+        "may end them. Knex advises min 0. Source: Knex's documentation, pool."
+    )
+
+
+class IdleOverServer(Worded, Reason, code="pool_idle_over_server"):
+    """The MariaDB connector keeps idle connections for as long as the server, or longer. value: in seconds."""
+
+    value: float
+    wait_timeout_seconds: int
+    about = "idleTimeout"
+    words = (
+        "idleTimeout is {0.value:,.0f} s, not ms, and must be less than the server's wait_timeout, "
+        "{0.wait_timeout_seconds:,} s. Source: the documentation of MariaDB Connector/Node.js, idleTimeout."
+    )
+
+
+class AdapterUnused(Worded, Caution, code="prisma_adapter_unused"):
+    """No client of Prisma gets the driver adapter of its file."""
+
+    about = "connectionLimit"
+    words = (
+        "No PrismaClient gets this adapter, so its settings have no effect: Prisma's engine has a pool of its own. "
+        "Give it to the client: new PrismaClient({{ adapter }}). Source: Prisma's documentation, Database drivers."
+    )
 
 
 def _driver(pool: FilePool, _: int) -> Iterator[Worded]:
-    yield from no_limit(pool, "connectionLimit", of_pools.Unlimited)
+    yield from no_limit(pool, "connectionLimit", Unlimited)
     if pool.value("waitForConnections") is not False:
-        yield from no_limit(pool, "queueLimit", of_other_languages.QueueUnlimited)
+        yield from no_limit(pool, "queueLimit", QueueUnlimited)
 
 
 def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     if (idle := pool.number("idleTimeout")) >= wait_timeout:
-        yield of_other_languages.IdleOverServer(idle, wait_timeout)
+        yield IdleOverServer(idle, wait_timeout)
 
 
 def _sequelize(pool: FilePool, _: int) -> Iterator[Worded]:
     least, most = pool.number("min"), pool.number("max")
     if least > most:
-        yield of_other_languages.LeastAboveMost(
-            int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), "")
-        )
+        yield LeastAboveMost(int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), ""))
 
 
 def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from _sequelize(pool, wait_timeout)
     if pool.number("min") > 0 and not pool.has("maxConnectionLifetimeMillis"):
-        yield of_other_languages.KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
+        yield KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
 
 
 _MYSQL2 = {
@@ -43,9 +93,9 @@ _MYSQL2 = {
 }  # fmt: skip
 NODE_MYSQL2 = Library(
     "mysql2",
-    "node-mysql2",
-    _driver,
     {**_MYSQL2, "WAIT_LIMIT_MS": None},
+    stack="node-mysql2",
+    find=_driver,
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
@@ -53,49 +103,45 @@ NODE_MYSQL2 = Library(
 )
 NODE_MYSQL = Library(
     "mysqljs",
-    "",
-    _driver,
     {"connectionLimit": 10, "acquireTimeout": 10_000, "queueLimit": 0, "waitForConnections": True},
+    find=_driver,
     sizes=("connectionLimit",),
     ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
 )
 NODE_MARIADB = Library(
     "MariaDB Connector/Node.js",
-    "",
-    _mariadb,
     {
         "connectionLimit": 10, "acquireTimeout": 10_000, "idleTimeout": 1_800, "minimumIdle": None,
         "minDelayValidation": 500, "leakDetectionTimeout": 0, "initializationTimeout": None, "pingTimeout": 250,
         "noControlAfterUse": False, "resetAfterUse": False,
     },
+    find=_mariadb,
     same_as={"minimumIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
 )  # fmt: skip
-UNUSED_ADAPTER = replace(
-    NODE_MARIADB,
-    title="Prisma's MariaDB adapter, not used",
-    find=nothing,
-    sizes=(),
-    notes=(of_other_languages.AdapterUnused(),),
+UNUSED_ADAPTER = Library(
+    "Prisma's MariaDB adapter, not used",
+    NODE_MARIADB.defaults,
+    same_as=NODE_MARIADB.same_as,
+    ignored=NODE_MARIADB.ignored,
+    notes=(AdapterUnused(),),
 )
 SEQUELIZE = Library(
     "Sequelize",
-    "",
-    _sequelize,
     {"max": 5, "min": 0, "idle": 10_000, "acquire": 60_000, "evict": 1_000, "maxUses": None},
+    find=_sequelize,
     sizes=("max",),
     ignored=frozenset({"maxConnections", "minConnections", "maxIdleTime", "connectionLimit"}),
 )
 KNEX = Library(
     "Knex",
-    "",
-    _knex,
     {
         "min": 2, "max": 10, "acquireTimeoutMillis": 60_000, "acquireConnectionTimeout": 60_000,
         "createTimeoutMillis": 30_000, "destroyTimeoutMillis": 5_000, "idleTimeoutMillis": 30_000,
         "reapIntervalMillis": 1_000, "createRetryIntervalMillis": 200, "maxConnectionLifetimeMillis": None,
     },
+    find=_knex,
     sizes=("max",),
     ignored=frozenset({
         "maxWaitingClients", "testOnBorrow", "fifo", "autostart", "evictionRunIntervalMillis", "numTestsPerRun",
@@ -104,9 +150,8 @@ KNEX = Library(
 )  # fmt: skip
 TYPEORM = Library(
     "TypeORM",
-    "",
-    _driver,
     _MYSQL2,
+    find=_driver,
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
     ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),

@@ -1,4 +1,4 @@
-"""The pools of Go, Rust, .NET, Rails, Prisma, PHP, and of projects' own code: their settings, and what is wrong."""
+"""The pools of Rust, .NET, Rails, Prisma, PHP, and of projects' own code: their settings, and what is wrong."""
 
 import re
 from collections.abc import Iterator
@@ -6,96 +6,106 @@ from dataclasses import replace
 from functools import partial
 from math import nan
 
+from poolsize.answer.finding import Reason
 from poolsize.pool_config.files.values import without_unit
-from poolsize.pool_config.findings import of_other_languages, of_pools
-from poolsize.pool_config.libraries.rules import closes_idle, no_limit, nothing, outlives_server
-from poolsize.pool_config.pool import FilePool, Library, Worded
-
-SHORTEST_SECONDS = 1e-3
-"""A shorter duration in Go is a number whose unit was forgotten, if its text has no unit of SHORT_UNITS."""
-SHORT_UNITS = re.compile(r"\btime\.(?:Micro|Nano)second\b")
+from poolsize.pool_config.libraries.rules import OwnNames, Unlimited, WaitsForEver, outlives_server
+from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
 
 
-def _go(pool: FilePool, _: int) -> Iterator[Worded]:
-    for setting in ("SetConnMaxLifetime", "SetConnMaxIdleTime"):
-        seconds = pool.number(setting)
-        if 0 < seconds < SHORTEST_SECONDS and not SHORT_UNITS.search(pool.settings[setting].text):
-            yield of_other_languages.GoNanoseconds(setting, round(seconds * 1e9))
-    yield from no_limit(pool, "SetMaxOpenConns", of_pools.Unlimited)
-    yield from closes_idle(pool, "SetMaxIdleConns", "SetMaxOpenConns")
-    lifetime, most = pool.number("SetConnMaxLifetime"), pool.library.largest["SetConnMaxLifetime"]
-    if lifetime <= 0 or lifetime > most:
-        yield of_other_languages.GoLifetime(lifetime if lifetime > 0 else None, most)
+class ThreadsOfProcess(Worded, Reason, code="pool_threads"):
+    """Rails has a pool in each process, which must have a connection for each thread."""
+
+    words = (
+        "Each process has a pool of its own, which needs a connection for each thread: Puma's threads, or Sidekiq's "
+        "concurrency. Count the processes with --processes. Source: the Rails guides, Configuring a Database."
+    )
+
+
+class WorkersArePool(Worded, Reason, code="php_workers"):
+    """The workers of PHP-FPM are the pool."""
+
+    about = "pm.max_children"
+    words = (
+        "Each worker may hold 1 connection for each database that the application uses. A persistent connection stays "
+        "open while the worker is idle. The PHP source decides whether connections are persistent, not this file. "
+        "Source: PHP's manual, Persistent Database Connections."
+    )
+
+
+class PhpPersists(OfSetting, Reason, code="php_persists"):
+    """PHP keeps its connection. setting: that says so."""
+
+    words = (
+        "Each PHP worker keeps its connection open between requests. So the workers are the pool: pm.max_children of "
+        "PHP-FPM is its size. Source: PHP's manual, Persistent Database Connections."
+    )
+
+
+class PhpConnects(Worded, Reason, code="php_connects"):
+    """PHP has no pool."""
+
+    words = (
+        "PHP has no pool: each request opens a connection and closes it. The workers limit the connections: "
+        "pm.max_children of PHP-FPM. Source: PHP's manual, Persistent Database Connections."
+    )
+
+
+class PoolingOff(Worded, Reason, code="pool_off"):
+    """A connection string of .NET switches the pool off."""
+
+    about = "Pooling"
+    words = (
+        "Pooling false: there is no pool. Each request opens a connection and closes it, and nothing limits their "
+        "number. Source: MySqlConnector's documentation, Connection Options."
+    )
 
 
 def _sqlx(pool: FilePool, wait_timeout: int, test: str = "test_before_acquire") -> Iterator[Worded]:
     """Find connections that outlive the server. test: the setting that tests each connection before use."""
     is_checked = pool.value(test) is not False or 0 < pool.number("idle_timeout") < wait_timeout
-    yield from outlives_server(pool, "max_lifetime", 1, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "max_lifetime", is_checked=is_checked)
 
 
 def _deadpool(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("wait_timeout"):
-        yield of_pools.WaitsForEver("wait_timeout", is_default=True, value=nan)
+        yield WaitsForEver("wait_timeout", is_default=True, value=nan)
 
 
 def _dotnet(pool: FilePool, _: int) -> Iterator[Worded]:
     if pool.is_off:
-        yield of_other_languages.PoolingOff()
+        yield PoolingOff()
 
 
-GO = Library(
-    "Go's database/sql",
-    "go",
-    _go,
-    {"SetMaxOpenConns": 0, "SetMaxIdleConns": 2, "SetConnMaxLifetime": 0, "SetConnMaxIdleTime": 0, "WaitLimit": None},
-    sizes=("SetMaxOpenConns",),
-    largest={"SetConnMaxLifetime": 300},
-    constants=frozenset({"WaitLimit"}),
-)
-GO_ZERO = Library(
-    "go-zero's sqlx",
-    "",
-    nothing,
-    {"maxOpenConns": 64, "maxIdleConns": 64, "maxLifetime": 60},
-    sizes=("maxOpenConns",),
-)
-"""Constants of go-zero, core/stores/sqlx/sqlmanager.go: no option changes them."""
 SQLX = Library(
     "sqlx",
-    "",
-    _sqlx,
     {
         "max_connections": 10, "min_connections": 0, "acquire_timeout": 30, "idle_timeout": 600, "max_lifetime": 1_800,
         "test_before_acquire": True,
     },
+    find=_sqlx,
     sizes=("max_connections",),
 )  # fmt: skip
 SEAORM = replace(SQLX, title="SeaORM")
 R2D2 = Library(
     "r2d2 or bb8",
-    "",
-    partial(_sqlx, test="test_on_check_out"),
     {
         "max_size": 10, "min_idle": None, "connection_timeout": 30, "idle_timeout": 600, "max_lifetime": 1_800,
         "test_on_check_out": True,
     },
+    find=partial(_sqlx, test="test_on_check_out"),
     sizes=("max_size",),
 )  # fmt: skip
 DEADPOOL = Library(
     "deadpool",
-    "",
-    _deadpool,
     {"max_size": None, "wait_timeout": None, "create_timeout": None, "recycle_timeout": None},
+    find=_deadpool,
     sizes=("max_size",),
     of_cpus=("CPUs * 2 (in older versions, physical cores * 4)", "deadpool's documentation, PoolConfig"),
 )
-MYSQL_ASYNC = Library("mysql or mysql_async", "", nothing, {"max": 100, "min": 10}, sizes=("max",))
+MYSQL_ASYNC = Library("mysql or mysql_async", {"max": 100, "min": 10}, sizes=("max",))
 """Of the crates `mysql` and `mysql_async`: the arguments of PoolConstraints::new."""
 ROCKET = Library(
     "Rocket",
-    "",
-    nothing,
     {"max_connections": None, "min_connections": None, "connect_timeout": 5, "idle_timeout": None},
     sizes=("max_connections",),
     of_cpus=("workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
@@ -105,12 +115,11 @@ ROCKET_SYNC = replace(
 )
 DOTNET = Library(
     "MySqlConnector or Connector/NET",
-    "",
-    _dotnet,
     {
         "MaximumPoolSize": 100, "MinimumPoolSize": 0, "ConnectionTimeout": 15, "ConnectionIdleTimeout": 180,
         "ConnectionLifeTime": 0, "ConnectionReset": True, "Pooling": True,
     },
+    find=_dotnet,
     aliases={
         "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
     },
@@ -122,37 +131,32 @@ DOTNET = Library(
 def _rails(pool: FilePool, _: int) -> Iterator[Worded]:
     (size,) = pool.library.sizes
     if (most := pool.number(size)) < 0:
-        yield of_pools.Unlimited(size, is_default=False, value=most)
+        yield Unlimited(size, is_default=False, value=most)
 
 
 def _prisma(pool: FilePool, _: int) -> Iterator[Worded]:
     if (wait := pool.number("pool_timeout")) == 0:
-        yield of_pools.WaitsForEver("pool_timeout", is_default=False, value=wait)
+        yield WaitsForEver("pool_timeout", is_default=False, value=wait)
 
 
 def _php_fpm(pool: FilePool, _: int) -> Iterator[Worded]:
     if not pool.has("mysqli.max_persistent"):  # which shows that connections are persistent, and how many
-        yield of_other_languages.WorkersArePool()
+        yield WorkersArePool()
 
 
 def _php(pool: FilePool, _: int) -> Iterator[Worded]:
     persists = [name for name, setting in pool.settings.items() if setting.value is True]
-    yield from map(of_other_languages.PhpPersists, persists)
+    yield from map(PhpPersists, persists)
     if not (persists or pool.not_followed):
-        yield of_other_languages.PhpConnects()
-
-
-def _hyperf(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
-    yield from outlives_server(pool, "max_idle_time", 1, wait_timeout, is_checked=False)
+        yield PhpConnects()
 
 
 RAILS = Library(
     "Rails",
-    "",
-    _rails,
     {"pool": 5, "checkout_timeout": 5, "idle_timeout": 300, "reaping_frequency": 60},
+    find=_rails,
     sizes=("pool",),
-    notes=(of_other_languages.ThreadsOfProcess(),),
+    notes=(ThreadsOfProcess(),),
 )
 RAILS_8_1 = replace(
     RAILS,
@@ -166,9 +170,8 @@ RAILS_8_1 = replace(
 """It has a new name for the pool, and still reads the old one."""
 PRISMA = Library(
     "Prisma",
-    "",
-    _prisma,
     {"connection_limit": None, "pool_timeout": 10, "connect_timeout": 5, "socket_timeout": None},
+    find=_prisma,
     sizes=("connection_limit",),
     of_cpus=(
         "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
@@ -177,43 +180,39 @@ PRISMA = Library(
 )
 PHP_FPM = Library(
     "PHP-FPM",
-    "php-fpm",
-    _php_fpm,
     {
         "pm.max_children": None, "pm": None, "pm.start_servers": None, "pm.min_spare_servers": None,
         "pm.max_spare_servers": None, "pm.process_idle_timeout": None, "pm.max_requests": 0,
         "mysqli.max_persistent": -1, "mysqli.allow_persistent": "on",
     },
+    stack="php-fpm",
+    find=_php_fpm,
     sizes=("pm.max_children",),
 )  # fmt: skip
 PHP = Library(
     "PHP",
-    "",
-    _php,
     dict.fromkeys(("ATTR_PERSISTENT", "p:", "mysql_pconnect", "pConnect", "pconnect", "persistent"), False),
+    find=_php,
     aliases={"PDO::ATTR_PERSISTENT": "ATTR_PERSISTENT", "12": "ATTR_PERSISTENT"},  # in Doctrine's YAML
 )
 """Its workers are the pool: PHP_FPM has the size."""
 HYPERF = Library(
     "Hyperf or webman",
-    "",
-    _hyperf,
     {
         "min_connections": 1, "max_connections": 10, "connect_timeout": 10.0, "wait_timeout": 3.0, "heartbeat": -1,
         "max_idle_time": 60.0,
     },
+    find=partial(outlives_server, lifetime="max_idle_time"),
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip
-SWOOLE = Library("Swoole", "", nothing, {"size": 64}, sizes=("size",))
+SWOOLE = Library("Swoole", {"size": 64}, sizes=("size",))
 """Of PDOPool and MysqliPool: the second argument."""
 
 
 # Pools whose settings the code of a project binds by names of its own: only what the values say is known.
 OWN_CODE = Library(
     "Pool of the project's own code",
-    "",
-    nothing,
     dict.fromkeys(
         (
             "maxActive", "maxIdle", "minIdle", "initialSize", "maxWait", "testOnBorrow", "testOnReturn",
@@ -226,7 +225,7 @@ OWN_CODE = Library(
         "maxWaitMillis": "maxWait",
     },
     sizes=("maxActive",),
-    notes=(of_pools.OwnNames("its pool is Druid, DBCP, Tomcat JDBC or c3p0"),),
+    notes=(OwnNames("its pool is Druid, DBCP, Tomcat JDBC or c3p0"),),
 )  # fmt: skip
 """Names that the code of a project binds to Druid, DBCP, Tomcat's pool or c3p0; the file does not show which."""
 
@@ -242,19 +241,18 @@ def _own_go(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         lifetime.value == 0 or without_unit(lifetime.name)[0] != lifetime.name or UNIT.search(lifetime.text)
     )
     is_checked = not has_unit or pool.has("connMaxIdleTime")
-    yield from outlives_server(pool, "connMaxLifetime", 1_000, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "connMaxLifetime", 1_000, is_checked=is_checked)
 
 
 def _own_python(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     is_checked = pool.has("pool_pre_ping") and pool.value("pool_pre_ping") is not False
-    yield from outlives_server(pool, "pool_recycle", 1, wait_timeout, is_checked=is_checked)
+    yield from outlives_server(pool, wait_timeout, "pool_recycle", is_checked=is_checked)
 
 
 OWN_GO = Library(
     "Pool of the project's own Go code",
-    "",
-    _own_go,
     dict.fromkeys(("maxOpenConns", "maxIdleConns", "connMaxLifetime", "connMaxIdleTime")),
+    find=_own_go,
     aliases={
         **dict.fromkeys(("maxOpen", "maxOpenConn", "maxOpenConnection", "maxOpenConnections", "maxOpenConnCount",
             "maxConn", "maxConns"), "maxOpenConns"),
@@ -267,21 +265,19 @@ OWN_GO = Library(
     },
     sizes=("maxOpenConns",),
     durations=frozenset({True}),
-    notes=(of_pools.OwnNames("its pool is Go's database/sql"),),
+    notes=(OwnNames("its pool is Go's database/sql"),),
 )  # fmt: skip
 OWN_PYTHON = Library(
     "Pool of the project's own Python code",
-    "",
-    _own_python,
     dict.fromkeys(("pool_size", "max_overflow", "pool_timeout", "pool_recycle", "pool_pre_ping", "pool_use_lifo")),
+    find=_own_python,
     sizes=("pool_size", "max_overflow"),
-    notes=(of_pools.OwnNames("its pool is SQLAlchemy's"),),
+    notes=(OwnNames("its pool is SQLAlchemy's"),),
 )
 OWN_SIZE = Library(
     "Pool of the project's own code (its size)",
-    "",
-    _own_python,
     dict.fromkeys(("connectionLimit", "minConnections", "idleTimeout", "poolTimeout", "pool_recycle", "pool_pre_ping")),
+    find=_own_python,
     aliases={
         **dict.fromkeys(
             ("poolSize", "maxConnections", "maxConns", "maxConn", "poolMax", "poolMaxSize", "poolMaxConnections",
@@ -294,7 +290,7 @@ OWN_SIZE = Library(
         **dict.fromkeys(("poolIdle", "poolIdleTimeout", "poolIdleTime", "maxIdleTime"), "idleTimeout"),
     },
     sizes=("connectionLimit",),
-    notes=(of_pools.OwnNames("this number limits the pool of each process"),),
+    notes=(OwnNames("this number limits the pool of each process"),),
 )  # fmt: skip
 """A number of connections beside the address of a server, which tells no library."""
 OWN = {

@@ -1,45 +1,137 @@
-"""What can be wrong with a setting of any pool: the rules that libraries share."""
+"""What can be wrong with a setting of any pool: the rules that libraries share, and their findings."""
 
 from collections.abc import Iterator
 from math import isnan
 
-from poolsize.pool_config.findings import of_java, of_pools
-from poolsize.pool_config.pool import FilePool, Worded
+from poolsize.answer.finding import Caution, Reason
+from poolsize.pool_config.pool import FilePool, MayBeDefault, OfSetting, Worded
+from poolsize.pool_config.settings import SURVEY
+
+DOCUMENTED = "Source: the library's documentation, {0.setting}."
 
 
-def nothing(_: FilePool, __: int) -> Iterator[Worded]:
-    """Find nothing: for a library that has no rules."""
-    return iter(())
+class NoLimit(MayBeDefault):
+    """A setting without a positive value, which sets no limit. value: NaN for None."""
+
+    value: float
+    shown = property(lambda self: "None" if isnan(self.value) else f"{self.value:.0f}")
 
 
-def no_limit(pool: FilePool, setting: str, record: type[of_pools.NoLimit]) -> Iterator[Worded]:
+class WaitsForEver(NoLimit, Caution, code="pool_waits"):
+    """A setting sets no limit for waiting."""
+
+    words = (
+        "{0.setting} {0.shown}{0.default} sets no limit for waiting: while all connections are in use, a "
+        f"request waits until a connection is given back. {DOCUMENTED}"
+    )
+
+
+class Unlimited(NoLimit, Caution, code="pool_unlimited"):
+    """A setting sets no limit for the connections."""
+
+    gravity = 1
+    words = (
+        "{0.setting} {0.shown}{0.default} sets no limit: the pool opens connections until the server refuses them. "
+        f"{DOCUMENTED}"
+    )
+
+
+class FailsAtOnce(MayBeDefault, Reason, code="pool_fails_at_once"):
+    """A request does not wait for a connection. value: as the file writes it."""
+
+    value: str
+    words = (
+        "{0.setting} {0.value}{0.default} sets no wait: while all connections are in use, a request gets an error at "
+        f"once. That is right where no more threads use the pool than it has connections. {DOCUMENTED}"
+    )
+
+
+class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
+    """A pool without a connection. result: what the library then does, in words."""
+
+    gravity = 2
+    value: float
+    result: str
+    words = "{0.setting} {0.value:,.0f} is no pool size: {0.result}. Give 1 or more."
+
+
+class OwnNames(Worded, Reason, code="pool_own_names"):
+    """The project's own code binds the settings, so that the file does not show the library. condition: of the pool."""
+
+    condition: str
+    words = (
+        "The project's own code reads these names. The values hold if {0.condition}. "
+        "Defaults and the library's rules are not checked."
+    )
+
+
+class BorrowTested(MayBeDefault, Reason, code="pool_tests_on_borrow"):
+    """Each borrowed connection is tested."""
+
+    words = (
+        "{0.setting}{0.default} tests each connection when a request takes it: 1 more round trip to the database. Test "
+        f"idle connections in the background instead. Source: {SURVEY}."
+    )
+
+
+class ClosesIdle(MayBeDefault, Caution, code="pool_closes_idle"):
+    """A pool keeps fewer idle connections than it opens."""
+
+    kept: int
+    words = (
+        "The pool keeps at most {0.kept:,} idle connections ({0.setting}{0.default_at_end}) and closes the others. "
+        "Under load, the pool then opens connections all the time. Set {0.setting} to the pool size. "
+        f"{DOCUMENTED}"
+    )
+
+
+class OutlivesServer(MayBeDefault, Caution, code="pool_outlives_server"):
+    """The server ends an idle connection before the pool does. value: lifetime in seconds; None for ever."""
+
+    gravity = 1
+    value: float | None
+    wait_timeout_seconds: int
+    words = (
+        "The server ends an idle connection after {0.wait_timeout_seconds:,} s (wait_timeout). The pool keeps it "
+        "{0.kept} ({0.setting}{0.default_at_end}) without a check, so the next request gets an error. Set a shorter "
+        "lifetime. Source: MySQL's manual, wait_timeout."
+    )
+
+    kept = property(lambda self: kept_for(self.value))
+
+
+def kept_for(seconds: float | None) -> str:
+    """Return how long a connection is kept, in words. seconds: None or 0 for ever."""
+    return f"for {seconds:,.0f} s" if seconds else "for ever"
+
+
+def no_limit(pool: FilePool, setting: str, record: type[NoLimit]) -> Iterator[Worded]:
     """Find a setting without a positive value, which sets no limit."""
     if (value := pool.number(setting)) <= 0:
         yield record(setting, not pool.has(setting), value)
 
 
-def below_least(pool: FilePool, setting: str, record: type[of_java.BelowLeast]) -> Iterator[Worded]:
-    """Find a value below the least that the library uses."""
-    value, least = pool.number(setting), pool.library.least[setting]
-    if value and value < least:
-        yield record(setting, value, least)
+def refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
+    """Find a size below 1, with which the library does not start."""
+    if (size := pool.number(setting)) < 1:
+        yield NoPoolSize(setting, size, f"{pool.library.title} does not start")
 
 
 def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
     """Find that each borrowed connection is tested."""
     if pool.value(setting) is True:
-        yield of_pools.BorrowTested(setting, not pool.has(setting))
+        yield BorrowTested(setting, not pool.has(setting))
 
 
 def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Worded]:
     """Find a pool that keeps fewer idle connections than it opens. idle, most: the settings of these numbers."""
     kept, opened = pool.number(idle), pool.number(most)
     if kept < opened > 0 or (opened <= 0 and not pool.has(idle)):
-        yield of_pools.ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
+        yield ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
 
 
 def outlives_server(
-    pool: FilePool, lifetime: str, per_second: int, wait_timeout: int, *, is_checked: bool
+    pool: FilePool, wait_timeout: int, lifetime: str, per_second: int = 1, *, is_checked: bool = False
 ) -> Iterator[Worded]:
     """Find a connection that neither ends nor is checked before the server ends it.
 
@@ -48,7 +140,7 @@ def outlives_server(
     limit = pool.number(lifetime)
     if not is_checked and (limit <= 0 or limit >= wait_timeout * per_second):
         seconds = limit / per_second if limit > 0 else None
-        yield of_pools.OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
+        yield OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
 
 
 def in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -> bool:

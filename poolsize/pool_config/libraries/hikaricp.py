@@ -1,9 +1,21 @@
-"""The findings on pools of Java only."""
+"""What is wrong with a pool of HikariCP: its own findings, and the rules that find them."""
+
+from collections.abc import Iterator
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.findings.of_pools import kept_for
-from poolsize.pool_config.pool import OfSetting, Worded
+from poolsize.pool_config.libraries.rules import (
+    WaitsForEver,
+    in_time,
+    kept_for,
+    known,
+    no_limit,
+    outlives_server,
+    refused_size,
+)
+from poolsize.pool_config.pool import FilePool, OfSetting, Worded
 
+CLOSE_TO_LIFETIME = 1000
+"""HikariCP switches the idle timeout off where it ends less than this, in ms, before the lifetime."""
 SWITCHED_OFF = {"keepaliveTime", "leakDetectionThreshold"}
 """Settings that HikariCP switches off where they are below the least value."""
 
@@ -50,15 +62,6 @@ class KeepaliveOffByDefault(Worded, Reason, code="pool_keepalive_off"):
     )
 
 
-class OfVersion(Worded, Reason, code="pool_of_version"):
-    """No build file names the version of Quarkus, on which the default size depends."""
-
-    words = (
-        "The default is that of Quarkus 3.31 and later; before, it was 20 connections. No pom.xml or Gradle file above "
-        "this file names the version. Source: quarkusio/quarkus, pull request 51169."
-    )
-
-
 class LeakOverLifetime(Worded, Caution, code="pool_leak_over_lifetime"):
     """HikariCP's leakDetectionThreshold is more than the lifetime, so that it has no effect."""
 
@@ -97,54 +100,6 @@ class OpenInView(Worded, Reason, code="pool_open_in_view"):
     )
 
 
-class OnlySpringBoot1(Worded, Caution, code="pool_spring_boot_1"):
-    """Settings stand where only Spring Boot 1 reads them."""
-
-    words = (
-        "Spring Boot 1 reads these names directly below spring.datasource. Spring Boot 2 and later ignore them, unless "
-        "the project's own code reads them. There, write them below the pool's prefix, such as "
-        "spring.datasource.hikari. Source: Spring Boot 2.0's migration guide."
-    )
-
-
-class NeedsItsType(Worded, Caution, code="pool_needs_type"):
-    """Settings of Tomcat's pool, which Spring Boot 2 does not choose by itself."""
-
-    words = (
-        "Spring Boot 1 chooses Tomcat's pool. Spring Boot 2 and later choose HikariCP and ignore "
-        "spring.datasource.tomcat, unless spring.datasource.type names Tomcat's pool. "
-        "Source: Spring Boot's documentation, Supported connection pools."
-    )
-
-
-class SpringsDataSource(Worded, Caution, code="pool_springs_data_source"):
-    """Spring Boot gives Hibernate its own data source, so that Hibernate's settings of a pool have no effect."""
-
-    words = (
-        "Spring Boot gives Hibernate its own data source, usually HikariCP with up to 10 connections. Hibernate then "
-        "does not use hibernate.c3p0: set the size in spring.datasource.hikari. Source: Spring Boot's documentation, "
-        "Configure a custom DataSource."
-    )
-
-
-class NotForProduction(Worded, Caution, code="pool_not_for_production"):
-    """Hibernate's own pool, which its authors advise against."""
-
-    words = (
-        "This pool is not for production: use HikariCP, Agroal or c3p0. Source: Hibernate's user guide, "
-        "Using Hibernate's built-in (and unsupported) pooling."
-    )
-
-
-class OldTomcat(Worded, Caution, code="pool_old_tomcat"):
-    """A resource of Tomcat has names that only Tomcat 7 and earlier read."""
-
-    words = (
-        "Tomcat 7 reads maxActive and maxWait of a Resource without a factory. Tomcat 8 and later ignore them: there, "
-        "write maxTotal and maxWaitMillis. Source: Tomcat's documentation, JNDI Datasource How-To."
-    )
-
-
 class BelowLeast(OfSetting, Caution, code="pool_below_least"):
     """HikariCP does not use a value, in ms, because it is below the least."""
 
@@ -162,15 +117,6 @@ class RefusedBelowLeast(BelowLeast, code="pool_refused"):
 
     gravity = 2
     instead = "does not start"
-
-
-class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
-    """A pool without a connection. result: what the library then does, in words."""
-
-    gravity = 2
-    value: float
-    result: str
-    words = "{0.setting} {0.value:,.0f} is no pool size: {0.result}. Give 1 or more."
 
 
 class Shrinks(Worded, Reason, code="pool_shrinks"):
@@ -196,13 +142,47 @@ class OldTestQuery(Worded, Reason, code="pool_test_query"):
     )
 
 
-class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
-    """Druid or Tomcat JDBC ends connections that are borrowed for longer; None for an unknown time."""
-
-    seconds: float | None
-    about = "removeAbandoned"
-    words = (
-        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Set it only to "
-        "look for leaks. Source: the library's documentation, removeAbandoned."
+def find_hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
+    """Find what is wrong with a pool. wait_timeout: of the server, in seconds."""
+    least_idle, most = pool.number("minimumIdle"), pool.number("maximumPoolSize")
+    keepalive, lifetime = pool.number("keepaliveTime"), pool.number("maxLifetime")
+    if 0 < lifetime < pool.library.least["maxLifetime"]:  # HikariCP uses its default in place of such a lifetime
+        lifetime = float(str(pool.library.defaults["maxLifetime"]))
+    is_kept_alive = (
+        keepalive >= pool.library.least["keepaliveTime"]
+        and not (lifetime and keepalive >= lifetime)
+        and in_time(pool, "keepaliveTime", 1000, wait_timeout)
     )
-    after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")
+    yield from refused_size(pool, "maximumPoolSize")
+    if not pool.number("connectionTimeout") < 0:  # which HikariCP refuses
+        yield from no_limit(pool, "connectionTimeout", WaitsForEver)
+    yield from _below_least(pool, "connectionTimeout", RefusedBelowLeast)
+    yield from _below_least(pool, "validationTimeout", RefusedBelowLeast)
+    if keepalive and lifetime and keepalive >= lifetime:
+        is_set = pool.has("keepaliveTime")
+        yield (KeepaliveOverLifetime if is_set else KeepaliveOffByDefault)(keepalive, lifetime)
+    may_outlive = lifetime <= 0 or lifetime >= wait_timeout * 1000  # false where the file does not contain it
+    if is_kept_alive and may_outlive and not pool.has("keepaliveTime"):
+        yield KeepaliveByDefault(keepalive, known(lifetime), wait_timeout)
+    yield from _below_least(pool, "keepaliveTime", BelowLeast)
+    yield from _below_least(pool, "maxLifetime", BelowLeast)
+    yield from _below_least(pool, "leakDetectionThreshold", BelowLeast)
+    if lifetime and lifetime < (leak := pool.number("leakDetectionThreshold")):
+        yield LeakOverLifetime(leak, lifetime)
+    if 0 <= least_idle < most:
+        yield Shrinks(int(least_idle), int(most))
+        yield from _below_least(pool, "idleTimeout", BelowLeast)
+        if lifetime and (idle := pool.number("idleTimeout")) > lifetime - CLOSE_TO_LIFETIME:
+            yield IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
+    if pool.value("openInView") is True:
+        yield OpenInView()
+    if pool.has("connectionTestQuery"):
+        yield OldTestQuery()
+    yield from outlives_server(pool, wait_timeout, "maxLifetime", 1000, is_checked=is_kept_alive)
+
+
+def _below_least(pool: FilePool, setting: str, record: type[BelowLeast]) -> Iterator[Worded]:
+    """Find a value below the least that the library uses."""
+    value, least = pool.number(setting), pool.library.least[setting]
+    if value and value < least:
+        yield record(setting, value, least)
