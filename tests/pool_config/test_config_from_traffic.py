@@ -18,6 +18,8 @@ from tests.conftest import EXAMPLES, Command
 
 INSTANCES, THREADS = 60, 8
 TRAFFIC = ["--rate=4000/s", "--usage-time=15ms", f"--instances={INSTANCES}", f"--app-threads={THREADS}"]
+UNREAD = {"asyncmy", "aiomysql", "peewee", "dbutils", "php-fpm", "proxysql", "maxscale"}
+"""Stacks whose files `config --check` does not read."""
 RESERVE = 10
 
 
@@ -58,6 +60,18 @@ def test_every_stack_has_the_size_that_the_traffic_needs(poolsize_here: Command,
 def test_the_workers_of_gunicorn_fit_the_threads(poolsize_here: Command, threads: int, worker_class: str) -> None:
     text = configured(poolsize_here, "django", *TRAFFIC[:3], f"--app-threads={threads}")[0]["text"]
     assert f'#   threads = {threads}\n#   worker_class = "{worker_class}"\n' in text
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("stack", sorted(set(STACKS) - UNREAD))
+def test_what_it_writes_passes_its_own_check(poolsize_here: Command, stack: str) -> None:
+    done, file = poolsize_here("config", "--for", stack, *TRAFFIC), STACKS[stack].file
+    with open(file, "w") as opened:  # noqa: PTH123 (in the test's folder)
+        opened.write(done.stdout)
+    (pool,) = json.loads(poolsize_here("config", "--check", file, *TRAFFIC, "--json").stdout)["files"][0]["pools"]
+    assert (pool["findings"], pool["differences"]) == ([], [])
+    more = poolsize_here("config", "--check", file, *TRAFFIC, "--rate=9000/s", "--json")
+    assert stack == "django" or json.loads(more.stdout)["files"][0]["pools"][0]["differences"]
 
 
 @pytest.mark.costly
