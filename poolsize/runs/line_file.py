@@ -46,7 +46,9 @@ class LineWriter:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if header is None else os.O_EXCL)
         try:
             if header is None:
-                _cut_torn_line(path)
+                for line in run_lines(path):
+                    if line.is_torn:
+                        os.truncate(path, line.offset)
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.fdopen(os.open(path, flags, OWNER_ONLY), "ab", buffering=0)
@@ -54,16 +56,13 @@ class LineWriter:
             way_out = "make the file writable" if header is None else "name another `output`"
             raise BadInput(f"{path} can't be written ({error.strerror}): {way_out}") from None
         if header is not None:
-            self._begin(header)
-
-    def _begin(self, header: Mapping[str, Any]) -> None:
-        try:
-            self._write(header)
-        except BaseException:
-            self._file.close()
-            self.path.unlink(missing_ok=True)
-            raise
-        _sync_folder(self.path.parent)
+            try:
+                self._write(header)
+            except BaseException:
+                self._file.close()
+                path.unlink(missing_ok=True)
+                raise
+            _sync_folder(path.parent)
 
     def _write(self, *records: Mapping[str, Any]) -> None:
         """Append records, and wait until they are on the disk: all of them, or none.
@@ -109,12 +108,6 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-
-
-def _cut_torn_line(path: Path) -> None:
-    for line in run_lines(path):
-        if line.is_torn:
-            os.truncate(path, line.offset)
 
 
 @dataclass(frozen=True)

@@ -19,10 +19,13 @@ FORMAT = 8
 """The version of the only format that is read. The formats before it were never released."""
 
 _SETTING = TypeAdapter(Setting)
-_PLAN = TypeAdapter(SweepPlan)
-_STEP = TypeAdapter(Step)
-_CALIBRATION = TypeAdapter(Calibration)
-_ENDED = TypeAdapter(SearchEnd)
+_KINDS: dict[str, TypeAdapter[Any]] = {
+    "calibration": TypeAdapter(Calibration),
+    "plan": TypeAdapter(SweepPlan),
+    "ended": TypeAdapter(SearchEnd),
+    "step": TypeAdapter(Step),
+}
+"""The only key of a line after the first -> its record."""
 
 
 class RunWriter(LineWriter):
@@ -43,21 +46,24 @@ class RunWriter(LineWriter):
     def append(self, step: Step) -> None:
         """Append a step, and wait until it is on the disk. Raises WorkFailed for a step that can't be stored."""
         self._append_extension()
-        self._write({"step": _STEP.dump_python(step)})
+        self._append("step", step)
 
     def append_calibration(self, calibration: Calibration) -> None:
         """Append the cost of a worker; of several calibrations in a file, the last counts."""
-        self._write({"calibration": _CALIBRATION.dump_python(calibration)})
+        self._append("calibration", calibration)
 
     def append_end(self, reason: SearchEnd) -> None:
         """Append the reason why a search ended."""
         self._append_extension()
-        self._write({"ended": reason})
+        self._append("ended", reason)
 
     def _append_extension(self) -> None:
         if self._extension is not None:
-            self._write({"plan": _PLAN.dump_python(self._extension)})
+            self._append("plan", self._extension)
             self._extension = None
+
+    def _append(self, kind: str, record: Calibration | SweepPlan | SearchEnd | Step) -> None:
+        self._write({kind: _KINDS[kind].dump_python(record)})
 
 
 def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
@@ -81,7 +87,8 @@ def load_run(path: str | os.PathLike[str], *, torn_end: bool = False) -> Run:
             )
         record = record_of(path, line)
         with naming_line(path, line):
-            match _read(record):
+            kind = next((kind for kind in _KINDS if kind in record), "step")
+            match _KINDS[kind].validate_python(record.get(kind)):
                 case Calibration() as calibration:
                     run = replace(run, calibration=calibration)
                 case SearchEnd() as ended:
@@ -118,17 +125,6 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
     require_format(path, header["format"], FORMAT, "measure again")
     with naming_line(path, first):
         return Run(_SETTING.validate_python(header.get("setting")), ())
-
-
-def _read(record: Mapping[str, Any]) -> Calibration | SearchEnd | SweepPlan | Step:
-    """Return what a line after the first holds. Raises ValidationError and BadInput."""
-    if "calibration" in record:
-        return _CALIBRATION.validate_python(record["calibration"])
-    if "plan" in record:
-        return _PLAN.validate_python(record["plan"])
-    if "ended" in record:
-        return _ENDED.validate_python(record["ended"])
-    return _STEP.validate_python(record.get("step"))
 
 
 def load_setting(path: Path) -> Setting:
