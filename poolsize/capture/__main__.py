@@ -23,7 +23,7 @@ from poolsize.errors import PoolsizeError
 from poolsize.locust.user import tasks_of
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import connect, database_url, error_kind, naming_failures
-from poolsize.server.existing_schema import use_schema
+from poolsize.server.schema import use_schema
 from poolsize.sweep.source_line import located
 
 EXPLAINED = re.compile(r"\s*(?:SELECT|WITH|INSERT|REPLACE|UPDATE|DELETE|\()", re.IGNORECASE)

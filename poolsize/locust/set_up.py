@@ -22,10 +22,9 @@ from poolsize.runs.plan import SweepPlan
 from poolsize.runs.run import Run
 from poolsize.runs.store import RunWriter
 from poolsize.server.connection import ServerGone, database_url, encrypted_url, error_kind, schema_in
-from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.preparation import prepared
 from poolsize.server.rehearsal import rehearse
-from poolsize.server.schema import SweepSchema
+from poolsize.server.schema import ExistingSchema, SweepSchema
 from poolsize.sweep.loop import LoadGenerator
 from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions

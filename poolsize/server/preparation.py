@@ -13,14 +13,14 @@ from poolsize.facts.ssl_mode import SslMode
 from poolsize.facts.status import BUSY_PER_SECOND, statements_of_others
 from poolsize.runs.plan import PoolKind, SweepPlan
 from poolsize.runs.run import Run
-from poolsize.server.connection import asking, database_url, given_host
+from poolsize.server.connection import asking, database_url, given_host, schema_in
 from poolsize.server.encryption import is_local, ssl_mode, with_encryption
-from poolsize.server.existing_schema import chosen_schema
 from poolsize.server.private_server import PrivateServer, find_mysqld, private_server, server_version
 from poolsize.server.schema import already_swept, is_swept
-from poolsize.sweep.opening import Workload, new_file, new_setting, resumed_run
+from poolsize.sweep.opening import Workload, new_file, new_setting, require_given_again, resumed_run
 from poolsize.sweep.options import SweepOptions
 from poolsize.sweep.planning import enough_users, plan_for
+from poolsize.sweep.readers import OWN_SCHEMA, read, schema_name
 from poolsize.units import count, per_second
 
 LIBRARIES = ("sqlalchemy", "pymysql", "locust", "gevent", "hdrhistogram")
@@ -88,6 +88,43 @@ def prepared(
             cores = count(setting.cores, "core")
             notes = (*notes, f"the database's host is assumed to have {cores}, like this machine: give its `cores`")
         yield Prepared(url, Run(setting, ()), path, notes, private)
+
+
+def chosen_schema(options: SweepOptions, workload: Workload, resumed: Run | None) -> str | None:
+    """Return the name of the user's schema that the sweep runs in, or None for poolsize's own schema.
+
+    resumed: the run that the sweep resumes, or None. Raises BadInput where the options, the URL and the resumed run
+    name different schemas, for a private server, and for a workload that comes with poolsize.
+    """
+    in_url = schema_in(options.url) if options.url else None
+    schema = resumed.setting.schema if resumed else options.schema
+    if resumed is None and schema is None and in_url and in_url != OWN_SCHEMA:
+        schema = read("url", in_url, schema_name)
+    named = f"{options.named('resume')}: the run began" if resumed else f"`schema` {schema}:"
+    if in_url and in_url != (schema or OWN_SCHEMA):
+        if resumed:
+            raise BadInput(
+                f"{named} in the schema {schema or OWN_SCHEMA}, and `url` names the schema {in_url}: leave it out"
+            )
+        raise BadInput(f"{named} `url` names another schema, {in_url}: leave one of them out")
+    if schema is None:
+        return None
+    if resumed and in_url is None:
+        require_given_again(options, "schema", schema)
+    if resumed and options.schema not in {None, schema}:
+        raise BadInput(
+            f"{named} in the schema {schema}, and `schema` is {options.schema}: give that, or start a new run"
+        )
+    if not options.url:
+        if resumed:
+            raise BadInput(f"{named} on a server given by its URL: give its `url` again")
+        raise BadInput(f"{named} a private server holds no data of yours: give your server's `url`")
+    if workload.own_path is None:
+        raise BadInput(
+            f"`schema` {schema}: {workload.name} makes tables, which belong in poolsize's own schema: "
+            "leave the schema out, or name your own locustfile with `workload`"
+        )
+    return schema
 
 
 def require_server(options: SweepOptions) -> None:

@@ -12,8 +12,8 @@ from poolsize.errors import BadInput
 from poolsize.facts.server import query
 from poolsize.server import schema as own
 from poolsize.server.connection import asking
-from poolsize.server.existing_schema import use_schema
 from poolsize.server.preparation import OWN_CONNECTIONS, RESERVE, Prepared
+from poolsize.server.schema import use_schema
 from poolsize.sweep.events import DryRun, Occasion, StatementGroup
 from poolsize.sweep.source_line import place_of
 

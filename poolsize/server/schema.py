@@ -1,20 +1,20 @@
-"""poolsize's own schema on a server, which a sweep makes and drops; existing_schema is the user's."""
+"""The schema of a sweep: poolsize's own, which the sweep makes and drops, or one with the user's own data."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
 from secrets import token_hex
 from time import sleep
-from typing import Any, Self
+from typing import Any
 
 import pymysql
 from pymysql.cursors import Cursor
 from sqlalchemy import URL
 
-from poolsize.errors import BadInput, PoolsizeError, WorkFailed
+from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.server import quoted
 from poolsize.server.connection import connect, way_to_privilege
-from poolsize.server.sessions import HeldLocks, get_lock
+from poolsize.server.sessions import LockedSchema, ServerProcess, end_abandoned, get_lock, is_free
 from poolsize.sweep.readers import OWN_SCHEMA
 from poolsize.terminal import visible
 
@@ -30,57 +30,41 @@ CREATE_SCHEMA = f"CREATE DATABASE {OWN_SCHEMA} CHARACTER SET utf8mb4"
 CREATE_MARK = f"CREATE TABLE {OWN_SCHEMA}.{MARK} (name VARCHAR(64) COLLATE utf8mb4_bin PRIMARY KEY)"
 DROP_MARK = f"DROP TABLE IF EXISTS {OWN_SCHEMA}.{MARK}"
 DROP_SCHEMA = f"DROP DATABASE {OWN_SCHEMA}"
-NOT_THERE = {1049, 1146}
+NO_SCHEMA, NO_TABLE = 1049, 1146
 NOT_ALLOWED = {1044, 1045, 1142, 1227}
+NO_ACCESS = {1044, 1045}
 
 logger = logging.getLogger("poolsize")
 
 
-class SweepSchema:
-    """The schema `poolsize` on a server, for one sweep at a time.
+class SweepSchema(LockedSchema):
+    """poolsize's own schema on a server.
 
     A missing schema is made, and dropped at the end. An empty schema that an administrator made is used and left
     empty. A schema with tables of others is refused. A table in the schema lists what poolsize made, so that the
     next sweep recognises and clears the tables of a killed sweep. Only listed tables are dropped.
-
-    A context manager: entering raises BadInput when the account may not make the schema, when the schema holds tables
-    of others, or when another sweep is running; WorkFailed when the server fails.
     """
 
     def __init__(self, url: URL, on_failure: Callable[[str], None] = logger.warning) -> None:
-        """Connect to the server. on_failure: called with the reason when the schema stays on the server at the end."""
-        self.url = url
-        self._on_failure = on_failure
-        self._locks = HeldLocks(url)
+        stays = f"the schema {OWN_SCHEMA} stays on the server, and the next sweep will drop it"
+        super().__init__(url, OWN_SCHEMA, on_failure, stays)
         self._owner = OWNER + token_hex(8)
         self._creates = False
 
-    def __enter__(self) -> Self:
-        with ExitStack() as stack:
-            locks = stack.enter_context(self._locks)
-            try:
-                if not locks.take(LOCK):
-                    raise already_swept()
-                locks.take(self._owner)
-                locks.work(self._make)
-            except pymysql.MySQLError as error:
-                if error.args[0] not in NOT_ALLOWED:
-                    raise WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}") from None
-                way_out = way_to_privilege(error, f"GRANT ALL ON {OWN_SCHEMA}.* TO the account")
-                raise BadInput(f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): {way_out}") from None
-            self._held = stack.pop_all()
-        return self
+    def _begin(self) -> None:
+        try:
+            if not self._locks.take(LOCK):
+                raise already_swept()
+            self._locks.take(self._owner)
+            self._locks.work(self._make)
+        except pymysql.MySQLError as error:
+            if error.args[0] not in NOT_ALLOWED:
+                raise WorkFailed(f"the schema {OWN_SCHEMA} can't be created: {error.args[-1]}") from None
+            way_out = way_to_privilege(error, f"GRANT ALL ON {OWN_SCHEMA}.* TO the account")
+            raise BadInput(f"the account can't use the schema {OWN_SCHEMA} ({error.args[-1]}): {way_out}") from None
 
-    def __exit__(self, *_: object) -> None:
-        """Drop poolsize's tables and schema. When the server is gone, the next sweep drops them."""
-        with self._held:
-            try:
-                self._locks.work(self._clear_own)
-            except (PoolsizeError, pymysql.MySQLError) as failure:
-                reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
-                self._on_failure(
-                    f"the schema {OWN_SCHEMA} stays on the server, and the next sweep will drop it: {reason}"
-                )
+    def _end(self) -> None:
+        self._locks.work(self._clear_own)
 
     def make_tables(self, prepare: Callable[[Any], None]) -> None:
         """Call a workload's function that makes its tables, and list these tables as poolsize's own."""
@@ -92,14 +76,10 @@ class SweepSchema:
             cursor.list_tables()
 
     def work(self, task: Callable[[Any], None]) -> None:
-        """Call a function with a cursor in the schema, on a new connection that is closed afterwards.
-
-        Raises WorkFailed when another sweep has the schema by now.
-        """
+        """Call a function as in LockedSchema. Raises WorkFailed when another sweep has the schema by now."""
         with self._own():
             pass
-        with closing(connect(self.url, OWN_SCHEMA)) as connection, connection.cursor() as cursor:
-            task(cursor)
+        super().work(task)
 
     def _make(self, cursor: Any) -> None:
         """Clear what a killed sweep left, and mark the schema as in use; make it where it is missing.
@@ -112,7 +92,7 @@ class SweepSchema:
         try:
             cursor.execute(DROP_MARK)  # refused before there is a table that the account can't drop
         except pymysql.MySQLError as error:
-            if error.args[0] not in NOT_THERE:
+            if error.args[0] not in {NO_SCHEMA, NO_TABLE}:
                 raise
         missing = not cursor.execute(f"SHOW DATABASES LIKE '{OWN_SCHEMA}'")
         self._creates = self._creates or missing
@@ -148,6 +128,77 @@ class SweepSchema:
             raise WorkFailed(f"another sweep has the schema {OWN_SCHEMA}: this sweep lost its lock")
 
 
+class ExistingSchema(LockedSchema):
+    """A schema with the user's own data. The sweep never drops the schema or its tables.
+
+    Leaving restores the tables, as before each step.
+    """
+
+    def __init__(
+        self,
+        url: URL,
+        name: str,
+        restore: Callable[[Any], None],
+        load_connections: Collection[int],
+        on_failure: Callable[[str], None],
+    ) -> None:
+        """Connect to the server.
+
+        restore: the workload's function of a cursor that restores its tables. load_connections: the server's ids of
+        the connections of the step that is being measured; those that an interrupted step leaves open are killed, so
+        that no transaction commits after the tables are restored. Raises BadInput when the server can't be reached.
+        """
+        super().__init__(url, name, on_failure, f"the tables of the schema {name} could not be restored at the end")
+        self._restore = restore
+        self._load_connections = load_connections
+        self._changed = False
+
+    def _begin(self) -> None:
+        try:
+            with self._locks.cursor() as cursor:
+                use_schema(cursor, self.name)
+                self._server = ServerProcess.of(cursor)
+        except pymysql.MySQLError as error:
+            raise WorkFailed(f"the schema {self.name} can't be used: {error.args[-1]}") from None
+        if not self._locks.take(f"poolsize {self.name}"):  # schemas whose names begin with 55 equal characters share it
+            raise BadInput(f"another sweep is running in the schema {self.name}: wait for it, or end it")
+
+    def _end(self) -> None:
+        if not self._changed:
+            return
+        with self._locks.cursor() as cursor:
+            if (now := ServerProcess.of(cursor)).address != self._server.address:
+                raise WorkFailed(f"another server answers: {now.address}, in place of {self._server.address}")
+            end_abandoned(cursor, self._load_connections, self._server)
+        super().work(self._restore)
+
+    def make_tables(self, prepare: Callable[[Any], None]) -> None:
+        """Call the workload's function that makes its tables. The tables remain after the sweep."""
+        super().work(prepare)
+
+    def work(self, task: Callable[[Any], None]) -> None:
+        """Call a function as in LockedSchema. From then on, the tables may be changed."""
+        with self._locks.cursor():
+            self._changed = True
+        super().work(task)
+
+
+def use_schema(cursor: Any, name: str) -> None:
+    """Make a schema current in the session. Raises BadInput where it is missing, or the account may not use it."""
+    try:
+        cursor.execute(f"USE {quoted(name)}")
+    except pymysql.MySQLError as error:
+        if error.args[0] == NO_SCHEMA:
+            raise BadInput(f"`schema` {name}: there is no such schema on this server: correct its name") from None
+        if error.args[0] in NO_ACCESS:
+            grant = f"GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.* TO the account, or what the workload needs"
+            raise BadInput(
+                f"`schema` {name}: the account can't use it, or there is no such schema ({error.args[-1]}): "
+                f"{way_to_privilege(error, grant)}"
+            ) from None
+        raise
+
+
 class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
     """Lists each table as poolsize's own as soon as it is made, so that the tables of a killed sweep are known."""
 
@@ -166,12 +217,7 @@ class _ListingCursor(Cursor):  # type: ignore[misc]  # PyMySQL has no types
 
 def is_swept(cursor: Any) -> bool:
     """Return whether a sweep is running in poolsize's schema on this server."""
-    return not _is_free(cursor, LOCK)
-
-
-def _is_free(cursor: Any, lock: str) -> bool:
-    cursor.execute("SELECT IS_FREE_LOCK(%s)", (lock,))
-    return bool(cursor.fetchone() == (1,))
+    return not is_free(cursor, LOCK)
 
 
 def already_swept() -> BadInput:
@@ -185,7 +231,7 @@ def _refuse_living_owner(cursor: Any, own: str) -> None:
     A session that is lost gives its locks up, and its owner needs a moment to take them again.
     """
     owners = [name for name in _marked(cursor) or () if name.startswith(OWNER) and name != own]
-    if not all(_is_free(cursor, owner) for owner in owners):
+    if not all(is_free(cursor, owner) for owner in owners):
         raise already_swept()
     if owners:
         sleep(WATCH_SECONDS)
@@ -217,7 +263,7 @@ def _marked(cursor: Any) -> set[str] | None:
     try:
         cursor.execute(f"SELECT name FROM {OWN_SCHEMA}.{MARK}")
     except pymysql.MySQLError as error:
-        if error.args[0] in NOT_THERE:
+        if error.args[0] in {NO_SCHEMA, NO_TABLE}:
             return None
         raise
     return {name for (name,) in cursor.fetchall()}

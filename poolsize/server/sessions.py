@@ -1,5 +1,6 @@
-"""Sessions on the server: locks that a sweep holds to its end, and the end of connections whose client has gone."""
+"""Sessions on the server: the locks of a sweep and its schema, and the end of connections whose client has gone."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -125,9 +126,60 @@ class HeldLocks:
                 self._renew()
 
 
+class LockedSchema(ABC):
+    """A schema for one sweep at a time.
+
+    A context manager: entering raises BadInput when the account may not use the schema, or another sweep does;
+    WorkFailed when the server fails.
+    """
+
+    def __init__(self, url: URL, name: str, on_failure: Callable[[str], None], undone: str) -> None:
+        """Connect to the server. on_failure: called at the end with `undone` and the reason, if the end fails."""
+        self.url, self.name = url, name
+        self._on_failure, self._undone = on_failure, undone
+        self._locks = HeldLocks(url)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(self._locks)
+            self._begin()
+            self._held = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the server as it was, and let other sweeps use the schema."""
+        with self._held:
+            try:
+                self._end()
+            except Exception as failure:  # the function that restores tables is the user's, and may raise anything
+                reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
+                self._on_failure(f"{self._undone}: {reason}")
+
+    @abstractmethod
+    def make_tables(self, prepare: Callable[[Any], None]) -> None:
+        """Call a workload's function that makes its tables."""
+
+    def work(self, task: Callable[[Any], None]) -> None:
+        """Call a function with a cursor in the schema, on a new connection that is closed afterwards."""
+        with closing(connect(self.url, self.name)) as connection, connection.cursor() as cursor:
+            task(cursor)
+
+    @abstractmethod
+    def _begin(self) -> None: ...
+
+    @abstractmethod
+    def _end(self) -> None: ...
+
+
 def get_lock(cursor: Any, name: str, seconds: float) -> bool:
     """Take a lock in a cursor's session, and return whether it was free within so many seconds."""
     cursor.execute("SELECT GET_LOCK(%s, %s)", (name[:LONGEST_NAME], seconds))
+    return bool(cursor.fetchone() == (1,))
+
+
+def is_free(cursor: Any, lock: str) -> bool:
+    """Return whether no session has a lock."""
+    cursor.execute("SELECT IS_FREE_LOCK(%s)", (lock,))
     return bool(cursor.fetchone() == (1,))
 
 

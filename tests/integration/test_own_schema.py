@@ -16,8 +16,8 @@ import pytest
 
 from poolsize import load_run
 from poolsize.server.connection import connect, database_url
-from poolsize.server.existing_schema import ExistingSchema
 from poolsize.server.private_server import PrivateServer
+from poolsize.server.schema import ExistingSchema
 from tests.conftest import POOLSIZE, Command, assert_counted_steps, assert_swept, in_ci
 
 pytestmark = pytest.mark.server

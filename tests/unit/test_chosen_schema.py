@@ -7,7 +7,7 @@ import pytest
 
 from poolsize.errors import BadInput
 from poolsize.runs.run import Run
-from poolsize.server.existing_schema import chosen_schema
+from poolsize.server.preparation import chosen_schema
 from poolsize.sweep.opening import Workload
 from poolsize.sweep.options import SweepOptions
 from tests.conftest import a_run
