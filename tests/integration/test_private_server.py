@@ -53,6 +53,15 @@ def owned(flavor: str) -> Iterator[tuple["subprocess.Popen[str]", int, Path]]:
         owner.kill()
 
 
+def sweeping(folder: Path, *options: str) -> "subprocess.Popen[str]":
+    """A sweep on a private server of its own, in the background."""
+    return subprocess.Popen(
+        [POOLSIZE, "sweep", "--pool-sizes", "1,2", "--output", "a.jsonl", *options],
+        cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
+    )  # fmt: skip
+
+
 def gone(pid: int, directory: Path) -> bool:
     """Whether both are gone soon; a killed server first ends the writes under way, which a busy disk delays."""
     deadline = time.monotonic() + 30
@@ -152,12 +161,7 @@ def test_a_directory_without_a_watchdogs_file_is_abandoned_after_a_while(tmp_pat
 
 
 def test_a_killed_watchdog_ends_the_server_and_the_sweep(tmp_path: Path) -> None:
-    sweep = subprocess.Popen(
-        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2",
-         "--step-time", "2s", "--repeats", "9", "--output", "a.jsonl"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
-    )  # fmt: skip
+    sweep = sweeping(tmp_path, "--workload", "select_one", "--step-time", "2s", "--repeats", "9")
     assert_soon((tmp_path / "a.jsonl").exists)
     family = psutil.Process(sweep.pid).children(recursive=True)
     (watchdog,) = [process for process in family if "poolsize.server.watchdog" in process.cmdline()]
@@ -178,11 +182,7 @@ VICTIMS = {
 
 @pytest.mark.parametrize("victim", in_ci(VICTIMS, "poolsize.server.data_files"))
 def test_what_is_killed_as_it_starts_is_named(tmp_path: Path, victim: str) -> None:
-    sweep = subprocess.Popen(
-        [POOLSIZE, "sweep", "--workload", "select_one", "--pool-sizes", "1,2"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
-    )  # fmt: skip
+    sweep = sweeping(tmp_path, "--workload", "select_one")
     family, deadline = psutil.Process(sweep.pid), time.monotonic() + 30
     while time.monotonic() < deadline:
         processes = [process for process in family.children(recursive=True) if _readable(process)]
@@ -273,19 +273,14 @@ def test_a_server_that_does_not_start_tells_why_in_its_own_words(options: dict[s
 @pytest.mark.experiment
 def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     before = {process.pid for process in psutil.process_iter()}
-    sweep = subprocess.Popen(
-        [POOLSIZE, "sweep", "--workload", "scan", "--pool-sizes", "1,2",
-         "--step-time", "30s", "--output", "a.jsonl"],
-        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={name: value for name, value in os.environ.items() if name != "POOLSIZE_URL"},
-    )  # fmt: skip
+    sweep = sweeping(tmp_path, "--workload", "scan", "--step-time", "30s")
     assert_soon((tmp_path / "a.jsonl").exists)
     time.sleep(2)
     mine = [process for process in psutil.process_iter() if process.pid not in before and _readable(process)]
     mine = [p for p in mine if any(word in " ".join(p.cmdline()) for word in ("locust", "mariadbd", "watchdog"))]
     assert len(mine) >= 3
     sweep.kill()
-    sweep.wait()
+    sweep.communicate()
     _, alive = psutil.wait_procs(mine, timeout=15)
     assert not alive
 

@@ -7,6 +7,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
@@ -72,6 +73,18 @@ class Shop(FastHttpUser):
 def service(server: PrivateServer) -> Iterator[TaskService]:
     with task_service(server) as made:
         yield made
+
+
+@contextmanager
+def running(command: str, service: TaskService, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """The service, started with a pool of 3 connections, and not by a sweep."""
+    process = subprocess.Popen(command.split(), cwd=ROOT, env=os.environ | service.environment("3") | environment)
+    try:
+        assert_soon(lambda: answers(service))
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def answers(service: TaskService) -> bool:
@@ -277,10 +290,7 @@ def test_every_process_has_started_when_the_load_begins(
 @on_mariadb
 def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, poolsize: Command) -> None:
     """The steps are kept, and the user must know that the application may have another size now."""
-    environment = os.environ | service.environment("3")
-    running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
-    try:
-        assert_soon(lambda: answers(service))
+    with running(service.start, service):
         file = resized(service, tmp_path, "true {pool_size}", "false")
         done = poolsize("sweep", "--application", str(file), *QUICKLY, "--pool-sizes=4")
         assert done.returncode == 1
@@ -288,9 +298,6 @@ def test_a_failed_restore_is_reported(service: TaskService, tmp_path: Path, pool
         assert {(step.pool_size, step.server_connections) for step in load_run(tmp_path / "a.jsonl").steps} == {
             (4, None)
         }
-    finally:
-        running.terminate()
-        running.wait()
 
 
 @on_mariadb
@@ -364,12 +371,9 @@ def test_a_running_application_gets_its_old_size_back(
     service: TaskService, tmp_path: Path, number: signal.Signals | None
 ) -> None:
     """The application is not started by the sweep: it goes on, and `restore` puts the old size back."""
-    environment = os.environ | service.environment("3")
-    running = subprocess.Popen(service.start.split(), cwd=ROOT, env=environment)
-    try:
-        assert_soon(lambda: answers(service))
-        size = tmp_path / "size"
-        size.write_text("old")
+    size = tmp_path / "size"
+    size.write_text("old")
+    with running(service.start, service) as process:
         resize, restore = (f"sh -c 'echo {value} > {size}'" for value in ("{pool_size}", "old"))
         sweep = sweeping(resized(service, tmp_path, resize, restore), tmp_path)
         if number is not None:
@@ -377,15 +381,12 @@ def test_a_running_application_gets_its_old_size_back(
             sweep.send_signal(number)
         sweep.communicate(timeout=90)
         assert_soon(lambda: size.read_text().strip() == "old", GONE_SECONDS)
-        assert running.poll() is None
+        assert process.poll() is None
         assert answers(service)
         if number is None:
             run = load_run(tmp_path / "a.jsonl")
             assert {step.pool_size for step in run.steps} == {1, 4}
             assert all(result.check is not Check.CONNECTIONS for step in run.steps for result in step.checks)
-    finally:
-        running.terminate()
-        running.wait()
 
 
 JMX = "-Dcom.sun.management.jmxremote"
@@ -403,11 +404,8 @@ def test_a_running_jvm_is_resized_by_the_program_of_the_documentation(
     port = free_port()
     with task_service(server, "spring") as service:
         flags = f"{JMX}.port={port} {JMX}.host=127.0.0.1 {JMX}.authenticate=false {JMX}.ssl=false"
-        command = service.start.replace("java ", f"java {flags} -Djava.rmi.server.hostname=127.0.0.1 ").split()
-        registered = {"SPRING_DATASOURCE_HIKARI_REGISTER_MBEANS": "true"}
-        running = subprocess.Popen(command, cwd=ROOT, env=os.environ | service.environment("3") | registered)
-        try:
-            assert_soon(lambda: answers(service))
+        command = service.start.replace("java ", f"java {flags} -Djava.rmi.server.hostname=127.0.0.1 ")
+        with running(command, service, SPRING_DATASOURCE_HIKARI_REGISTER_MBEANS="true"):
             resize, restore = (f"java {tmp_path}/SetPoolSize.java {port} {size}" for size in ("{pool_size}", "3"))
             file = resized(service, tmp_path, resize, restore, left_out=("start", "environment"))
             done = poolsize("sweep", "--application", str(file), *QUICKLY, "--pool-sizes=1,6", timeout=300)
@@ -417,9 +415,6 @@ def test_a_running_jvm_is_resized_by_the_program_of_the_documentation(
             assert all(step.counter("pool_max") in {None, step.pool_size} for step in run.steps)  # None: read late
             with urllib.request.urlopen(f"{service.url}/actuator/prometheus") as metrics:  # noqa: S310 (of the test)
                 assert 'hikaricp_connections_max{pool="HikariPool-1"} 3.0' in metrics.read().decode()
-        finally:
-            running.terminate()
-            running.wait()
 
 
 @pytest.mark.experiment

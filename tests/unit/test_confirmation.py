@@ -1,5 +1,6 @@
 """The sizes of a grid on which the answer hangs are measured again, so that one bad step can't decide it."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from statistics import geometric_mean
@@ -26,21 +27,30 @@ def truth(sizes: np.ndarray) -> np.ndarray:
     return np.asarray(1000 * np.interp(sizes, np.arange(1, SIZES[-1] + 1), RATES))
 
 
-def swept(seed: int, spoiled: int = 0, factor: float = 1.0) -> Run:
-    """A grid swept to its end; the first step of the spoiled size has this multiple of its throughput."""
-    random = np.random.default_rng(seed)
-    run = Run(replace(a_setting(SIZES), plan=PLAN), ())
+def measured(plan: SweepPlan, rates: Callable[[float, Run, PlannedStep], Iterable[float]]) -> Run:
+    """A grid swept to its end. rates: of each second of a step, by the true rate of its size."""
+    run = Run(replace(a_setting(SIZES), plan=plan), ())
     while isinstance(planned := next_step(run), PlannedStep):
-        mean = float(truth(np.array(float(planned.pool_size)))) * (1 + 0.015 * random.standard_normal())
-        first = all(step.pool_size != planned.pool_size for step in run.steps)
-        mean *= factor if first and planned.pool_size == spoiled else 1.0
-        rates = tuple(seconds(mean, 0.05, PLAN.step_seconds, random))
+        true_rate = float(truth(np.array(float(planned.pool_size))))
         step = replace(
             A_STEP, pool_size=planned.pool_size, repeat=planned.repeat, order=planned.order, warm_up_seconds=0,
-            throughput=rates, p95_ms=(),
+            throughput=tuple(rates(true_rate, run, planned)), p95_ms=(),
         )  # fmt: skip
         run = replace(run, steps=(*run.steps, step))
     return run
+
+
+def swept(seed: int, spoiled: int = 0, factor: float = 1.0) -> Run:
+    """A grid swept to its end; the first step of the spoiled size has this multiple of its throughput."""
+    random = np.random.default_rng(seed)
+
+    def rates(mean: float, run: Run, planned: PlannedStep) -> Iterable[float]:
+        mean *= 1 + 0.015 * random.standard_normal()
+        first = all(step.pool_size != planned.pool_size for step in run.steps)
+        mean *= factor if first and planned.pool_size == spoiled else 1.0
+        return seconds(mean, 0.05, PLAN.step_seconds, random)
+
+    return measured(PLAN, rates)
 
 
 def plateau_of(run: Run) -> Plateau:
@@ -89,13 +99,5 @@ def test_a_grid_without_its_confirmation_is_complete() -> None:
 
 def test_a_clear_curve_needs_hardly_any_confirmation() -> None:
     """Without noise, and with every size twice, there is nothing to confirm."""
-    plan = replace(PLAN, repeats=2)
-    run = Run(replace(a_setting(SIZES), plan=plan), ())
-    while isinstance(planned := next_step(run), PlannedStep):
-        rate = float(truth(np.array(float(planned.pool_size))))
-        step = replace(
-            A_STEP, pool_size=planned.pool_size, repeat=planned.repeat, order=planned.order, warm_up_seconds=0,
-            throughput=(rate,) * 15, p95_ms=(),
-        )  # fmt: skip
-        run = replace(run, steps=(*run.steps, step))
+    run = measured(replace(PLAN, repeats=2), lambda rate, _run, _planned: (rate,) * 15)
     assert len(run.steps) == 2 * len(SIZES)

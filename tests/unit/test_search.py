@@ -57,6 +57,22 @@ def searched(
     return steps
 
 
+def judged(check: Check, passes: Callable[[Step], bool]) -> Callable[[Step], Step]:
+    """What checks a step by one check alone."""
+    return lambda step: replace(step, checks=(CheckResult(check, passes(step), {}),))
+
+
+def filled(wanting: Callable[[int], int]) -> Callable[[Step], Step]:
+    """What checks whether users fill a pool. wanting: pool size -> users who want a connection at a time."""
+
+    def check(step: Step) -> Step:
+        users = wanting(step.pool_size)
+        passed = users >= 1.1 * step.pool_size
+        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, passed, {"wanting_users": users}),))
+
+    return check
+
+
 def ended(plan: SweepPlan, steps: tuple[Step, ...]) -> SearchEnd:
     end = decide(plan, steps)
     assert isinstance(end, SearchEnd)
@@ -149,11 +165,7 @@ def test_a_size_that_was_faster_than_capacity_is_measured_a_third_time_like_the_
 @pytest.mark.costly
 def test_a_failed_attempt_confirms_nothing() -> None:
     """Every second step fails, and the answer's size still has two valid ones."""
-
-    def every_second(step: Step) -> Step:
-        return replace(step, checks=(CheckResult(Check.QUIET, step.order % 2 == 1, {}),))
-
-    steps = searched(saturating, checked=every_second)
+    steps = searched(saturating, checked=judged(Check.QUIET, lambda step: step.order % 2 == 1))
     size = answer(steps)
     assert sum(step.pool_size == size and step.valid for step in steps) >= 2
 
@@ -166,9 +178,7 @@ def test_a_narrower_interval_takes_more_steps() -> None:
 
 @pytest.mark.costly
 def test_pools_that_users_can_not_fill_bound_the_search() -> None:
-    def limited(step: Step) -> Step:
-        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, step.pool_size <= 40, {}),))
-
+    limited = judged(Check.USERS_LIMITED, lambda step: step.pool_size <= 40)
     steps = searched(lambda size: 100.0 * size, checked=limited)
     sizes = [step.pool_size for step in steps]
     assert sum(size > 40 for size in sizes) <= 6
@@ -177,12 +187,7 @@ def test_pools_that_users_can_not_fill_bound_the_search() -> None:
 
 def test_users_who_pause_show_at_once_which_pools_they_can_not_fill() -> None:
     """200 users pause for 50 ms after each millisecond of work: from 4 connections on, 4 users want one at a time."""
-
-    def limited(step: Step) -> Step:
-        wanting = max(4, 200 - 50 * step.pool_size)
-        passed = wanting >= 1.1 * step.pool_size
-        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, passed, {"wanting_users": wanting}),))
-
+    limited = filled(lambda size: max(4, 200 - 50 * size))
     steps = searched(lambda size: min(1_000.0 * size, 3_920.0), checked=limited)
     assert sum(not step.valid for step in steps) <= 3
     assert {step.pool_size for step in steps if step.valid} == {2, 3}
@@ -190,13 +195,7 @@ def test_users_who_pause_show_at_once_which_pools_they_can_not_fill() -> None:
 
 def test_a_pool_that_users_just_fill_shows_that_they_fill_no_larger_one() -> None:
     """From 8 connections on, 9 users want one at a time: they fill 8, and not 9."""
-
-    def limited(step: Step) -> Step:
-        wanting = max(9, 80 - 9 * step.pool_size)
-        passed = wanting >= 1.1 * step.pool_size
-        return replace(step, checks=(CheckResult(Check.USERS_LIMITED, passed, {"wanting_users": wanting}),))
-
-    steps = searched(lambda size: 100.0 * size, checked=limited)
+    steps = searched(lambda size: 100.0 * size, checked=filled(lambda size: max(9, 80 - 9 * size)))
     assert {step.pool_size for step in steps if not step.valid} <= {17, 9}
     assert max(step.pool_size for step in steps if step.valid) == 8
 
@@ -214,10 +213,7 @@ def test_an_attempt_that_failed_for_another_reason_tells_nothing_of_the_users() 
 
 @pytest.mark.costly
 def test_a_size_that_is_spoiled_again_and_again_is_given_up() -> None:
-    def spoiled(step: Step) -> Step:
-        return replace(step, checks=(CheckResult(Check.ERRORS, step.pool_size != 17, {}),))
-
-    steps = searched(saturating, checked=spoiled)
+    steps = searched(saturating, checked=judged(Check.ERRORS, lambda step: step.pool_size != 17))
     assert sum(step.pool_size == 17 for step in steps) == PLAN.attempts
     assert answer(steps) in range(19, 28)
 
@@ -228,28 +224,24 @@ def test_a_repeat_that_is_spoiled_takes_nothing_from_the_size() -> None:
     for spoil in (8, 17, 34, 68):
         seen: list[Step] = []
 
-        def every_second(step: Step, spoil: int = spoil, seen: list[Step] = seen) -> Step:
+        def every_second(step: Step, spoil: int = spoil, seen: list[Step] = seen) -> bool:
             seen.append(step)
             at_it = sum(step.pool_size == spoil for step in seen)
-            return replace(step, checks=(CheckResult(Check.QUIET, step.pool_size != spoil or at_it % 2 == 1, {}),))
+            return step.pool_size != spoil or at_it % 2 == 1
 
-        assert answer(searched(saturating, checked=every_second)) in range(19, 30)
+        assert answer(searched(saturating, checked=judged(Check.QUIET, every_second))) in range(19, 30)
 
 
 @pytest.mark.costly
 def test_a_size_that_always_drifts_does_not_take_the_whole_budget() -> None:
-    def drifting(step: Step) -> Step:
-        return replace(step, checks=(CheckResult(Check.STEADY_STATE, step.pool_size not in {17, 23}, {}),))
-
-    steps = searched(saturating, checked=drifting)
+    steady = judged(Check.STEADY_STATE, lambda step: step.pool_size not in {17, 23})
+    steps = searched(saturating, checked=steady)
     assert max(sum(step.pool_size == size for step in steps) for size in (17, 23)) <= PLAN.attempts + 1
 
 
 def test_users_too_few_for_any_pool_end_the_search() -> None:
     plan = replace(PLAN, search=replace(SEARCH, start=1, largest=1))
-    steps = searched(
-        saturating, plan, checked=lambda step: replace(step, checks=(CheckResult(Check.USERS_LIMITED, False, {}),))
-    )
+    steps = searched(saturating, plan, checked=judged(Check.USERS_LIMITED, lambda _: False))
     assert len(steps) == 1
     assert ended(plan, steps) == "failed"
 

@@ -182,20 +182,18 @@ def test_a_damaged_step_is_refused_with_its_line(tmp_path: Path) -> None:
         load_run(path)
 
 
-def test_a_missing_file_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="No such file"):
-        load_run(tmp_path / "none.jsonl")
-
-
-def test_a_misspelt_file_is_refused_with_the_nearest_run(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none.jsonl", r"No such file or directory$"),
+        ("insert-mysq.jsonl", r"No such file or directory; did you mean insert-mysql\.jsonl\?"),
+        (f"{'a' * 300}.jsonl", "File name too long"),
+    ],
+)
+def test_a_missing_file_is_refused_with_the_nearest_run(tmp_path: Path, name: str, message: str) -> None:
     written(tmp_path / "insert-mysql.jsonl", RUN)
-    with pytest.raises(BadInput, match=r"No such file or directory; did you mean insert-mysql\.jsonl\?"):
-        load_run(tmp_path / "insert-mysq.jsonl")
-
-
-def test_a_path_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="File name too long"):
-        load_run(tmp_path / f"{'a' * 300}.jsonl")
+    with pytest.raises(BadInput, match=message):
+        load_run(tmp_path / name)
 
 
 def test_a_line_is_one_step(tmp_path: Path) -> None:
