@@ -18,8 +18,7 @@ from poolsize.capture.columns import Place, is_insert, places_of, reads_only
 from poolsize.capture.digests import weighted
 from poolsize.capture.events import Event, Tally
 from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
+from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.capture.parameters import parameter_of
 from poolsize.capture.references import LEAST_TRANSACTIONS, MOST_COMPARED, Position, references_of
 from poolsize.capture.statement_history import StatementHistory
@@ -74,7 +73,7 @@ def workload_of_logs(
     Raises BadInput for files that are no such logs, and where they hold no transaction.
     """
     tally = Tally()
-    events = log_events(paths, SLOW_LOG if kind == "slow log" else GENERAL_LOG, tally)
+    events = log_events(paths, SlowLog if kind == "slow log" else GeneralLog, tally)
     reported = _reporting(events, lambda: progress(tally.bytes_read))
     return captured_workload(reported, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from poolsize.capture.events import Event, StatementEvent, Tally
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import SLOW_LOG
+from poolsize.capture.logs import SlowLog, log_events
 
 STARTED = (
     "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n"
@@ -38,7 +37,7 @@ def mariadb_entry(text: str, thread: int = 8, seconds: float = 0.25, schema: str
 def read(path: Path, content: str | bytes, tally: Tally | None = None) -> list[Event]:
     """The events of a slow log with this content, which is written to a path."""
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return list(log_events([path], SLOW_LOG, tally or Tally()))
+    return list(log_events([path], SlowLog, tally or Tally()))
 
 
 def texts(events: Sequence[Event]) -> list[str]:

@@ -6,15 +6,14 @@ from pathlib import Path
 import pytest
 
 from poolsize.capture.events import Disconnected, Event, StatementEvent, Tally
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG
+from poolsize.capture.logs import GeneralLog, log_events
 from poolsize.errors import BadInput
 from tests.capture.logs import SECOND, STARTED, mysql_entry, texts
 
 
 def read(path: Path, log: str, tally: Tally | None = None) -> list[Event]:
     path.write_text(log, "utf-8")
-    return list(log_events([path], GENERAL_LOG, tally or Tally()))
+    return list(log_events([path], GeneralLog, tally or Tally()))
 
 
 def entry(command: str, argument: str = "", thread: int = 8, at: str = "22:13:20.500000") -> str:

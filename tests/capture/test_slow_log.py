@@ -9,11 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from poolsize.capture import log_file
+from poolsize.capture import logs
 from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent, Tally
 from poolsize.capture.fingerprint import fingerprinted
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
+from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.errors import BadInput
 from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
 
@@ -88,14 +87,14 @@ def test_a_statement_of_several_lines_stays_whole(tmp_path: Path, text: str) -> 
 def test_line_ends_of_windows_and_a_mark_of_utf8_are_no_part_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_file, "BLOCK_BYTES", 333)
+    monkeypatch.setattr(logs, "BLOCK_BYTES", 333)
     log = ("\ufeff" + STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(50))).replace("\n", "\r\n")
     assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(50)]
 
 
 @pytest.mark.parametrize("block", [300, 1000, 2**20])
 def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(log_file, "BLOCK_BYTES", block)
+    monkeypatch.setattr(logs, "BLOCK_BYTES", block)
     log = STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(200))
     assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(200)]
 
@@ -113,7 +112,7 @@ def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> No
     later.write_text(mysql_entry("SELECT 2", at="23:00:00.000000"), "utf-8")
     earlier.write_bytes(gzip.compress(mysql_entry("SELECT 1").encode()))
     tally = Tally()
-    assert texts(list(log_events([later, earlier], SLOW_LOG, tally))) == ["SELECT 1", "SELECT 2"]
+    assert texts(list(log_events([later, earlier], SlowLog, tally))) == ["SELECT 1", "SELECT 2"]
     assert tally.bytes_read == later.stat().st_size + earlier.stat().st_size
 
 
@@ -164,7 +163,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes, rea
 def test_an_empty_log_has_no_events(tmp_path: Path) -> None:
     assert read(tmp_path / "slow.log", "") == []
     with pytest.raises(BadInput, match="folder"):
-        list(log_events([tmp_path], SLOW_LOG, Tally()))
+        list(log_events([tmp_path], SlowLog, Tally()))
 
 
 @pytest.mark.costly
@@ -201,7 +200,7 @@ def _hostile(kind: str) -> bytes:
 @pytest.mark.parametrize("limit", [2**20, 2**30], ids=["skipped", "read"])
 def test_no_log_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, limit: int) -> None:
     """Also where a statement is within the limit, the time grows with its length and not faster."""
-    monkeypatch.setattr(log_file, "LONGEST_ENTRY", limit)
+    monkeypatch.setattr(logs, "LONGEST_ENTRY", limit)
     begun = time.process_time()
     with suppress(BadInput):
         for text in texts(read(tmp_path / "slow.log", _hostile(kind))):
@@ -214,7 +213,7 @@ def test_public_logs_are_read_or_refused() -> None:
     """The folder: t/lib/samples of Percona Toolkit, with slowlogs/ and genlogs/."""
     folder, read_files = Path(os.environ.get("POOLSIZE_TEST_SLOW_LOGS", "")), 0
     for path in sorted((*folder.glob("slowlogs/*"), *folder.glob("genlogs/*"))):
-        kind = GENERAL_LOG if path.parent.name == "genlogs" else SLOW_LOG
+        kind = GeneralLog if path.parent.name == "genlogs" else SlowLog
         tally = Tally()
         try:
             statements = texts(list(log_events([path], kind, tally)))
