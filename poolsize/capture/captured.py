@@ -14,13 +14,12 @@ from typing import Literal
 import numpy as np
 
 from poolsize.bounds import shortened
-from poolsize.capture.columns import Place, is_insert, places_of, reads_only
+from poolsize.capture.columns import places_of, reads_only
 from poolsize.capture.digests import weighted
 from poolsize.capture.events import Event, Tally
-from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
+from poolsize.capture.kinds import KindCounter, KindTally, StatementTally
 from poolsize.capture.logs import GeneralLog, SlowLog, log_events
-from poolsize.capture.parameters import parameter_of
-from poolsize.capture.references import LEAST_TRANSACTIONS, MOST_COMPARED, Position, references_of
+from poolsize.capture.parameters import parameters_of
 from poolsize.capture.statement_history import StatementHistory
 from poolsize.capture.transactions import LeftOut, Reason, rebuilt
 from poolsize.capture.workload import (
@@ -60,8 +59,6 @@ LEAST_OF_FASTEST_MS = 10
 """A server runs some statement of a whole log, such as a COMMIT or the read of a row, in less."""
 MOST_VARIANTS, MOST_CANDIDATES = 8, 500
 """Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
-MOST_FOR_REFERENCES = 4_000
-"""Transactions of a kind that references are searched in."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
 
 
@@ -229,11 +226,11 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
-    parameters_of_each = _parameters(samples, variants[0], keeps_values=keeps_values)
+    parameters_of_each = parameters_of(samples, variants[0], keeps_values=keeps_values)
     seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
-            _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
+            _statement(statement, tally.count, text, parameters)
             for statement, text, parameters in zip(tally.statements, texts, parameters_of_each, strict=True)
         ]
         yield TransactionKind(
@@ -272,45 +269,13 @@ def _name(texts: Sequence[str], names: set[str]) -> str:
     return name
 
 
-def _parameters(samples: Sequence[Sample], texts: Sequence[str], *, keeps_values: bool) -> list[list[Parameter]]:
-    """Return how the parameters of each statement are drawn, without their columns."""
-    some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
-    places = [places_of(text) for text in texts]
-    references = references_of(texts, _positions(some, places)) if len(some) >= LEAST_TRANSACTIONS else {}
-    return [
-        [
-            references.get((index, parameter)) or parameter_of(
-                [(sample.started, row[parameter]) for sample in samples for row in sample.literals[index]],
-                is_limit=place.is_limit, in_insert=is_insert(text), keeps_values=keeps_values,
-            )
-            for parameter, place in enumerate(places[index])
-        ]
-        for index, text in enumerate(texts)
-    ]  # fmt: skip
-
-
-def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> list[Position]:
-    """Return the parameters of a kind that are single values, in the order of the transaction."""
-    positions: list[Position] = []
-    for index, parameters in enumerate(places):
-        for parameter in range(len(parameters)):
-            literals = [[row[parameter] for row in sample.literals[index]] for sample in samples]
-            singles = [[each for each in rows if not isinstance(each, tuple)] for rows in literals]
-            if all(singles) and len(positions) < MOST_COMPARED:
-                positions.append(Position.of(index, parameter, singles))
-    return positions
-
-
-def _placed(parameter: Parameter, place: Place) -> Parameter:
-    return replace(parameter, table=place.table, column=place.column)
-
-
 def _statement(
-    tally: StatementTally, transactions: int, text: str, parameters: tuple[Parameter, ...]
+    tally: StatementTally, transactions: int, text: str, parameters: Sequence[Parameter]
 ) -> CapturedStatement:
+    placed = zip(parameters, places_of(text), strict=True)
     return CapturedStatement(
         text,
-        parameters,
+        tuple(replace(parameter, table=place.table, column=place.column) for parameter, place in placed),
         (tally.repeats.low, tally.repeats.high),
         _six_digits(tally.repeats.total / transactions),
         _six_digits(tally.rows_sent / tally.known_results) if tally.known_results else None,

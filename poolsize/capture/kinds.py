@@ -9,7 +9,6 @@ from math import isnan
 from typing import NamedTuple
 
 from poolsize.capture.literals import UNSEEN, Kept, cut
-from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
 from poolsize.capture.workload import LONGEST_STATEMENT, MOST_PARAMETERS, MOST_STATEMENTS
 
@@ -19,6 +18,8 @@ MOST_EXECUTIONS_KEPT = 50
 """Executions of a repeated statement in a transaction whose literals are kept."""
 CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 """Sizes of the samples: literals, and the tuples that hold them; a cell takes about 70 bytes."""
+LEAST_TRANSACTIONS = 20
+"""Transactions of a kind whose literals are always kept, and from which on references are searched."""
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
