@@ -1,12 +1,13 @@
 """A source of a capture -> the captured workload: its kinds of transactions, their names and parameters."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, chain
 from itertools import count as numbers_from
-from math import inf, isnan
+from math import inf, isfinite, isnan
 from pathlib import Path
 from time import time
 from typing import Literal
@@ -120,7 +121,7 @@ def _log_notes(tally: Tally) -> Iterator[str]:
             "the session's id to the log (log_slow_verbosity, log_slow_extra)."
         )
     for path, (statements, last) in tally.cut_files.items():
-        until = "" if isnan(last) else f", until {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        until = f", until {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC" if isfinite(last) else ""
         yield f"{path.name} is cut off: its gzip file has no end. It has {count(statements, 'statement')}{until}."
     if LEAST_OF_FASTEST_MS < 1000 * tally.fastest < inf:
         yield (
@@ -129,7 +130,7 @@ def _log_notes(tally: Tally) -> Iterator[str]:
         )
     if tally.unreadable:
         yield f"{count(tally.unreadable, 'entry', 'entries')} of the log can't be read."
-    if isnan(tally.first):
+    if not isfinite(tally.first):
         yield "The log has no times: rate and think time are not known."
 
 
@@ -176,7 +177,7 @@ def captured_workload(
 
 def _source(kind: SourceKind, tally: Tally) -> CaptureSource:
     since, until = (
-        None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+        datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds") if isfinite(moment) else None
         for moment in (tally.first, tally.last)
     )
     return CaptureSource(
@@ -230,7 +231,7 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
-            _statement(statement, tally.count, text, parameters)
+            _statement(statement, text, parameters)
             for statement, text, parameters in zip(tally.statements, texts, parameters_of_each, strict=True)
         ]
         yield TransactionKind(
@@ -269,17 +270,19 @@ def _name(texts: Sequence[str], names: set[str]) -> str:
     return name
 
 
-def _statement(
-    tally: StatementTally, transactions: int, text: str, parameters: Sequence[Parameter]
-) -> CapturedStatement:
+def _statement(tally: StatementTally, text: str, parameters: Sequence[Parameter]) -> CapturedStatement:
     placed = zip(parameters, places_of(text), strict=True)
     return CapturedStatement(
         text,
         tuple(replace(parameter, table=place.table, column=place.column) for parameter, place in placed),
-        (tally.repeats.low, tally.repeats.high),
-        _six_digits(tally.repeats.total / transactions),
+        *_ends_and_mean(tally.repeats),
         _six_digits(tally.rows_sent / tally.known_results) if tally.known_results else None,
         reads_only(text),
-        (tally.rows.low, tally.rows.high),
-        _six_digits(tally.rows.total / tally.repeats.total),
+        *_ends_and_mean(tally.rows),
     )
+
+
+def _ends_and_mean(counts: Counter[int]) -> tuple[tuple[int, int], float]:
+    """Return the lowest, the highest and the mean number. counts: how often each number was seen."""
+    total = sum(number * times for number, times in counts.items())
+    return (min(counts), max(counts)), _six_digits(total / counts.total())
