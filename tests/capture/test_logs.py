@@ -1,4 +1,4 @@
-"""Slow logs: the formats of all servers, what cuts them, and what is no slow log."""
+"""Logs: the formats of all servers, what cuts them, and what is no such log."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent
 from poolsize.capture.fingerprint import fingerprinted
 from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.errors import BadInput
-from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
+from tests.capture.logged import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
 
 
 def test_mysql_times_are_those_of_the_end(tmp_path: Path) -> None:
@@ -224,3 +224,62 @@ def test_public_logs_are_read_or_refused() -> None:
         assert tally.statements or tally.unreadable or path.name in ("empty", "slow026.txt", "slow-pt-243.txt"), path
         assert all(fingerprinted(text) is not None for text in statements if text), path
     assert read_files > 70
+
+
+def entry(command: str, argument: str = "") -> str:
+    """An entry of a general log of MySQL 5.7 to 9."""
+    return f"2023-11-14T22:13:20.500000Z\t    8 {command}\t{argument}\n"
+
+
+def test_a_session_in_a_general_log(tmp_path: Path) -> None:
+    tally = Tally()
+    log = (
+        STARTED + entry("Connect", "app@web1 on shop using TCP/IP") + entry("Query", "SET NAMES utf8mb4")
+        + entry("Query", "SELECT a\n  FROM t\n WHERE b = 5") + entry("Init DB", "other") + entry("Query", "COMMIT")
+        + entry("Quit")
+    )  # fmt: skip
+    first, *statements, last = read(tmp_path / "general.log", log, tally, kind=GeneralLog)
+    assert first == last == Disconnected(8)
+    assert texts(statements) == ["SET NAMES utf8mb4", "SELECT a\n  FROM t\n WHERE b = 5", "COMMIT"]
+    assert (tally.versions, tally.statements, tally.unreadable) == ({"8.0.36"}, 3, 0)
+    assert all(isnan(event.seconds) for event in statements if isinstance(event, StatementEvent))
+
+
+def test_mariadb_writes_the_time_of_a_general_log_where_it_changes(tmp_path: Path) -> None:
+    log = (
+        "231114 22:13:20\t    42 Connect\tapp@web1 on shop as anonymous\n\t\t    42 Query\tSELECT 1\n"
+        "231114 22:13:21\t    43 Connect\tapp@web1 on \n\t\t    43 Query\tSELECT 2\n"
+    )
+    events = [
+        event for event in read(tmp_path / "general.log", log, kind=GeneralLog) if isinstance(event, StatementEvent)
+    ]
+    assert [(event.thread, event.started - SECOND, event.text) for event in events] == [
+        (42, 0, "SELECT 1"), (43, 1, "SELECT 2"),
+    ]  # fmt: skip
+
+
+def test_a_prepared_statement_is_an_event_each_time_it_runs(tmp_path: Path) -> None:
+    log = (
+        entry("Prepare", "SELECT a FROM t WHERE b = ?") + entry("Execute", "SELECT a FROM t WHERE b = 5")
+        + entry("Execute", "[2] SELECT a FROM t WHERE b = 6") + entry("Close stmt")
+    )  # fmt: skip
+    events = read(tmp_path / "general.log", log, kind=GeneralLog)
+    assert texts(events) == ["SELECT a FROM t WHERE b = 5", "SELECT a FROM t WHERE b = 6"]
+
+
+def test_lines_before_the_first_entry_of_a_general_log_are_counted(tmp_path: Path) -> None:
+    tally = Tally()
+    read(tmp_path / "general.log", "FROM t WHERE b = 5\n" + entry("Query", "SELECT 1"), tally, kind=GeneralLog)
+    assert (tally.statements, tally.unreadable) == (1, 1)
+
+
+def test_the_time_zone_of_a_general_log_is_part_of_the_time(tmp_path: Path) -> None:
+    log = "2023-11-14T23:13:20.500000+01:00\t    8 Query\tSELECT 1\n"
+    (event,) = read(tmp_path / "general.log", log, kind=GeneralLog)
+    assert isinstance(event, StatementEvent)
+    assert event.started == SECOND + 0.5
+
+
+def test_a_slow_log_is_no_general_log(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no general log"):
+        read(tmp_path / "slow.log", mysql_entry("SELECT 1"), kind=GeneralLog)
