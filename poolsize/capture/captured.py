@@ -35,8 +35,6 @@ from poolsize.errors import BadInput
 from poolsize.units import count, milliseconds
 
 LogKind = Literal["slow log", "general log"]
-EVENTS_BETWEEN = 2_000
-"""Events between two reports of progress."""
 MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
 """Kinds whose parameters are fitted, and these parameters."""
 COVERED = 0.995
@@ -64,16 +62,15 @@ _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`
 
 
 def workload_of_logs(
-    paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None] = lambda _: None
+    paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None]
 ) -> CapturedWorkload:
     """Return the workload in logs of one server. progress: gets the bytes that were read.
 
     Raises BadInput for files that are no such logs, and where they hold no transaction.
     """
     tally = Tally()
-    events = log_events(paths, SlowLog if kind == "slow log" else GeneralLog, tally)
-    reported = _reporting(events, lambda: progress(tally.bytes_read))
-    return captured_workload(reported, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
+    events = log_events(paths, SlowLog if kind == "slow log" else GeneralLog, tally, progress)
+    return captured_workload(events, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
 
 
 def workload_of_server(
@@ -103,14 +100,6 @@ def with_counters(
     if not history.digests:
         raise BadInput(" ".join(["the server counted no statements.", *history.notes]))
     return weighted(workload, history.digests, history.seconds)
-
-
-def _reporting(events: Iterator[Event], report: Callable[[], None]) -> Iterator[Event]:
-    for number, event in enumerate(events):
-        if number % EVENTS_BETWEEN == 0:
-            report()
-        yield event
-    report()
 
 
 def _log_notes(tally: Tally) -> Iterator[str]:

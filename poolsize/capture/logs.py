@@ -7,7 +7,7 @@ import gzip
 import re
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain, islice
@@ -87,8 +87,9 @@ class Log(ABC):
     boundary: ClassVar[re.Pattern[bytes]]
     expected: ClassVar[re.Pattern[bytes]]
 
-    def __init__(self, path: Path, tally: Tally) -> None:
-        self._path, self._tally = path, tally
+    def __init__(self, path: Path, tally: Tally, progress: Callable[[int], None] = lambda _: None) -> None:
+        """progress: gets the bytes that the tally has counted, after each block."""
+        self._path, self._tally, self._progress = path, tally, progress
         self._logged = nan
         """The last time in the log, in seconds since the epoch."""
 
@@ -157,6 +158,7 @@ class Log(ABC):
             while block := read(BLOCK_BYTES):
                 unpacked += len(block)
                 self._tally.bytes_read = before + file.tell()
+                self._progress(self._tally.bytes_read)
                 if unpacked > max(RATIO_FROM, MOST_RATIO * file.tell()):
                     raise BadInput(f"{self._path} unpacks to more than {MOST_RATIO} times its size: it is no log")
                 yield block
@@ -252,29 +254,27 @@ def _seconds(text: bytes) -> float:
     return seconds if 0 <= seconds <= LONGEST_SECONDS else nan
 
 
+@lru_cache(1000)
 def _moment(text: str) -> float:
     """Return a log's time in seconds since the epoch; nan for another text.
 
     text: ISO 8601, or "071015 21:43:52" in the server's time zone, which is taken for UTC.
     """
-    if "T" not in text:
-        return _old_moment(text)
     try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return nan
-
-
-@lru_cache(1000)
-def _old_moment(text: str) -> float:
-    try:
+        if "T" in text:
+            return datetime.fromisoformat(text).timestamp()
         return datetime.strptime(text[:15], "%y%m%d %H:%M:%S").replace(tzinfo=UTC).timestamp()
     except ValueError:
         return nan
 
 
-def log_events(paths: Sequence[Path], kind: type[Log], tally: Tally) -> Iterator[Event]:
-    """Yield the events of logs, in the order of their first statements. Raises BadInput for another file."""
+def log_events(
+    paths: Sequence[Path], kind: type[Log], tally: Tally, progress: Callable[[int], None] = lambda _: None
+) -> Iterator[Event]:
+    """Yield the events of logs, in the order of their first statements. Raises BadInput for another file.
+
+    progress: gets the bytes that were read.
+    """
 
     def first_start(path: Path) -> float:
         events = islice(kind(path, Tally()).events(), MOST_WITHOUT_START)
@@ -282,4 +282,4 @@ def log_events(paths: Sequence[Path], kind: type[Log], tally: Tally) -> Iterator
         return next((start for start in starts if not isnan(start)), inf)
 
     for path in sorted(paths, key=first_start):
-        yield from kind(path, tally).events()
+        yield from kind(path, tally, progress).events()
