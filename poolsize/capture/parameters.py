@@ -101,10 +101,9 @@ def parameter_of(
     flat = [
         (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
     ][:MOST_LISTED]
-    shown = [(started, literal) for started, literal in flat if literal is not UNSEEN]
-    literals = Seen.of([literal for _, literal in shown], [started for started, _ in shown])
+    literals = Seen.of([(started, literal) for started, literal in flat if literal is not UNSEEN])
     item = (
-        _item(literals, is_limit=is_limit, in_insert=in_insert, keeps_values=keeps_values) if shown
+        _item(literals, is_limit=is_limit, in_insert=in_insert, keeps_values=keeps_values) if literals.values
         else Constant("10") if is_limit
         else Text(1, 6, "digits", 0)  # from the column's values on the copy
     )  # fmt: skip

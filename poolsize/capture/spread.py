@@ -1,7 +1,7 @@
 """Many values of a parameter, without its frequent values -> a range, a Zipf distribution, texts or moments."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isnan, log, log10, sqrt
@@ -51,12 +51,16 @@ class Seen:
     values: Mapping[Kept, Value]
 
     @classmethod
-    def of(cls, literals: Sequence[Kept], started: Iterable[float]) -> "Seen":
-        """Return literals with their values. Numbers and moments among other texts are texts themselves."""
+    def of(cls, seen: Sequence[tuple[float, Kept]]) -> "Seen":
+        """Return literals with their values. Numbers and moments among other texts are texts themselves.
+
+        seen: when statements started, and their literals.
+        """
+        literals = [literal for _, literal in seen]
         values = {literal: value_of(literal) for literal in dict.fromkeys(literals)}
         if len({value.kind for value in values.values() if value.is_quoted}) > 1:
             values = {key: value._replace(kind="text") if value.is_quoted else value for key, value in values.items()}
-        return cls(literals, np.array(list(started), dtype=float), values)
+        return cls(literals, np.array([started for started, _ in seen], dtype=float), values)
 
     def only(self, keeps: Callable[[Kept], bool]) -> "Seen":
         """Return some of the literals alone."""
