@@ -18,7 +18,7 @@ from locust.env import Environment
 from locust.util.load_locustfile import load_locustfile
 
 from poolsize.capture.draws import insert
-from poolsize.capture.rehearsed import Rehearsed, TriedStatement
+from poolsize.capture.rehearsed import TriedStatement
 from poolsize.errors import PoolsizeError
 from poolsize.locust.user import tasks_of
 from poolsize.server.bounded import OWN
@@ -136,7 +136,7 @@ class TryingCursor:
         return ""
 
 
-def rehearse(locustfile: str, schema: str, url: str) -> Rehearsed:
+def rehearse(locustfile: str, schema: str, url: str) -> tuple[TriedStatement, ...]:
     """Run each task of a locustfile once on a schema. Raises PoolsizeError where the file or the server prevents it."""
     classes: dict[str, Any] = load_locustfile(locustfile)[0]
     environment = Environment(user_classes=list(classes.values()), available_user_classes=classes)
@@ -152,7 +152,7 @@ def rehearse(locustfile: str, schema: str, url: str) -> Rehearsed:
             for task in dict.fromkeys(task for _, task in pairs):
                 task(user, trying)
             user.on_stop()
-        return Rehearsed(trying.tried())
+        return trying.tried()
 
 
 def main() -> None:
@@ -166,7 +166,7 @@ def main() -> None:
     except Exception as error:  # the locustfile is the user's, and may raise anything
         sys.stderr.write(f"{located(error)}\n")
         sys.exit(2)
-    sys.stdout.write(json.dumps(asdict(result)) + "\n")
+    sys.stdout.write(json.dumps(list(map(asdict, result))) + "\n")
 
 
 if __name__ == "__main__":

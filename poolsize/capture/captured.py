@@ -1,12 +1,13 @@
 """A source of a capture -> the captured workload: its kinds of transactions, their names and parameters."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, chain
 from itertools import count as numbers_from
-from math import inf, isnan
+from math import inf, isfinite, isnan
 from pathlib import Path
 from time import time
 from typing import Literal
@@ -14,14 +15,12 @@ from typing import Literal
 import numpy as np
 
 from poolsize.bounds import shortened
-from poolsize.capture.columns import Place, is_insert, places_of, reads_only
+from poolsize.capture.columns import places_of, reads_only
 from poolsize.capture.digests import weighted
 from poolsize.capture.events import Event, Tally
-from poolsize.capture.kinds import KindCounter, KindTally, Sample, StatementTally
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
-from poolsize.capture.parameters import parameter_of
-from poolsize.capture.references import LEAST_TRANSACTIONS, MOST_COMPARED, Position, references_of
+from poolsize.capture.kinds import KindCounter, KindTally, StatementTally
+from poolsize.capture.logs import GeneralLog, SlowLog, log_events
+from poolsize.capture.parameters import parameters_of
 from poolsize.capture.statement_history import StatementHistory
 from poolsize.capture.transactions import LeftOut, Reason, rebuilt
 from poolsize.capture.workload import (
@@ -36,8 +35,6 @@ from poolsize.errors import BadInput
 from poolsize.units import count, milliseconds
 
 LogKind = Literal["slow log", "general log"]
-EVENTS_BETWEEN = 2_000
-"""Events between two reports of progress."""
 MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
 """Kinds whose parameters are fitted, and these parameters."""
 COVERED = 0.995
@@ -61,22 +58,19 @@ LEAST_OF_FASTEST_MS = 10
 """A server runs some statement of a whole log, such as a COMMIT or the read of a row, in less."""
 MOST_VARIANTS, MOST_CANDIDATES = 8, 500
 """Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
-MOST_FOR_REFERENCES = 4_000
-"""Transactions of a kind that references are searched in."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
 
 
 def workload_of_logs(
-    paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None] = lambda _: None
+    paths: Sequence[Path], kind: LogKind, *, keeps_values: bool, progress: Callable[[int], None]
 ) -> CapturedWorkload:
     """Return the workload in logs of one server. progress: gets the bytes that were read.
 
     Raises BadInput for files that are no such logs, and where they hold no transaction.
     """
     tally = Tally()
-    events = log_events(paths, SLOW_LOG if kind == "slow log" else GENERAL_LOG, tally)
-    reported = _reporting(events, lambda: progress(tally.bytes_read))
-    return captured_workload(reported, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
+    events = log_events(paths, SlowLog if kind == "slow log" else GeneralLog, tally, progress)
+    return captured_workload(events, kind, tally, lambda: list(_log_notes(tally)), keeps_values=keeps_values)
 
 
 def workload_of_server(
@@ -108,14 +102,6 @@ def with_counters(
     return weighted(workload, history.digests, history.seconds)
 
 
-def _reporting(events: Iterator[Event], report: Callable[[], None]) -> Iterator[Event]:
-    for number, event in enumerate(events):
-        if number % EVENTS_BETWEEN == 0:
-            report()
-        yield event
-    report()
-
-
 def _log_notes(tally: Tally) -> Iterator[str]:
     """Yield the gaps of a log, as sentences."""
     if tally.without_thread:
@@ -124,7 +110,7 @@ def _log_notes(tally: Tally) -> Iterator[str]:
             "the session's id to the log (log_slow_verbosity, log_slow_extra)."
         )
     for path, (statements, last) in tally.cut_files.items():
-        until = "" if isnan(last) else f", until {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC"
+        until = f", until {datetime.fromtimestamp(last, UTC):%Y-%m-%d %H:%M:%S} UTC" if isfinite(last) else ""
         yield f"{path.name} is cut off: its gzip file has no end. It has {count(statements, 'statement')}{until}."
     if LEAST_OF_FASTEST_MS < 1000 * tally.fastest < inf:
         yield (
@@ -133,7 +119,7 @@ def _log_notes(tally: Tally) -> Iterator[str]:
         )
     if tally.unreadable:
         yield f"{count(tally.unreadable, 'entry', 'entries')} of the log can't be read."
-    if isnan(tally.first):
+    if not isfinite(tally.first):
         yield "The log has no times: rate and think time are not known."
 
 
@@ -180,7 +166,7 @@ def captured_workload(
 
 def _source(kind: SourceKind, tally: Tally) -> CaptureSource:
     since, until = (
-        None if isnan(moment) else datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds")
+        datetime.fromtimestamp(moment, UTC).isoformat(timespec="milliseconds") if isfinite(moment) else None
         for moment in (tally.first, tally.last)
     )
     return CaptureSource(
@@ -230,11 +216,11 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
     """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
-    parameters_of_each = _parameters(samples, variants[0], keeps_values=keeps_values)
+    parameters_of_each = parameters_of(samples, variants[0], keeps_values=keeps_values)
     seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
-            _statement(statement, tally.count, text, tuple(map(_placed, parameters, places_of(text))))
+            _statement(statement, text, parameters)
             for statement, text, parameters in zip(tally.statements, texts, parameters_of_each, strict=True)
         ]
         yield TransactionKind(
@@ -273,49 +259,19 @@ def _name(texts: Sequence[str], names: set[str]) -> str:
     return name
 
 
-def _parameters(samples: Sequence[Sample], texts: Sequence[str], *, keeps_values: bool) -> list[list[Parameter]]:
-    """Return how the parameters of each statement are drawn, without their columns."""
-    some = samples[:: len(samples) // MOST_FOR_REFERENCES + 1]
-    places = [places_of(text) for text in texts]
-    references = references_of(texts, _positions(some, places)) if len(some) >= LEAST_TRANSACTIONS else {}
-    return [
-        [
-            references.get((index, parameter)) or parameter_of(
-                [(sample.started, row[parameter]) for sample in samples for row in sample.literals[index]],
-                is_limit=place.is_limit, in_insert=is_insert(text), keeps_values=keeps_values,
-            )
-            for parameter, place in enumerate(places[index])
-        ]
-        for index, text in enumerate(texts)
-    ]  # fmt: skip
-
-
-def _positions(samples: Sequence[Sample], places: Sequence[Sequence[Place]]) -> list[Position]:
-    """Return the parameters of a kind that are single values, in the order of the transaction."""
-    positions: list[Position] = []
-    for index, parameters in enumerate(places):
-        for parameter in range(len(parameters)):
-            literals = [[row[parameter] for row in sample.literals[index]] for sample in samples]
-            singles = [[each for each in rows if not isinstance(each, tuple)] for rows in literals]
-            if all(singles) and len(positions) < MOST_COMPARED:
-                positions.append(Position.of(index, parameter, singles))
-    return positions
-
-
-def _placed(parameter: Parameter, place: Place) -> Parameter:
-    return replace(parameter, table=place.table, column=place.column)
-
-
-def _statement(
-    tally: StatementTally, transactions: int, text: str, parameters: tuple[Parameter, ...]
-) -> CapturedStatement:
+def _statement(tally: StatementTally, text: str, parameters: Sequence[Parameter]) -> CapturedStatement:
+    placed = zip(parameters, places_of(text), strict=True)
     return CapturedStatement(
         text,
-        parameters,
-        (tally.repeats.low, tally.repeats.high),
-        _six_digits(tally.repeats.total / transactions),
+        tuple(replace(parameter, table=place.table, column=place.column) for parameter, place in placed),
+        *_ends_and_mean(tally.repeats),
         _six_digits(tally.rows_sent / tally.known_results) if tally.known_results else None,
         reads_only(text),
-        (tally.rows.low, tally.rows.high),
-        _six_digits(tally.rows.total / tally.repeats.total),
+        *_ends_and_mean(tally.rows),
     )
+
+
+def _ends_and_mean(counts: Counter[int]) -> tuple[tuple[int, int], float]:
+    """Return the lowest, the highest and the mean number. counts: how often each number was seen."""
+    total = sum(number * times for number, times in counts.items())
+    return (min(counts), max(counts)), _six_digits(total / counts.total())

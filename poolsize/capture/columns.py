@@ -98,8 +98,7 @@ def _tables_of(text: str) -> dict[str, str]:
 def _inserted(text: str, insert: re.Match[str], starts: list[int]) -> dict[int, Place]:
     """Return the places of the parameters that are a whole value of an INSERT's row, by where they start."""
     columns = [column.strip(" `") for column in insert[2].split(",")]
-    places, depth, index, table = {}, 1, 0, insert[1].replace("`", "")
-    begins = {insert.end(): 0}
+    depth, index, begins = 1, 0, {insert.end(): 0}
     for end in range(insert.end(), len(text)):
         depth += {"(": 1, ")": -1}.get(text[end], 0)
         if not depth:
@@ -107,7 +106,8 @@ def _inserted(text: str, insert: re.Match[str], starts: list[int]) -> dict[int, 
         if text[end] == "," and depth == 1:
             index += 1
             begins[end + 1] = begins[end + 2] = index
-    for start in starts:
-        if start in begins and text[start + 2 : start + 3] in {",", ")", " "} and begins[start] < len(columns):
-            places[start] = Place(table, columns[begins[start]])
-    return places
+    return {
+        start: Place(insert[1].replace("`", ""), columns[begins[start]])
+        for start in starts
+        if begins.get(start, len(columns)) < len(columns) and text[start + 2 : start + 3] in {",", ")", " "}
+    }

@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -174,7 +174,7 @@ def _check(locustfile: "Path", schema: str, url: str, *, as_json: bool) -> None:
 
     result = rehearsed(locustfile, schema, url)
     click.echo(json_text(checked_values(result)) if as_json else checked_text(result, locustfile, schema))
-    if result.failed:
+    if any(tried.failure for tried in result):
         sys.exit(FOUND_WRONG)
 
 
@@ -219,7 +219,8 @@ def _read(
         if url is None:
             return workload, True, []
     seconds = options["for_seconds"] or FOR_SECONDS
-    with StatementHistory(database_url(url or ""), needs_history=not logs) as history, _ending(history.end):
+    history = StatementHistory(database_url(url or ""), needs_history=not logs)
+    with closing(history), _ending(history.end):
         for line in (shown := list(history.notes)):
             _note(line)
         _note(f"reads the server once a second for {minutes(seconds)}, and changes nothing; Ctrl-C ends it sooner")

@@ -2,15 +2,15 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isclose
-from typing import TypeAlias
 
+import numpy as np
+
+from poolsize.analysis.vector import Vector
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
 
 StatementKey = tuple[str, ...]
-Amounts: TypeAlias = defaultdict[StatementKey, float]
 ROUNDS = 200
 """The most of the weights' correction."""
 KEY_WORDS = 40
@@ -59,70 +59,57 @@ def weighted(workload: CapturedWorkload, digests: Iterable[Digest], seconds: flo
     iteration of Richardson (1972) and Lucy (1974): each weight is multiplied by the mean, over the kind's statements,
     of counted over expected. The other shares are those of the statements that the kinds do not explain.
     """
-    counted: Amounts = defaultdict(float)
-    times: Amounts = defaultdict(float)
+    counted: defaultdict[StatementKey, float] = defaultdict(float)
+    times: defaultdict[StatementKey, float] = defaultdict(float)
     for digest in digests:
         if not _ENDS.match(digest.text):
             counted[statement_key(digest.text)] += digest.count
             times[statement_key(digest.text)] += digest.seconds
-    contents = [_contents(kind, counted) for kind in workload.kinds]
-    weights = _weights([float(kind.weight) for kind in workload.kinds], contents, counted)
-    expected = _expected(weights, contents)
-    covered = {key: min(1.0, expected[key] / count) for key, count in counted.items() if key in expected}
+    counts, seconds_of = (np.array(list(amounts.values())) for amounts in (counted, times))
+    contents = _contents(workload.kinds, list(counted))
+    weights = _weights(np.array([float(kind.weight) for kind in workload.kinds]), contents, counts)
+    covered = np.minimum(1.0, weights @ contents / counts)
     kinds = [
         replace(kind, weight=round(weight))
         for kind, weight in zip(workload.kinds, weights, strict=True)
         if weight >= LEAST_WEIGHT
     ]
-    share = _share(counted, covered)
+    share = _share(counts, covered)
     return replace(
         workload,
         kinds=tuple(sorted(kinds, key=lambda kind: -kind.weight * (kind.mean_ms or 0))),
         other_share_of_statements=1 - share,
-        other_share_of_time=None if workload.other_share_of_time is None else 1 - _share(times, covered),
-        arrival_rate=sum(weights) / seconds if share and seconds else workload.arrival_rate,
+        other_share_of_time=None if workload.other_share_of_time is None else 1 - _share(seconds_of, covered),
+        arrival_rate=float(weights.sum()) / seconds if share and seconds else workload.arrival_rate,
     )
 
 
-def _contents(kind: TransactionKind, counted: Mapping[StatementKey, float]) -> Amounts:
-    """Return how often a transaction of a kind runs each statement that the server counts."""
-    contents: Amounts = defaultdict(float)
-    for statement in kind.statements:
-        if (key := statement_key(statement.text)) in counted:
-            contents[key] += statement.repeats_mean
+def _contents(kinds: Sequence[TransactionKind], keys: Sequence[StatementKey]) -> Vector:
+    """Return how often a transaction of each kind runs each statement that the server counts: kinds x statements."""
+    place_of = {key: place for place, key in enumerate(keys)}
+    contents = np.zeros((len(kinds), len(keys)))
+    for of_kind, kind in zip(contents, kinds, strict=True):
+        for statement in kind.statements:
+            if (place := place_of.get(statement_key(statement.text))) is not None:
+                of_kind[place] += statement.repeats_mean
     return contents
 
 
-def _expected(weights: Sequence[float], contents: Sequence[Amounts]) -> Amounts:
-    expected: Amounts = defaultdict(float)
-    for weight, content in zip(weights, contents, strict=True):
-        for key, times in content.items():
-            expected[key] += weight * times
-    return expected
-
-
-def _weights(
-    weights: Sequence[float], contents: Sequence[Amounts], counted: Mapping[StatementKey, float]
-) -> Sequence[float]:
+def _weights(weights: Vector, contents: Vector, counts: Vector) -> Vector:
     """Return the weights with which the kinds explain the counts best. A kind that is not counted keeps its share."""
-    for _ in range(ROUNDS):
-        expected = _expected(weights, contents)
-        factors = [
-            sum(times * counted[key] / expected[key] for key, times in content.items()) / sum(content.values())
-            if content else None
-            for content in contents
-        ]  # fmt: skip
-        known = [factor for factor in factors if factor is not None]
-        mean = sum(known) / len(known) if known else 1.0
-        weights = [
-            weight * (mean if factor is None else factor) for weight, factor in zip(weights, factors, strict=True)
-        ]
-        if all(isclose(factor, 1.0, rel_tol=1e-4) for factor in known):
+    is_counted = contents.any(axis=1)
+    shares = contents[is_counted] / contents[is_counted].sum(axis=1, keepdims=True)
+    for _ in range(ROUNDS if is_counted.any() else 0):
+        expected = weights @ contents
+        factors = shares @ np.divide(counts, expected, out=np.zeros_like(counts), where=expected > 0)
+        changes = np.full(len(weights), factors.mean())
+        changes[is_counted] = factors
+        weights = weights * changes
+        if np.allclose(factors, 1.0, rtol=1e-4, atol=0):
             break
     return weights
 
 
-def _share(amounts: Mapping[StatementKey, float], covered: Mapping[StatementKey, float]) -> float:
+def _share(amounts: Vector, covered: Vector) -> float:
     """Return the share of the amounts that is covered. covered: the share of each amount."""
-    total = sum(amounts.values())
-    return sum(amount * covered.get(key, 0.0) for key, amount in amounts.items()) / total if total else 1.0
+    return float(amounts @ covered / amounts.sum()) if amounts.any() else 1.0

@@ -1,7 +1,7 @@
 """What every source of a capture yields: the statements that a server ran, the ends of its sessions, and the gaps."""
 
 from dataclasses import dataclass, field
-from math import inf, isnan, nan
+from math import inf, isnan
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,15 +46,15 @@ class Tally:
     """What a reader has counted so far. All numbers are final after the last event.
 
     versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
-    seconds since the epoch, nan where unknown. fastest: the shortest run time, in seconds. unreadable: entries that are
-    cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed. cut_files:
-    compressed logs without an end -> the statements read of each, and the latest end by then, as in last.
+    seconds since the epoch, infinite where unknown. fastest: the shortest run time, in seconds. unreadable: entries
+    that are cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed.
+    cut_files: compressed logs without an end -> the statements read of each, and the latest end by then, as in last.
     """
 
     versions: set[str] = field(default_factory=set)
     statements: int = 0
-    first: float = nan
-    last: float = nan
+    first: float = inf
+    last: float = -inf
     fastest: float = inf
     unreadable: int = 0
     without_thread: int = 0
@@ -65,13 +65,7 @@ class Tally:
         """Count a statement, and return the statement."""
         self.statements += 1
         self.without_thread += event.thread == UNKNOWN_THREAD
-        self.fastest = min(self.fastest, event.seconds)  # also where the latter is nan
-        started = event.started
-        if isnan(started):
-            return event
-        ended = started if isnan(event.seconds) else started + event.seconds
-        if not self.first <= started:  # also where it is nan
-            self.first = started
-        if not self.last >= ended:
-            self.last = ended
+        self.fastest = min(self.fastest, event.seconds)  # which a nan leaves as it is, like the first and the last
+        self.first = min(self.first, event.started)
+        self.last = max(self.last, event.started + (0 if isnan(event.seconds) else event.seconds))
         return event

@@ -94,8 +94,6 @@ class _Shape(NamedTuple):
     """The place of the first value of an INSERT's second row."""
     per_row: int
     rows: int
-    is_plain: bool
-    """Whether the values are the literals as they are."""
 
 
 def fingerprinted(text: str) -> Fingerprint | None:
@@ -251,7 +249,7 @@ def _shape(skeleton: str) -> _Shape | None:
     text, lists = _with_lists(text)
     text = text.replace("%", "%%").replace(_LITERAL, "%s")
     marks = marks.strip(_LITERAL) and marks
-    return _Shape(text, marks, lists, rows_at, per_row, rows, not (marks or lists or rows > 1))
+    return _Shape(text, marks, lists, rows_at, per_row, rows)
 
 
 def _with_lists(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
@@ -269,8 +267,6 @@ def _with_lists(text: str) -> tuple[str, tuple[tuple[int, int], ...]]:
 
 
 def _filled(shape: _Shape, literals: list[Value]) -> Fingerprint:
-    if shape.is_plain:
-        return Fingerprint(shape.text, tuple(literals))
     values = _marked(shape.marks, literals) if shape.marks else literals
     more_rows: tuple[tuple[Value, ...], ...] = ()
     if shape.rows > 1:

@@ -2,6 +2,7 @@
 
 import random
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -9,7 +10,6 @@ from math import isnan
 from typing import NamedTuple
 
 from poolsize.capture.literals import UNSEEN, Kept, cut
-from poolsize.capture.references import LEAST_TRANSACTIONS
 from poolsize.capture.transactions import Ends, Executed, Transaction
 from poolsize.capture.workload import LONGEST_STATEMENT, MOST_PARAMETERS, MOST_STATEMENTS
 
@@ -19,6 +19,8 @@ MOST_EXECUTIONS_KEPT = 50
 """Executions of a repeated statement in a transaction whose literals are kept."""
 CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 """Sizes of the samples: literals, and the tuples that hold them; a cell takes about 70 bytes."""
+LEAST_TRANSACTIONS = 20
+"""Transactions of a kind whose literals are always kept, and from which on references are searched."""
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41
@@ -33,49 +35,31 @@ Key = tuple[bool, Ends, tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class Span:
-    """The lowest, the highest and the sum of counts."""
-
-    low: int = 10**9
-    high: int = 0
-    total: int = 0
-
-    def add(self, number: int) -> None:
-        """Add a count."""
-        self.total += number
-        if not self.low <= number <= self.high:  # rarely; this is called for each statement of a log
-            self.low, self.high = min(self.low, number), max(self.high, number)
-
-    def merge(self, other: "Span") -> None:
-        """Add other counts."""
-        self.low, self.high, self.total = min(self.low, other.low), max(self.high, other.high), self.total + other.total
-
-
-@dataclass(slots=True)
 class StatementTally:
-    """The executions of a statement of a kind. repeats: in each transaction. rows: of an INSERT.
+    """The executions of a statement of a kind.
 
-    rows_sent: of all executions whose result is known, which are counted.
+    repeats: executions in a transaction -> transactions. rows: of an INSERT -> executions. rows_sent: of all executions
+    whose result is known, which are counted.
     """
 
-    repeats: Span = field(default_factory=Span)
-    rows: Span = field(default_factory=Span)
+    repeats: Counter[int] = field(default_factory=Counter)
+    rows: Counter[int] = field(default_factory=Counter)
     rows_sent: int = 0
     known_results: int = 0
 
     def add(self, executions: Sequence[Executed]) -> None:
         """Count the executions in a transaction."""
-        self.repeats.add(len(executions))
+        self.repeats[len(executions)] += 1
         for fingerprint, _, _, rows_sent in executions:
-            self.rows.add(fingerprint.rows)
+            self.rows[fingerprint.rows] += 1
             if rows_sent >= 0:
                 self.rows_sent += rows_sent
                 self.known_results += 1
 
     def merge(self, other: "StatementTally") -> None:
         """Count other executions in."""
-        self.repeats.merge(other.repeats)
-        self.rows.merge(other.rows)
+        self.repeats.update(other.repeats)
+        self.rows.update(other.rows)
         self.rows_sent += other.rows_sent
         self.known_results += other.known_results
 
@@ -122,8 +106,7 @@ class Sample(NamedTuple):
 class KindTally:
     """The transactions of a kind so far.
 
-    executions: statements of all transactions. held_seconds: of all transactions, nan where times are unknown.
-    capacity: the most samples.
+    held_seconds: of all transactions, nan where times are unknown. capacity: the most samples.
     """
 
     is_explicit: bool
@@ -131,15 +114,18 @@ class KindTally:
     statements: list[StatementTally]
     capacity: int
     count: int = 0
-    executions: int = 0
     seconds: float = 0.0
     held_seconds: float = 0.0
     samples: list[Sample] = field(default_factory=list)
 
+    @property
+    def executions(self) -> int:
+        """The statements of all transactions."""
+        return sum(statement.rows.total() for statement in self.statements)
+
     def add(self, transaction: Transaction, runs: Iterable[Run]) -> None:
         """Count a transaction in. runs: of its statements."""
         self.count += 1
-        self.executions += len(transaction.statements)
         self.seconds += _known(transaction.seconds)
         self.held_seconds += transaction.ended - transaction.started
         for statement, run in zip(self.statements, runs, strict=True):
@@ -148,7 +134,6 @@ class KindTally:
     def merge(self, other: "KindTally") -> None:
         """Count the transactions of another kind in."""
         self.count += other.count
-        self.executions += other.executions
         self.seconds += other.seconds
         self.held_seconds += other.held_seconds
         self.samples += other.samples

@@ -181,10 +181,11 @@ def _stays(kinds: Iterable[TransactionKind]) -> str:
 
 
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:
-    if code.uses_randint:
+    if "randint" in code.draws:
         yield "from random import randint"
     yield from ("from typing import Any", "", "from locust import task")
-    names = sorted({*code.draws, *(["delete_inserted"] if undoes else [])}, key=lambda name: (name.islower(), name))
+    ours = (code.draws - {"randint"}) | ({"delete_inserted"} if undoes else set())
+    names = sorted(ours, key=lambda name: (name.islower(), name))
     line = f"from poolsize.capture.draws import {', '.join(names)}"
     if names and len(line) <= WIDTH:
         yield line
@@ -194,17 +195,11 @@ def _imports(code: Code, *, undoes: bool) -> Iterator[str]:
 
 
 def _title(workload: CapturedWorkload) -> str:
-    source = workload.source
-    server = one_line(_server(source.server_version)) or "a database server"
+    source, version = workload.source, workload.source.server_version
+    if version[:1].isdigit():  # 10.11.6-MariaDB-log
+        version = f"{'MariaDB' if 'mariadb' in version.lower() else 'MySQL'} {version.split('-')[0]}"
+    server = one_line(version) or "a database server"
     return f"A captured workload: the transactions of {server}{_period(source.since, source.until)}."
-
-
-def _server(version: str) -> str:
-    """Return the name and version of a server: MariaDB 10.11.6 of 10.11.6-MariaDB-log."""
-    number_of, *_ = version.split("-")
-    return (
-        f"{'MariaDB' if 'mariadb' in version.lower() else 'MySQL'} {number_of}" if number_of[:1].isdigit() else version
-    )
 
 
 def _period(since: str | None, until: str | None) -> str:

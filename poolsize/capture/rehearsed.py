@@ -30,27 +30,11 @@ class TriedStatement:
     left: str
 
 
-@dataclass(frozen=True)
-class Rehearsed:
-    """What the statements of a locustfile did, in the order of the file."""
+def rehearsed(locustfile: Path, schema: str, url: str) -> tuple[TriedStatement, ...]:
+    """Try each statement of a locustfile, in the order of the file. url: with its password.
 
-    statements: tuple[TriedStatement, ...]
-
-    @property
-    def failed(self) -> tuple[TriedStatement, ...]:
-        """The statements that failed."""
-        return tuple(tried for tried in self.statements if tried.failure)
-
-    @property
-    def left(self) -> tuple[TriedStatement, ...]:
-        """The statements that did not run, for they could not be rolled back."""
-        return tuple(tried for tried in self.statements if tried.left and not tried.failure)
-
-
-def rehearsed(locustfile: Path, schema: str, url: str) -> Rehearsed:
-    """Try each statement of a locustfile in a process of its own, which may import Locust. url: with its password.
-
-    Raises BadInput for a file or a schema that can't be used, and WorkFailed when the server fails.
+    A process of its own, which may import Locust, tries them. Raises BadInput for a file or a schema that can't be
+    used, and WorkFailed when the server fails.
     """
     command = [sys.executable, "-P", "-m", "poolsize.capture", str(locustfile), schema]
     try:
@@ -65,6 +49,6 @@ def rehearsed(locustfile: Path, schema: str, url: str) -> Rehearsed:
         error = WorkFailed if done.returncode == WorkFailed.exit_code else BadInput
         raise error(f"`check` {locustfile}: {reason}")
     try:
-        return TypeAdapter(Rehearsed).validate_json(done.stdout.splitlines()[-1])
+        return TypeAdapter(tuple[TriedStatement, ...]).validate_json(done.stdout.splitlines()[-1])
     except (IndexError, ValidationError):
         raise BadInput(f"`check` {locustfile}: it ends its process: leave that out") from None

@@ -56,15 +56,13 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
     the numbers in a range; None where this is not known. The values are so many where the counts fit.
     """
     draws, seen = int(counts.sum()), len(counts)
-    if seen == 1 or draws < LEAST_DRAWS:
-        return Skew(0.0, max(seen, min(most_values or seen, seen * MOST_UNSEEN)))
     limit = seen * MOST_UNSEEN if most_values is None else min(seen * MOST_UNSEEN, max(seen, most_values))
+    if seen == 1 or draws < LEAST_DRAWS:
+        return Skew(0.0, seen if most_values is None else limit)
     classes = _classes(counts)
-    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), seen, limit)
-    uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0.0), 0.0), seen, limit)
-    if most_values is not None and most_values == limit:
-        skewed = _preferred(_likeliest_exponent(classes, draws, limit), limit, skewed)
-        uniform = _preferred((_misfit(classes, draws, limit, 0.0), 0.0), limit, uniform)
+    least_gain = LEAST_GAIN if limit == most_values else 0.0
+    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), seen, limit, least_gain)
+    uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0), 0.0), seen, limit, least_gain)
     misfit, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
     if most_values is None or most_values > limit or not fit.exponent:
         return fit
@@ -95,26 +93,24 @@ def _likeliest_tiers(classes: "_Classes", draws: int, values: int) -> tuple[tupl
     return tuple(tiers), misfit
 
 
-_Fit = tuple[float, Skew]
-"""The negative log-likelihood, and the distribution."""
+def _likeliest_values(
+    fit: Callable[[int], tuple[float, float]], seen: int, limit: int, least_gain: float
+) -> tuple[float, Skew]:
+    """Return the best fit over the number of values, as its misfit and the distribution.
 
-
-def _preferred(at_limit: tuple[float, float], limit: int, free: _Fit) -> _Fit:
-    """Return the fit with the given number of values, unless another number is much likelier."""
-    misfit, exponent = at_limit
-    return (misfit, Skew(exponent, limit)) if misfit - free[0] <= LEAST_GAIN else free
-
-
-def _likeliest_values(fit: Callable[[int], tuple[float, float]], seen: int, limit: int) -> _Fit:
-    """Return the best fit over the number of values. fit: number of values -> its misfit and its exponent."""
+    fit: number of values -> its misfit and its exponent. least_gain: the misfit by which `limit` is worse at least
+    where another number is taken.
+    """
     log_values = minimize_scalar(
         lambda log_values: fit(round(np.exp(log_values)))[0],
         bounds=(np.log(seen), np.log(max(limit, seen + 1))),
         method="bounded",
         options={"xatol": 0.02},
     ).x
-    values = min((round(np.exp(log_values)), limit), key=lambda values: fit(values)[0])
-    misfit, exponent = fit(values)
+    values = round(np.exp(log_values))
+    (misfit, exponent), at_limit = fit(values), fit(limit)
+    if at_limit[0] - misfit <= least_gain:
+        (misfit, exponent), values = at_limit, limit
     return misfit, Skew(exponent, values)
 
 

@@ -1,7 +1,7 @@
 """Many values of a parameter, without its frequent values -> a range, a Zipf distribution, texts or moments."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, isnan, log, log10, sqrt
@@ -51,12 +51,16 @@ class Seen:
     values: Mapping[Kept, Value]
 
     @classmethod
-    def of(cls, literals: Sequence[Kept], started: Iterable[float]) -> "Seen":
-        """Return literals with their values. Numbers and moments among other texts are texts themselves."""
+    def of(cls, seen: Sequence[tuple[float, Kept]]) -> "Seen":
+        """Return literals with their values. Numbers and moments among other texts are texts themselves.
+
+        seen: when statements started, and their literals.
+        """
+        literals = [literal for _, literal in seen]
         values = {literal: value_of(literal) for literal in dict.fromkeys(literals)}
         if len({value.kind for value in values.values() if value.is_quoted}) > 1:
             values = {key: value._replace(kind="text") if value.is_quoted else value for key, value in values.items()}
-        return cls(literals, np.array(list(started), dtype=float), values)
+        return cls(literals, np.array([started for started, _ in seen], dtype=float), values)
 
     def only(self, keeps: Callable[[Kept], bool]) -> "Seen":
         """Return some of the literals alone."""
@@ -104,12 +108,12 @@ class Numbers:
         """The lowest and the highest number, rounded outward."""
         return rounded_ends(self.seen[0][0], self.seen[-1][0], len(self.seen))
 
-    @property
+    @cached_property
     def above_lowest(self) -> Vector:
         """How far each number is above the lowest: as floats, large numbers themselves would not differ."""
         return np.array([float(number - self.seen[0][0]) for number, _ in self.seen])
 
-    @property
+    @cached_property
     def draws(self) -> Vector:
         """How often each number was seen."""
         return np.array([float(count) for _, count in self.seen])
@@ -126,32 +130,24 @@ def counts_up(values: Sequence[Value]) -> bool:
 
 def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
     """Return a range; of whole numbers that are skewed, a Zipf distribution or tiers that fit the seen numbers."""
-    ends = numbers.ends
-    values, draws = numbers.above_lowest, numbers.draws
+    ends, draws = numbers.ends, numbers.draws
     distinct = two_digits(skew.values) if skew.values * DENSE < numbers.span else None
-    is_skewed = skew.exponent and not numbers.decimals
-    first = _first(values, draws, skew.exponent) if is_skewed else None
-    if first is not None and first != "scattered":
-        return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
-    starts = _piece_starts(values, draws)
-    if first is not None and not _are_pieces(values, draws, starts):
-        if skew.tiers:
+    first = _first(numbers, skew.exponent) if skew.exponent and not numbers.decimals else None
+    starts = _piece_starts(numbers)
+    if first in ("low", "high") or (first and not _are_pieces(numbers, starts)):
+        if first == "scattered" and skew.tiers:
             shares, sizes = zip(*skew.tiers, strict=True)
             return Tiers(*ends, shares, sizes, numbers.is_quoted)
         return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
-    if _distance(draws, (values - values[0] + 1) / (values[-1] - values[0] + 1)) > _tolerance(draws):
-        inner, shares = _rounded_pieces(numbers, starts)
-        return Range(inner, numbers.decimals, None if skew.exponent else distinct, numbers.is_quoted, shares)
+    if _distance(draws, (numbers.above_lowest + 1) / numbers.span) > _tolerance(draws):
+        return _range_of_pieces(numbers, starts, None if skew.exponent else distinct)
     return Range(ends, numbers.decimals, distinct, numbers.is_quoted)
 
 
-def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "high", "scattered"] | None:
-    """Return which number has the first rank; None where the frequent numbers lie together in between.
-
-    values: ascending. draws: of each value.
-    """
-    span = values[-1] - values[0] + 1
-    ranks = values - values[0] + 1
+def _first(numbers: Numbers, exponent: float) -> Literal["low", "high", "scattered"] | None:
+    """Return which number has the first rank; None where the frequent numbers lie together in between."""
+    draws, span = numbers.draws, numbers.above_lowest[-1] + 1
+    ranks = numbers.above_lowest + 1
     tolerance = _tolerance(draws)
     if _distance(draws, _zipf_shares(ranks, span, exponent)) <= tolerance:
         return "low"
@@ -159,7 +155,7 @@ def _first(values: Vector, draws: Vector, exponent: float) -> Literal["low", "hi
         return "high"
     # A single frequent number moves many draws, wherever its place is; only the numbers beside it show a cluster.
     usual = np.minimum(draws, np.quantile(draws, MOSTLY))
-    tolerance = max(EVEN, 2 / sqrt(len(values)))
+    tolerance = max(EVEN, 2 / sqrt(len(ranks)))
     return "scattered" if _distance(usual, ranks / span) <= tolerance else None
 
 
@@ -192,29 +188,24 @@ def _tolerance(draws: Vector) -> float:
 
 def even_pieces(numbers: Numbers) -> Range | None:
     """Return a range whose pieces explain how often each number was seen; None where numbers stand out."""
-    values, draws = numbers.above_lowest, numbers.draws
-    starts = _piece_starts(values, draws)
-    if len(starts) == 2 or not _are_pieces(values, draws, starts):
-        return None
-    ends, shares = _rounded_pieces(numbers, starts)
-    return Range(ends, numbers.decimals, None, numbers.is_quoted, shares)
+    starts = _piece_starts(numbers)
+    has_pieces = len(starts) > 2 and _are_pieces(numbers, starts)
+    return _range_of_pieces(numbers, starts, None) if has_pieces else None
 
 
-def _piece_starts(values: Vector, draws: Vector) -> Vector:
+def _piece_starts(numbers: Numbers) -> Vector:
     """Return the lowest numbers of pieces of a range, and the number above the last, where each piece is even inside.
 
-    values: above the lowest. The piece that gains most likelihood is divided, again and again.
+    They are above the lowest number. The piece that gains most likelihood is divided, again and again.
     """
-    starts, sums = [values[0], values[-1] + 1], np.append(0.0, np.cumsum(draws))
+    values, sums = numbers.above_lowest, np.append(0.0, np.cumsum(numbers.draws))
     least = LEAST_GAIN_OF_PIECE * log(max(sums[-1], 2))
-    divisions = {0: _division(values, sums, starts[0], starts[1])}
-    while len(starts) <= MOST_PIECES and (best := max(divisions.values())) > (least, 0.0):
-        start = next(place for place, division in divisions.items() if division == best)
-        low, middle, high = starts[start], best[1], starts[start + 1]
-        divisions = {place + (place > start): division for place, division in divisions.items()}
-        starts.insert(start + 1, middle)
-        divisions[start] = _division(values, sums, low, middle)
-        divisions[start + 1] = _division(values, sums, middle, high)
+    starts = [0.0, values[-1] + 1]
+    divisions = [_division(values, sums, *starts)]
+    while len(starts) <= MOST_PIECES and (best := max(divisions)) > (least, 0.0):
+        piece = divisions.index(best)
+        starts.insert(piece + 1, best[1])
+        divisions[piece : piece + 1] = (_division(values, sums, *starts[at : at + 2]) for at in (piece, piece + 1))
     return np.array(starts)
 
 
@@ -234,27 +225,31 @@ def _division(values: Vector, sums: Vector, low: float, high: float) -> tuple[fl
     return float(gains[best] - total * np.log(total / (high - low))), float(places[best])
 
 
-def _are_pieces(values: Vector, draws: Vector, starts: Vector) -> bool:
+def _draws_inside(numbers: Numbers, starts: Vector) -> Vector:
+    return np.add.reduceat(numbers.draws, np.searchsorted(numbers.above_lowest, starts[:-1]))
+
+
+def _are_pieces(numbers: Numbers, starts: Vector) -> bool:
     """Return whether numbers repeat no more often than if each piece of the range were even inside."""
-    inside = np.add.reduceat(draws, np.searchsorted(values, starts[:-1]))
+    draws, inside = numbers.draws, _draws_inside(numbers, starts)
     expected = float((inside * (inside - 1) / np.diff(starts)).sum())
     return float((draws * (draws - 1)).sum()) <= MOST_REPEATED * expected + 6 * sqrt(expected)
 
 
-def _rounded_pieces(numbers: Numbers, starts: Vector) -> tuple[tuple[int, ...], tuple[float, ...]]:
-    """Return ends of pieces, rounded to two digits of the narrower piece beside them, and the shares of the draws.
+def _range_of_pieces(numbers: Numbers, starts: Vector, distinct: int | None) -> Range:
+    """Return the range of pieces, whose ends are rounded to two digits of the narrower piece beside them.
 
     starts: above the lowest number. Of a number that is not harmless, the last digit is never kept.
     """
-    inside = np.add.reduceat(numbers.draws, np.searchsorted(numbers.above_lowest, starts[:-1]))
-    ends, lowest = numbers.ends, numbers.seen[0][0]
+    inside = _draws_inside(numbers, starts)
+    (low, high), lowest = numbers.ends, numbers.seen[0][0]
     widths = np.diff(starts)
-    rounded = [ends[0]]
-    for place, start in enumerate(starts[1:-1], start=1):
-        narrow = max(float(min(widths[place - 1], widths[place])), 1.0)
-        unit = 10 ** max(_least_power(*ends), floor(log10(narrow)) - 1)
-        rounded.append(min(max((lowest + int(start) + unit // 2) // unit * unit, rounded[-1]), ends[1]))
-    return (*rounded, ends[1]), tuple(float(f"{share:.2g}") for share in inside / inside.sum())
+    ends = [low]
+    for start, narrow in zip(starts[1:-1], np.minimum(widths[:-1], widths[1:]), strict=True):
+        unit = 10 ** max(_least_power(low, high), floor(log10(max(narrow, 1.0))) - 1)
+        ends.append(min(max((lowest + int(start) + unit // 2) // unit * unit, ends[-1]), high))
+    shares = tuple(float(f"{share:.2g}") for share in inside / inside.sum())
+    return Range((*ends, high), numbers.decimals, distinct, numbers.is_quoted, shares)
 
 
 def rounded_ends(low: int, high: int, different: int) -> tuple[int, int]:

@@ -3,7 +3,7 @@
 import ast
 import re
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain, count
 from keyword import iskeyword
@@ -11,7 +11,7 @@ from typing import Any
 
 from poolsize.capture import workload
 from poolsize.capture.draws import INSERTED_ROW, MOST_VALUES
-from poolsize.capture.workload import CapturedStatement, Constant, Drawn, Heavy, Parameter, Reference, Several, Text
+from poolsize.capture.workload import CapturedStatement, Constant, Heavy, Parameter, Reference, Several, Text
 
 WIDTH, INDENT = 88, 8
 """Columns of a line, as ruff's formatter has them, and the indentation of a method's lines."""
@@ -27,17 +27,13 @@ Place = tuple[int, int]
 
 
 class Code:
-    """Collects the names that the tasks of a file need.
-
-    draws: names of poolsize.capture.draws. uses_randint: whether a line draws from a range.
-    """
+    """Collects the names that the tasks of a file need. draws: names of poolsize.capture.draws, and randint."""
 
     def __init__(self) -> None:
         """Begin a file."""
         self._columns: dict[str, str] = {}
         """Definition -> its name."""
         self.draws: set[str] = set()
-        self.uses_randint = False
 
     @property
     def columns(self) -> list[str]:
@@ -46,22 +42,16 @@ class Code:
 
     def of_kind(self, kind: workload.TransactionKind) -> list[str]:
         """Return the lines of a task."""
-        task = _Task(self, kind)
-        lines = list(chain.from_iterable(map(task.lines, range(len(kind.statements)))))
-        return (
-            ['cursor.execute("BEGIN")', *lines, f'cursor.execute("{kind.ends.upper()}")'] if kind.is_explicit else lines
-        )
+        lines = _Task(self, kind).lines()
+        if not kind.is_explicit:
+            return list(lines)
+        return ['cursor.execute("BEGIN")', *lines, f'cursor.execute("{kind.ends.upper()}")']
 
     def draw(self, name: str, *values: Any, **options: Any) -> str:
-        """Return a call of poolsize.capture.draws, without the options that are None or false."""
+        """Return a call of a function of `draws`, without the options that are None or false."""
         self.draws.add(name)
         named = [f"{option}={_literal(value)}" for option, value in options.items() if value]
         return f"{name}({', '.join([*map(_literal, values), *named])})"
-
-    def integer(self, low: int, high: int) -> str:
-        """Return the expression of a whole number in a range."""
-        self.uses_randint = True
-        return f"randint({_literal(low)}, {_literal(high)})"
 
     def number_of(self, ends: tuple[int, int], mean: float) -> str:
         """Return the expression of a number of repetitions or rows; "" where the number is always 1."""
@@ -85,13 +75,17 @@ class Code:
         options = {"begins": bool(text.begins), "ends": bool(text.ends)}
         return self.draw("pattern", _Code(expression), text.shortest, text.longest, **options)
 
-    def simple(self, parameter: workload.Tail) -> str:
-        """Return the expression of a parameter that needs neither the copy nor another parameter."""
+    def simple(self, parameter: workload.Tail | Heavy | workload.Sequence) -> str:
+        """Return the expression of a parameter that depends on no other parameter."""
         match parameter:
+            case Heavy():
+                return self.frequent(parameter)
+            case workload.Sequence(above=above):
+                expression = self.column("Next", parameter, above)
             case workload.Range(ends=ends, shares=shares, decimals=decimals, distinct=distinct):
                 is_plain = len(ends) == 2 and distinct is None
                 expression = (
-                    self.integer(*ends) if is_plain
+                    self.draw("randint", *ends) if is_plain
                     else self.draw("pieces", ends, shares, distinct=distinct) if shares
                     else self.draw("between", *ends, distinct=distinct)
                 )  # fmt: skip
@@ -130,24 +124,25 @@ class _Task:
 
     def __init__(self, code: Code, kind: workload.TransactionKind) -> None:
         self._code, self._kind = code, kind
-        self._names = self._variables()
-        self._taken = list(self._names.values())
-
-    def _variables(self) -> Mapping[Place, str]:
-        """Return the names of the values that later parameters refer to."""
-        names: dict[Place, str] = {}
-        for parameter in (parameter for statement in self._kind.statements for parameter in statement.parameters):
+        self._names: dict[Place, str] = {}
+        """The names of values that have a line of their own, such as those to which later parameters refer."""
+        for parameter in (parameter for statement in kind.statements for parameter in statement.parameters):
             part = parameter.item if isinstance(parameter, Several) else parameter
-            if not isinstance(part, Reference) or self._constant(part) is not None or _place_of(part) in names:
-                continue
-            statement, index = place = _place_of(part)
-            column = self._kind.statements[statement].parameters[index].column if index >= 0 else "inserted"
-            names[place] = _free(f"{_identifier(column) or 'value'}_{statement + 1}", names.values())
-        return names
+            if isinstance(part, Reference) and self._constant(part) is None and _place_of(part) not in self._names:
+                self._add_name(_place_of(part))
 
-    def lines(self, place: int) -> Iterator[str]:
+    def _add_name(self, place: Place) -> None:
+        statement, index = place
+        column = self._kind.statements[statement].parameters[index].column if index >= 0 else "inserted"
+        self._names[place] = _free(f"{_identifier(column) or 'value'}_{statement + 1}", self._names.values())
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the statements."""
+        for place, statement in enumerate(self._kind.statements):
+            yield from self._lines(place, statement)
+
+    def _lines(self, place: int, statement: CapturedStatement) -> Iterator[str]:
         """Yield the lines of a statement, in a loop for a statement that repeats."""
-        statement = self._kind.statements[place]
         indent = ""
         if loop := self._code.number_of(statement.repeats, statement.repeats_mean):
             yield f"for _ in range({loop}):"
@@ -157,12 +152,10 @@ class _Task:
         for index, parameter in enumerate(statement.parameters):
             if self._constant(parameter) is not None:
                 continue
-            expression = self._expression(statement, index)
-            name = self._names.get((place, index), "")
-            if not name and not rows and len(expression) > LONGEST_ARGUMENT:
-                name = _free(f"{_identifier(statement.parameters[index].column) or 'value'}_{place + 1}", self._taken)
-                self._taken.append(name)
-            if name:
+            expression = self._expression(statement, index, parameter)
+            if not rows and len(expression) > LONGEST_ARGUMENT and (place, index) not in self._names:
+                self._add_name((place, index))
+            if name := self._names.get((place, index), ""):
                 yield from (indent + line for line in broken(f"{name} = {expression}", WIDTH - INDENT - len(indent)))
                 expression = name
             arguments.append(expression)
@@ -176,27 +169,17 @@ class _Task:
         if name := self._names.get((place, -1), ""):
             yield f"{indent}{name} = cursor.lastrowid"
 
-    def _expression(self, statement: CapturedStatement, index: int) -> str:
-        """Return the expression that draws a parameter."""
-        parameter = statement.parameters[index]
-        if not isinstance(parameter, Several):
-            return self._value(statement, index, parameter)
-        item = self._value(statement, index, replace(parameter.item, table=parameter.table, column=parameter.column))
-        mean = round(parameter.mean, 3)
-        ends = parameter.low, parameter.high
-        return self._code.draw("several", _Code(f"lambda: {item}"), *ends, mean, within=parameter.within)
-
-    def _value(self, statement: CapturedStatement, index: int, parameter: Drawn) -> str:
+    def _expression(self, statement: CapturedStatement, index: int, parameter: Parameter) -> str:
+        """Return the expression that draws a parameter. index: of the parameter, or of its list."""
         match parameter:
+            case Several(item=item, low=low, high=high, mean=mean, within=within):
+                item = replace(item, table=parameter.table, column=parameter.column)
+                draw = _Code(f"lambda: {self._expression(statement, index, item)}")
+                return self._code.draw("several", draw, low, high, round(mean, 3), within=within)
             case Constant(value=value):
                 return _python(value)
             case Reference():
                 return self._reference(parameter)
-            case Heavy():
-                return self._code.frequent(parameter)
-            case workload.Sequence(above=above, is_quoted=is_quoted):
-                expression = self._code.column("Next", parameter, above)
-                return f"str({expression})" if is_quoted else expression
             case Text(table=table, column=column) if (
                 table and column and self._is_looked_up(statement, index, parameter)
             ):
@@ -214,7 +197,7 @@ class _Task:
             return self._code.draw("later", _Code(name), low, high)
         if low == high:
             return f"{name} {'-' if low < 0 else '+'} {_literal(abs(low))}"
-        return f"{name} + {self._code.integer(low, high)}"
+        return f"{name} + {self._code.draw('randint', low, high)}"
 
     def _target(self, reference: Reference) -> Parameter | None:
         """Return the parameter at the end of a chain of references; None for an inserted id."""

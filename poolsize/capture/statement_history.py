@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from itertools import groupby
 from operator import attrgetter
 from time import monotonic, sleep, time
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import pymysql
 from sqlalchemy import URL
@@ -147,12 +147,6 @@ class StatementHistory(ReadingSession):
                 "statements is not seen, and of a busy connection only a sample. To see all: "
                 f"{_switched_on(['events_statements_history_long'])}"
             )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def end(self) -> None:
         """Let `events` end soon, with the statements that were read; for a signal's handler."""

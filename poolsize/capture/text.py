@@ -7,7 +7,7 @@ from typing import NotRequired, TypedDict
 from poolsize.bounds import shortened
 from poolsize.capture.changes import Change
 from poolsize.capture.locustfile import Coverage, Locustfile, shares_of_kind
-from poolsize.capture.rehearsed import Rehearsed, TriedStatement
+from poolsize.capture.rehearsed import TriedStatement
 from poolsize.capture.workload import CapturedWorkload
 from poolsize.present.text.layout import Table, paragraph
 from poolsize.present.text.short import short_answer
@@ -106,25 +106,26 @@ def captured_values(
     return values
 
 
-def checked_text(rehearsed: Rehearsed, locustfile: Path, schema: str) -> str:
+def checked_text(statements: Sequence[TriedStatement], locustfile: Path, schema: str) -> str:
     """Return the statements that failed, with the errors, and the statements that could not be tried."""
-    tried, failed, left = len(rehearsed.statements), len(rehearsed.failed), len(rehearsed.left)
-    which = f"{failed} of " if failed else f"{tried - left} of " if left else "All "
+    return "\n".join(_lines(statements, locustfile, schema))
+
+
+def _lines(statements: Sequence[TriedStatement], locustfile: Path, schema: str) -> Iterator[str]:
+    failed = [tried for tried in statements if tried.failure]
+    left = [tried for tried in statements if tried.left and not tried.failure]
+    which = f"{len(failed)} of " if failed else f"{len(statements) - len(left)} of " if left else "All "
     verb = "fail" if failed else "run"
-    headline = f"{which}{count(tried, 'statement')} of {locustfile} {verb} in the schema {schema}."
-    return "\n".join([paragraph(headline), *_lines(rehearsed, locustfile)])
-
-
-def _lines(rehearsed: Rehearsed, locustfile: Path) -> Iterator[str]:
-    for statement in rehearsed.failed[:MOST_ROWS]:
-        yield paragraph(f"{_place(statement, locustfile)}: {statement.failure}", "  - ")
-    if (more := len(rehearsed.failed) - MOST_ROWS) > 0:
+    yield paragraph(f"{which}{count(len(statements), 'statement')} of {locustfile} {verb} in the schema {schema}.")
+    for tried in failed[:MOST_ROWS]:
+        yield paragraph(f"{_place(tried, locustfile)}: {tried.failure}", "  - ")
+    if (more := len(failed) - MOST_ROWS) > 0:
         yield paragraph(f"and {more} more, which --json lists", "  - ")
-    if rehearsed.left:
+    if left:
         yield paragraph("Not run, because a transaction could not undo them:")
-    for statement in rehearsed.left:
-        yield paragraph(f"{_place(statement, locustfile)}: {statement.left}", "  - ")
-    reads = [tried for tried in rehearsed.statements if tried.text.upper().startswith("SELECT")]
+    for tried in left:
+        yield paragraph(f"{_place(tried, locustfile)}: {tried.left}", "  - ")
+    reads = [tried for tried in statements if tried.text.upper().startswith("SELECT")]
     if empty := [f"line {tried.line}" for tried in reads if tried.rows == 0]:
         without_row = f"{len(empty)} of {count(len(reads), 'SELECT')} found no row with the values that were drawn"
         yield paragraph(f"{without_row}: {', '.join(empty[:MOST_ROWS])}.")
@@ -134,6 +135,6 @@ def _place(tried: TriedStatement, locustfile: Path) -> str:
     return f"{locustfile.name}:{tried.line}, {tried.task}: {shortened(tried.text, LONGEST_STATEMENT)}"
 
 
-def checked_values(rehearsed: Rehearsed) -> CheckedValues:
+def checked_values(statements: tuple[TriedStatement, ...]) -> CheckedValues:
     """Return the statements of a check as data for JSON."""
-    return {"statements": rehearsed.statements, "failed": len(rehearsed.failed)}
+    return {"statements": statements, "failed": sum(bool(tried.failure) for tried in statements)}

@@ -197,11 +197,10 @@ def _parts(event: StatementEvent) -> list[StatementEvent]:
     if len(texts) < 2 or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
         return [event]
     seconds = event.seconds / len(texts)
-    starts = [event.started + (0 if isnan(seconds) else place * seconds) for place in range(len(texts))]
     return [
-        event._replace(text=text, started=started, seconds=seconds)
-        for text, started in zip(texts, starts, strict=True)
-    ]  # fmt: skip
+        event._replace(text=text, started=event.started + (0 if isnan(seconds) else place * seconds), seconds=seconds)
+        for place, text in enumerate(texts)
+    ]
 
 
 class _Sessions:

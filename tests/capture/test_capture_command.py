@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.capture.workload import load_workload, workload_json
-from tests.capture.logs import mysql_entry
+from tests.capture.logged import mysql_entry
 from tests.conftest import Command
 
 URL = "mysql://alice:hunter2@127.0.0.1:1/"

@@ -83,14 +83,10 @@ def test_a_file_whose_name_is_no_name_of_a_class_is_python(name: str) -> None:
     assert "class Captured" in text
 
 
-def test_a_description_gives_the_same_file_after_it_was_stored(tmp_path: Path) -> None:
+def test_a_description_is_the_same_after_it_was_stored(tmp_path: Path) -> None:
     path = tmp_path / "shop.json"
     path.write_bytes(workload_json(SHOP))
     assert load_workload(path) == SHOP
-    first, second = (
-        locustfile(each, "shop.py", writes=True, keeps_values=False) for each in (SHOP, load_workload(path))
-    )
-    assert first == second
 
 
 @pytest.mark.costly

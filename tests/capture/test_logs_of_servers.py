@@ -8,8 +8,7 @@ import pymysql
 import pytest
 
 from poolsize.capture.events import Event, Tally
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
+from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.capture.transactions import LeftOut, Transaction, rebuilt
 from poolsize.server.private_server import PrivateServer
 
@@ -88,7 +87,7 @@ def _transactions(events: Iterator[Event]) -> list[Transaction]:
 def test_a_slow_log(logged: tuple[PrivateServer, float]) -> None:
     server, begun = logged
     tally = Tally()
-    made = _transactions(log_events([server.directory / "slow.log"], SLOW_LOG, tally))
+    made = _transactions(log_events([server.directory / "slow.log"], SlowLog, tally))
     _check(made, "slow log")
     assert tally.unreadable == 0
     assert len(tally.versions) == 1
@@ -101,6 +100,6 @@ def test_a_slow_log(logged: tuple[PrivateServer, float]) -> None:
 
 def test_a_general_log(logged: tuple[PrivateServer, float]) -> None:
     server, begun = logged
-    made = _transactions(log_events([server.directory / "general.log"], GENERAL_LOG, Tally()))
+    made = _transactions(log_events([server.directory / "general.log"], GeneralLog, Tally()))
     _check(made, "general log")
     assert made[1].started == pytest.approx(begun, abs=1.1)

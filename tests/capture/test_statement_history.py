@@ -126,7 +126,7 @@ class Captured:
 
 
 def captured(url: URL, seconds: float) -> Captured:
-    with StatementHistory(url) as history:
+    with closing(StatementHistory(url)) as history:
         events = list(history.events(seconds + 1, lambda passed: READS.set() if passed > 0.9 else None))
     transactions = Counter(
         tuple(statement.fingerprint.text for statement in made.statements)
@@ -185,7 +185,7 @@ def test_without_a_history_the_server_only_counts(recording: PrivateServer) -> N
         StatementHistory(url_of(recording, "reader"))
     with (
         load(url_of(recording, "app"), [BY_BEGIN, ALONE], 3, pause=0.01) as ran,
-        StatementHistory(url_of(recording, "reader"), needs_history=False) as history,
+        closing(StatementHistory(url_of(recording, "reader"), needs_history=False)) as history,
     ):
         history.count(5, lambda _: READS.set())
     counted = {statement_key(digest.text): digest.count for digest in history.digests}
@@ -235,7 +235,7 @@ def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) ->
     record(recording, "all")
     with (
         load(url_of(recording, "app"), [ALONE], 3, pause=0.05),
-        StatementHistory(url_of(recording, "reader")) as history,
+        closing(StatementHistory(url_of(recording, "reader"))) as history,
     ):
         threading.Timer(2.0, history.end).start()
         began = time.monotonic()
@@ -247,7 +247,7 @@ def test_a_capture_that_is_ended_keeps_what_it_read(recording: PrivateServer) ->
 
 def test_a_capture_changes_nothing_and_asks_once_a_second(recording: PrivateServer) -> None:
     record(recording, "all")
-    with StatementHistory(url_of(recording, "reader")) as history:
+    with closing(StatementHistory(url_of(recording, "reader"))) as history:
         before = history.queries
         list(history.events(5))
         assert history.queries - before <= 5 + 2  # the counters at both ends

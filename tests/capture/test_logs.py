@@ -1,21 +1,20 @@
-"""Slow logs: the formats of all servers, what cuts them, and what is no slow log."""
+"""Logs: the formats of all servers, what cuts them, and what is no such log."""
 
 import gzip
 import os
 import time
 from contextlib import suppress
-from math import isnan
+from math import inf, isnan
 from pathlib import Path
 
 import pytest
 
-from poolsize.capture import log_file
+from poolsize.capture import logs
 from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, StatementEvent, Tally
 from poolsize.capture.fingerprint import fingerprinted
-from poolsize.capture.log_file import log_events
-from poolsize.capture.logs import GENERAL_LOG, SLOW_LOG
+from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.errors import BadInput
-from tests.capture.logs import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
+from tests.capture.logged import SECOND, STARTED, mariadb_entry, mysql_entry, read, texts
 
 
 def test_mysql_times_are_those_of_the_end(tmp_path: Path) -> None:
@@ -70,7 +69,7 @@ def test_an_old_log_without_sessions_and_times_is_read(tmp_path: Path) -> None:
     (event,) = read(tmp_path / "slow.log", log, tally)
     assert isinstance(event, StatementEvent)
     assert (event.thread, isnan(event.started), event.seconds, tally.without_thread) == (UNKNOWN_THREAD, True, 2, 1)
-    assert isnan(tally.first)
+    assert tally.first == inf
 
 
 def test_a_restart_between_two_entries_is_no_part_of_a_statement(tmp_path: Path) -> None:
@@ -88,14 +87,14 @@ def test_a_statement_of_several_lines_stays_whole(tmp_path: Path, text: str) -> 
 def test_line_ends_of_windows_and_a_mark_of_utf8_are_no_part_of_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(log_file, "BLOCK_BYTES", 333)
+    monkeypatch.setattr(logs, "BLOCK_BYTES", 333)
     log = ("\ufeff" + STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(50))).replace("\n", "\r\n")
     assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(50)]
 
 
 @pytest.mark.parametrize("block", [300, 1000, 2**20])
 def test_blocks_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(log_file, "BLOCK_BYTES", block)
+    monkeypatch.setattr(logs, "BLOCK_BYTES", block)
     log = STARTED + "".join(mysql_entry(f"SELECT {n}") for n in range(200))
     assert texts(read(tmp_path / "slow.log", log)) == [f"SELECT {n}" for n in range(200)]
 
@@ -113,7 +112,7 @@ def test_gzipped_logs_are_read_in_the_order_of_their_times(tmp_path: Path) -> No
     later.write_text(mysql_entry("SELECT 2", at="23:00:00.000000"), "utf-8")
     earlier.write_bytes(gzip.compress(mysql_entry("SELECT 1").encode()))
     tally = Tally()
-    assert texts(list(log_events([later, earlier], SLOW_LOG, tally))) == ["SELECT 1", "SELECT 2"]
+    assert texts(list(log_events([later, earlier], SlowLog, tally))) == ["SELECT 1", "SELECT 2"]
     assert tally.bytes_read == later.stat().st_size + earlier.stat().st_size
 
 
@@ -164,7 +163,7 @@ def test_another_file_is_refused_in_one_line(tmp_path: Path, content: bytes, rea
 def test_an_empty_log_has_no_events(tmp_path: Path) -> None:
     assert read(tmp_path / "slow.log", "") == []
     with pytest.raises(BadInput, match="folder"):
-        list(log_events([tmp_path], SLOW_LOG, Tally()))
+        list(log_events([tmp_path], SlowLog, Tally()))
 
 
 @pytest.mark.costly
@@ -201,7 +200,7 @@ def _hostile(kind: str) -> bytes:
 @pytest.mark.parametrize("limit", [2**20, 2**30], ids=["skipped", "read"])
 def test_no_log_takes_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, limit: int) -> None:
     """Also where a statement is within the limit, the time grows with its length and not faster."""
-    monkeypatch.setattr(log_file, "LONGEST_ENTRY", limit)
+    monkeypatch.setattr(logs, "LONGEST_ENTRY", limit)
     begun = time.process_time()
     with suppress(BadInput):
         for text in texts(read(tmp_path / "slow.log", _hostile(kind))):
@@ -214,7 +213,7 @@ def test_public_logs_are_read_or_refused() -> None:
     """The folder: t/lib/samples of Percona Toolkit, with slowlogs/ and genlogs/."""
     folder, read_files = Path(os.environ.get("POOLSIZE_TEST_SLOW_LOGS", "")), 0
     for path in sorted((*folder.glob("slowlogs/*"), *folder.glob("genlogs/*"))):
-        kind = GENERAL_LOG if path.parent.name == "genlogs" else SLOW_LOG
+        kind = GeneralLog if path.parent.name == "genlogs" else SlowLog
         tally = Tally()
         try:
             statements = texts(list(log_events([path], kind, tally)))
@@ -225,3 +224,62 @@ def test_public_logs_are_read_or_refused() -> None:
         assert tally.statements or tally.unreadable or path.name in ("empty", "slow026.txt", "slow-pt-243.txt"), path
         assert all(fingerprinted(text) is not None for text in statements if text), path
     assert read_files > 70
+
+
+def entry(command: str, argument: str = "") -> str:
+    """An entry of a general log of MySQL 5.7 to 9."""
+    return f"2023-11-14T22:13:20.500000Z\t    8 {command}\t{argument}\n"
+
+
+def test_a_session_in_a_general_log(tmp_path: Path) -> None:
+    tally = Tally()
+    log = (
+        STARTED + entry("Connect", "app@web1 on shop using TCP/IP") + entry("Query", "SET NAMES utf8mb4")
+        + entry("Query", "SELECT a\n  FROM t\n WHERE b = 5") + entry("Init DB", "other") + entry("Query", "COMMIT")
+        + entry("Quit")
+    )  # fmt: skip
+    first, *statements, last = read(tmp_path / "general.log", log, tally, kind=GeneralLog)
+    assert first == last == Disconnected(8)
+    assert texts(statements) == ["SET NAMES utf8mb4", "SELECT a\n  FROM t\n WHERE b = 5", "COMMIT"]
+    assert (tally.versions, tally.statements, tally.unreadable) == ({"8.0.36"}, 3, 0)
+    assert all(isnan(event.seconds) for event in statements if isinstance(event, StatementEvent))
+
+
+def test_mariadb_writes_the_time_of_a_general_log_where_it_changes(tmp_path: Path) -> None:
+    log = (
+        "231114 22:13:20\t    42 Connect\tapp@web1 on shop as anonymous\n\t\t    42 Query\tSELECT 1\n"
+        "231114 22:13:21\t    43 Connect\tapp@web1 on \n\t\t    43 Query\tSELECT 2\n"
+    )
+    events = [
+        event for event in read(tmp_path / "general.log", log, kind=GeneralLog) if isinstance(event, StatementEvent)
+    ]
+    assert [(event.thread, event.started - SECOND, event.text) for event in events] == [
+        (42, 0, "SELECT 1"), (43, 1, "SELECT 2"),
+    ]  # fmt: skip
+
+
+def test_a_prepared_statement_is_an_event_each_time_it_runs(tmp_path: Path) -> None:
+    log = (
+        entry("Prepare", "SELECT a FROM t WHERE b = ?") + entry("Execute", "SELECT a FROM t WHERE b = 5")
+        + entry("Execute", "[2] SELECT a FROM t WHERE b = 6") + entry("Close stmt")
+    )  # fmt: skip
+    events = read(tmp_path / "general.log", log, kind=GeneralLog)
+    assert texts(events) == ["SELECT a FROM t WHERE b = 5", "SELECT a FROM t WHERE b = 6"]
+
+
+def test_lines_before_the_first_entry_of_a_general_log_are_counted(tmp_path: Path) -> None:
+    tally = Tally()
+    read(tmp_path / "general.log", "FROM t WHERE b = 5\n" + entry("Query", "SELECT 1"), tally, kind=GeneralLog)
+    assert (tally.statements, tally.unreadable) == (1, 1)
+
+
+def test_the_time_zone_of_a_general_log_is_part_of_the_time(tmp_path: Path) -> None:
+    log = "2023-11-14T23:13:20.500000+01:00\t    8 Query\tSELECT 1\n"
+    (event,) = read(tmp_path / "general.log", log, kind=GeneralLog)
+    assert isinstance(event, StatementEvent)
+    assert event.started == SECOND + 0.5
+
+
+def test_a_slow_log_is_no_general_log(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="is no general log"):
+        read(tmp_path / "slow.log", mysql_entry("SELECT 1"), kind=GeneralLog)
