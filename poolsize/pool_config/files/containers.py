@@ -22,11 +22,10 @@ from poolsize.pool_config.files.documents import (
     yaml_documents,
     yaml_pools,
 )
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.environment import environment_pools, option_entries
 from poolsize.pool_config.files.launch import process_counts, split_words
 from poolsize.pool_config.files.option_file import command_options, server_settings
-from poolsize.pool_config.files.values import NAME, number_from, setting_of
+from poolsize.pool_config.files.values import NAME, Entry, number_from, setting_of
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
 

@@ -10,10 +10,9 @@ import javaproperties
 import yaml
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import MAVEN, setting_of, value_of
+from poolsize.pool_config.files.values import MAVEN, Entry, parts_of, setting_of, value_of
 from poolsize.pool_config.pool import FilePool, PoolOrCount, Variable, normalized
 
 

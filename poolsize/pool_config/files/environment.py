@@ -9,12 +9,20 @@ from math import inf, isnan
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
-from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import dockerfile, java_commands, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
-from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
+from poolsize.pool_config.files.values import (
+    MOST,
+    NAME,
+    Entry,
+    has_only_others,
+    names_mysql,
+    plain,
+    setting_of,
+    value_of,
+)
 from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.pool import FilePool, FileSetting, PoolOrCount, Value, Variable, normalized
 

@@ -9,10 +9,9 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.files.values import ENVIRONMENT
+from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, names_mysql
 from poolsize.pool_config.libraries.other_languages import GO, GO_ZERO, OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
 

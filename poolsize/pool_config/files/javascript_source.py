@@ -8,10 +8,10 @@ from functools import partial
 
 from tree_sitter import Node
 
-from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.javascript_tree import NAMES, TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
+from poolsize.pool_config.files.values import names_mysql
 from poolsize.pool_config.libraries.node import (
     KNEX,
     NODE_MARIADB,

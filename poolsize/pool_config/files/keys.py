@@ -6,10 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
+from poolsize.pool_config.files.values import (
+    Entry,
+    has_only_others,
+    is_mysql,
+    is_other_database,
+    plain,
+    setting_of,
+    value_of,
+    without_unit,
+)
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.javascript_tree import TSX, JavascriptTree
 from poolsize.pool_config.files.python_source import assigned_in
 from poolsize.pool_config.files.rails import ASSIGNMENT, ruby_number
 from poolsize.pool_config.files.source_tree import line as line_of
-from poolsize.pool_config.files.values import number_from
+from poolsize.pool_config.files.values import Entry, number_from
 from poolsize.pool_config.pool import Count, FileSetting
 
 PROGRAMS = {

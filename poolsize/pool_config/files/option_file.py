@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import plain, value_of
+from poolsize.pool_config.files.values import Entry, plain, value_of
 from poolsize.pool_config.libraries.other_languages import PHP_FPM
 from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, Variable

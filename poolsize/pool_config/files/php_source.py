@@ -8,10 +8,9 @@ from functools import partial
 from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
-from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.keys import own_name
 from poolsize.pool_config.files.places import NO_DATABASE
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, names_mysql, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import HYPERF, OWN_SIZE, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from poolsize.pool_config.files.entries import GO_DSN, Entry, is_mysql, names_mysql
-from poolsize.pool_config.files.values import without_unit
+from poolsize.pool_config.files.values import GO_DSN, Entry, is_mysql, names_mysql, without_unit
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_GO, OWN_SIZE, PHP

@@ -4,9 +4,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.python_names import last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
+from poolsize.pool_config.files.values import names_mysql
 from poolsize.pool_config.libraries.python import (
     DJANGO,
     DJANGO_POOL,

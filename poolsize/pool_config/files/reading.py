@@ -13,7 +13,7 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.braces import hocon_pools, is_hocon
+from poolsize.pool_config.files.braces import hocon_pools, is_hocon, is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
 from poolsize.pool_config.files.containers import yaml_contents
 from poolsize.pool_config.files.documents import json_pools, keys_of, properties_pools
@@ -39,7 +39,6 @@ from poolsize.pool_config.files.option_file import (
     status_pools,
 )
 from poolsize.pool_config.files.php_source import php_pools
-from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
 from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools

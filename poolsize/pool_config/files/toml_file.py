@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pool_of, pools_of
+from poolsize.pool_config.files.values import Entry
 from poolsize.pool_config.libraries.other_languages import ROCKET, ROCKET_SYNC
 from poolsize.pool_config.pool import FilePool
 

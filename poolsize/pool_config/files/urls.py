@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
 from poolsize.pool_config.files.places import NO_APPLICATION
-from poolsize.pool_config.files.values import setting_of, value_of
+from poolsize.pool_config.files.values import GO_DSN, MOST, Entry, setting_of, value_of
 from poolsize.pool_config.libraries.node import UNUSED_ADAPTER
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.libraries.python import SQLALCHEMY

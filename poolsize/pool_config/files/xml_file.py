@@ -10,10 +10,9 @@ from defusedxml.ElementTree import ParseError, XMLParser
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.connection_strings import string_pool
-from poolsize.pool_config.files.entries import Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
-from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER
+from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER, Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
 from poolsize.pool_config.pool import FilePool, Library, normalized
