@@ -1,8 +1,7 @@
-"""Files and folders -> the pools that they configure; the kinds of files, their names and their readers."""
+"""A file -> the pools that it configures; the kinds of files, their names and their readers."""
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -43,7 +42,7 @@ from poolsize.pool_config.files.python_source import python_pools
 from poolsize.pool_config.files.rails import is_rails, rails_pools
 from poolsize.pool_config.files.rust_source import rust_pools
 from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, prisma_pools, replaces_schema
+from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
@@ -179,19 +178,6 @@ VERSION_OF_QUARKUS = re.compile(
 )
 """In a build file of Maven or Gradle: its property, its platform, or its plugin."""
 LONGEST_TEXT = 200
-MOST_FILES = 100_000
-"""Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
-LEFT_OUT = {
-    "node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", "test", "tests", "__tests__",
-    "testdata", "fixtures", "e2e",
-}  # fmt: skip
-"""Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
-CLIENT_OF_SCHEMA = re.compile(
-    rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
-    rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
-    re.DOTALL,
-)
-"""A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
 
 
 @dataclass(frozen=True)
@@ -236,7 +222,7 @@ class PoolFile:
 
     pools: the first pools; none for a file that has counts or variables only. more: the number of further pools.
     counts: the numbers of instances and processes that it states. variables: that it sets. environment: name of a
-    variable that the pools depend on -> where files set it, the largest value first (files/variables.py).
+    variable that the pools depend on -> where files set it, the largest value first (files/programs.py).
     """
 
     path: Path
@@ -255,90 +241,8 @@ class PoolFile:
 class NoPools(BadInput):
     """A file without settings of a pool that poolsize knows."""
 
-
-def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
-    """Return the files that configure something, of some files and of folders, each once; and why others are not read.
-
-    Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. A URL in the environment is that of a pool in Python source below its folder, if there
-    is any; and a schema of Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
-    Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
-    """
-    files: list[PoolFile] = []
-    errors: list[BadInput] = []
-    real_paths: set[str] = set()
-    for path in paths:
-        is_folder = path.is_dir()
-        for file in _files_in(path) if is_folder else [path]:
-            real = os.path.realpath(file)
-            try:
-                if real not in real_paths:
-                    real_paths.add(real)
-                    files.append(read_pools(file, is_named=not is_folder))
-            except BadInput as error:
-                has_no_pools = isinstance(error, NoPools)
-                if not is_folder and not has_no_pools:
-                    raise
-                if not (is_folder and has_no_pools):
-                    errors.append(error)
-    sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
-    files = [
-        replace(file, pools=tuple(pool for pool in file.pools if not is_of_url(pool)))
-        if file.path.suffix != ".py" and any(path.is_relative_to(file.path.resolve().parent) for path in sources)
-        else file
-        for file in files
-    ]
-    files = [
-        replace(file, pools=())
-        if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
-        else file
-        for file in files
-    ]
-    if not any(file.pools for file in files):
-        folders = [path for path in paths if path.is_dir()]
-        if not folders:
-            raise errors[0] if errors else NoPools(_without_pools(paths[0]))
-        raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
-    return files, errors
-
-
-def _project_of(schema: Path) -> Path:
-    """Return the folder of the project that a schema of Prisma is for. Usually it is in a folder `prisma` of that."""
-    folder = schema.resolve().parent
-    return folder.parent if folder.name == "prisma" else folder
-
-
-def _is_replaced(schema: Path, files: Sequence[PoolFile], real_paths: Iterable[str]) -> bool:
-    """Return whether its project has a client with an adapter or a URL, and no client with the schema's URL.
-
-    real_paths: of all files, also of those without pools.
-    """
-    project = _project_of(schema)
-    inside = {path: file for file in files if (path := file.path.resolve()).is_relative_to(project)}
-    clients = {path for path, file in inside.items() if any(map(replaces_schema, file.pools))}
-    if not clients or any(is_beside_schema(pool) for file in inside.values() for pool in file.pools):
-        return False
-    others = {path for path in map(Path, real_paths) if path.is_relative_to(project)} - clients
-    return not any(map(_has_client_of_schema, others))
-
-
-def _has_client_of_schema(path: Path) -> bool:
-    """Return whether a source has a client of Prisma with the schema's URL."""
-    is_source = ENDINGS.get(path.suffix) in {javascript_pools, typescript_pools}
-    with suppress(BadInput):
-        return is_source and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
-    return False
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the files of known kinds in a folder and its folders."""
-    files: list[Path] = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
-        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
-        if len(files) > MOST_FILES:
-            raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
-    return files
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
 
 
 def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | None = None) -> PoolFile:
@@ -350,7 +254,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     if not (is_named or may_have_pools(raw, path.name)):
-        raise NoPools(_without_pools(path))
+        raise NoPools(path)
 
     beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
 
@@ -365,7 +269,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
     if not (pools or counts or any(not is_named or NAME.fullmatch(each.setting.name) for each in variables)):
-        raise NoPools(_without_pools(path))
+        raise NoPools(path)
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
     if any(pool.library is QUARKUS for pool in known):
         library = quarkus_of(_version_of_quarkus(path))
@@ -399,10 +303,6 @@ def _version_of_quarkus(path: Path) -> tuple[int, int] | None:
             if match := VERSION_OF_QUARKUS.search(_text(content(build_file, MOST_BYTES))):
                 return int(match[1]), int(match[2])
     return None
-
-
-def _without_pools(path: Path) -> str:
-    return f"{path} has no settings of a pool that poolsize knows: name the file that has them"
 
 
 def _text(raw: bytes) -> str:
