@@ -16,11 +16,11 @@ from poolsize.pool_config.files.documents import (
     fields_of,
     items_of,
     key_variables,
+    pools_of_profiles,
     text_at,
     text_of,
     texts_in,
     yaml_documents,
-    yaml_pools,
 )
 from poolsize.pool_config.files.environment import environment_pools, option_entries
 from poolsize.pool_config.files.launch import process_counts, split_words
@@ -73,13 +73,14 @@ def yaml_contents(text: str, read: Read) -> list[PoolOrCount]:
         if "{{" in text:
             raise BadInput("this is a template, not YAML: check what `helm template` writes") from None
         raise error from None
-    contents: list[PoolOrCount] = list(yaml_pools(documents))
+    entries = [list(entries_of(document)) for document in documents]
+    contents: list[PoolOrCount] = list(pools_of_profiles(entries))
     owners = {name: workload for document in documents for name, workload in _owners(document, "")}
     configs = {text_at(document, "metadata", "name") for document in documents if _is_config(fields_of(document))}
     walk = _Walk(read, owners, configs)
     for document in documents:
         contents += walk.of(document, (), Part("", ""))
-    return [*contents, *key_variables(map(entries_of, documents))]
+    return [*contents, *key_variables(entries)]
 
 
 def _is_config(fields: Fields) -> bool:

@@ -18,6 +18,7 @@ from poolsize.pool_config.files.values import (
     NAME,
     Entry,
     has_only_others,
+    is_number,
     names_mysql,
     plain,
     setting_of,
@@ -95,7 +96,7 @@ def _assignment(variable: Entry) -> FileSetting:
 
     def number() -> Value:
         value = value_of(plain(variable.text), durations=True)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return value if is_number(value) else None
 
     return setting_of(variable.path[0], variable.text, variable.line, number)
 

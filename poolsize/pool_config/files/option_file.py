@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import Entry, plain, value_of
+from poolsize.pool_config.files.values import Entry, is_number, plain, value_of
 from poolsize.pool_config.libraries.other_languages import PHP_FPM
 from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, Variable
@@ -176,7 +176,7 @@ def beego_variables(text: str) -> list[Variable]:
     return [
         Variable(FileSetting(key, written, value, line))
         for key, (written, line) in keys.items()
-        if isinstance(value := value_of(written, durations=True), int | float) and not isinstance(value, bool)
+        if is_number(value := value_of(written, durations=True))
     ]
 
 

@@ -69,14 +69,13 @@ def php_pools(text: str) -> list[FilePool]:
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
-    pools += [_called(name, value, line) for name, value, line in _calls(tokens)]
+    pools += [
+        FilePool(PHP, f"line {line}", {name: FileSetting(name, str(value).lower(), value, line)})
+        for name, value, line in _calls(tokens)
+    ]
     pools += _swoole_pools(tokens) if "Swoole" in text else ()
-    return pools or [FilePool(PHP, _place(array), {}) for array in arrays if _connects(array)]
-
-
-def _connects(array: Array) -> bool:
-    """Return whether an array has the settings of a connection to MySQL."""
-    return bool(names_mysql(array.driver)) and array.values.keys() >= {"driver", "host"}
+    connections = (each for each in arrays if names_mysql(each.driver) and each.values.keys() >= {"driver", "host"})
+    return pools or [FilePool(PHP, _place(array), {}) for array in connections]
 
 
 def _is_of_server(array: Array | None, text: str) -> bool:
@@ -103,10 +102,6 @@ def _place(array: Array) -> str:
     outer = array.around if array.key in {"options", "attributes", "params", "pool"} and array.around else array
     line = min(line for _, line in array.values.values())
     return f"{outer.key}, line {line}" if outer.key else f"line {line}"
-
-
-def _called(name: str, value: Value, line: int) -> FilePool:
-    return FilePool(PHP, f"line {line}", {name: FileSetting(name, str(value).lower(), value, line)})
 
 
 def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
 from poolsize.pool_config.files.reading import (
-    ENDINGS,
+    JAVASCRIPT,
     MOST_BYTES,
+    TYPESCRIPT,
     NoPools,
     PoolFile,
     SetVariable,
@@ -128,9 +128,8 @@ def _is_replaced(schema: Path, files: Sequence[PoolFile], real_paths: Iterable[P
 
 
 def _has_client_of_schema(path: Path) -> bool:
-    is_source = ENDINGS.get(path.suffix) in {javascript_pools, typescript_pools}
     with suppress(BadInput):
-        return is_source and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
+        return path.suffix in JAVASCRIPT + TYPESCRIPT and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
     return False
 
 

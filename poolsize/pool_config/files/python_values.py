@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from poolsize.pool_config.files.python_names import Names, last_name, path
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, largest, setting_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, integer_or_text, largest, setting_of
 from poolsize.pool_config.pool import FilePool, Library, Value
 
 Pairs = list[tuple[str | None, ast.expr]]
@@ -81,7 +81,7 @@ class Values:
 
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
         if given := ENVIRONMENT.text(self.variable(node)):
-            return int(given) if given.isdecimal() and len(given) < 16 else given
+            return integer_or_text(given)
         value: Value = None
         match node:
             case ast.Constant(value=int() | float() | str() as literal):
@@ -155,7 +155,7 @@ class Values:
             return {"max": max, "min": min}[name](numbers) if numbers and len(numbers) == len(values) else None
         chosen = self.default(call)
         value = None if chosen is None else self.value(chosen, depth)
-        return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+        return integer_or_text(value) if isinstance(value, str) else value
 
     def default(self, call: ast.Call) -> ast.expr | None:
         """Return the argument of a call that is its result where the environment gives no other."""

@@ -9,7 +9,7 @@ import yaml
 
 from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import ENVIRONMENT, setting_of, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, is_number, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
 from poolsize.pool_config.pool import FilePool, Value
 
@@ -159,4 +159,4 @@ def ruby_number(code: str) -> int | float | None:
         left, right = int(match[1]), int(match[3])
         code = str(left * right if match[2] == "*" else left + right)
     value = value_of(code.strip("'\""))
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if is_number(value) else None

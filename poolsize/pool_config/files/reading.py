@@ -12,39 +12,27 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.braces import hocon_pools, is_hocon, is_proxysql, proxysql_pools, proxysql_sql_pools
-from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
-from poolsize.pool_config.files.containers import yaml_contents
-from poolsize.pool_config.files.documents import json_pools, keys_of, properties_pools
-from poolsize.pool_config.files.environment import command_pools, dockerfile_contents, env_file_pools
-from poolsize.pool_config.files.go_source import go_pools
-from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
-from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
-from poolsize.pool_config.files.launch import (
-    gunicorn_counts,
-    pm2_counts,
-    procfile_counts,
-    puma_counts,
+from poolsize.pool_config.files import (
+    braces,
+    connection_strings,
+    containers,
+    documents,
+    environment,
+    go_source,
+    java_source,
+    javascript_source,
+    javascript_tree,
+    launch,
+    option_file,
+    php_source,
+    python_source,
+    rails,
+    rust_source,
+    toml_file,
+    urls,
+    xml_file,
 )
-from poolsize.pool_config.files.option_file import (
-    beego_variables,
-    fpm_pools,
-    ini_pools,
-    is_beego,
-    is_maxscale,
-    maxscale_pools,
-    section_pools,
-    server_pools,
-    status_pools,
-)
-from poolsize.pool_config.files.php_source import php_pools
-from poolsize.pool_config.files.python_source import python_pools
-from poolsize.pool_config.files.rails import is_rails, rails_pools
-from poolsize.pool_config.files.rust_source import rust_pools
-from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import prisma_pools
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
-from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
@@ -77,46 +65,49 @@ WORDS_OF = {
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
 NAMES: Sequence[tuple[str, Reader]] = (
-    (r"appsettings.*\.json", appsettings_pools),
-    (r"proxysql.*\.sql", proxysql_sql_pools),
-    (r"\.env.*", env_file_pools),
-    (r"procfile", procfile_counts),
-    (r"gunicorn.*\.py", gunicorn_counts),
-    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_contents),
-    (r"puma.*\.rb", puma_counts),
-    (r"ecosystem\.config\.[cm]?js", pm2_counts),
-    (r"(?:web|app)(?:\..{1,30})?\.config", xml_pools),
+    (r"appsettings.*\.json", connection_strings.appsettings_pools),
+    (r"proxysql.*\.sql", braces.proxysql_sql_pools),
+    (r"\.env.*", environment.env_file_pools),
+    (r"procfile", launch.procfile_counts),
+    (r"gunicorn.*\.py", launch.gunicorn_counts),
+    (r"(?:.*\.)?dockerfile(?:\..*)?", environment.dockerfile_contents),
+    (r"puma.*\.rb", launch.puma_counts),
+    (r"ecosystem\.config\.[cm]?js", launch.pm2_counts),
+    (r"(?:web|app)(?:\..{1,30})?\.config", xml_file.xml_pools),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
 YAML = (".yml", ".yaml")
+JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
+TYPESCRIPT = (".ts", ".mts", ".cts")
 ENDINGS: dict[str, Reader] = {
-    ".py": python_pools,
-    ".java": java_pools,
-    ".kt": kotlin_pools,
-    ".xml": xml_pools,
-    ".go": go_pools,
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
-    **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
-    ".json": json_pools,
-    ".cnf": server_pools,
-    ".ini": ini_pools,
-    ".conf": fpm_pools,
-    ".php": php_pools,
-    ".prisma": prisma_pools,
-    ".env": env_file_pools,
-    ".sh": command_pools,
-    ".service": partial(command_pools, is_unit=True),
-    **dict.fromkeys((".txt", ".out", ".log"), status_pools),
-    ".rs": rust_pools,
-    ".cs": csharp_pools,
-    ".toml": toml_pools,
-    ".cfg": section_pools,
+    ".py": python_source.python_pools,
+    ".java": java_source.java_pools,
+    ".kt": java_source.kotlin_pools,
+    ".xml": xml_file.xml_pools,
+    ".go": go_source.go_pools,
+    **dict.fromkeys(JAVASCRIPT, javascript_source.javascript_pools),
+    **dict.fromkeys(TYPESCRIPT, partial(javascript_source.javascript_pools, grammar=javascript_tree.TYPESCRIPT)),
+    ".json": documents.json_pools,
+    ".cnf": option_file.server_pools,
+    ".ini": option_file.ini_pools,
+    ".conf": option_file.fpm_pools,
+    ".php": php_source.php_pools,
+    ".prisma": urls.prisma_pools,
+    ".env": environment.env_file_pools,
+    ".sh": environment.command_pools,
+    ".service": partial(environment.command_pools, is_unit=True),
+    **dict.fromkeys((".txt", ".out", ".log"), option_file.status_pools),
+    ".rs": rust_source.rust_pools,
+    ".cs": connection_strings.csharp_pools,
+    ".toml": toml_file.toml_pools,
+    ".cfg": option_file.section_pools,
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
+PROXYSQL = (braces.is_proxysql, braces.proxysql_pools)
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
-    **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
-    **dict.fromkeys((".cnf", ".ini", ".cfg"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
-    ".conf": ((is_proxysql, proxysql_pools), (is_beego, beego_variables), (is_hocon, hocon_pools)),
+    **dict.fromkeys(YAML, ((rails.is_rails, rails.rails_pools),)),
+    **dict.fromkeys((".cnf", ".ini", ".cfg"), (PROXYSQL, (option_file.is_maxscale, option_file.maxscale_pools))),
+    ".conf": (PROXYSQL, (option_file.is_beego, option_file.beego_variables), (braces.is_hocon, braces.hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
@@ -139,8 +130,8 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     if own:
         return own[0]
     if ending == ".properties":
-        return partial(properties_pools, file_name=file_name)
-    return partial(yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
+        return partial(documents.properties_pools, file_name=file_name)
+    return partial(containers.yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
 
 
 def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
@@ -262,7 +253,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         ENVIRONMENT.texts |= texts or {}
         for each in beside:
             with suppress(BadInput):
-                ENVIRONMENT.keys |= keys_of(_text(each))
+                ENVIRONMENT.keys |= documents.keys_of(_text(each))
         return _first(pools_and_counts(_text(raw), path.name))
 
     number, pools, counts, variables = parsed(

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from poolsize.pool_config.pool import FileSetting, Value, normalized
 
@@ -222,8 +223,22 @@ def _in_springs_form(match: re.Match[str]) -> str:
 
 def number_from(text: str) -> int | None:
     """Return the whole number from 1 on of a text; None for another text, or a number that is not in the file."""
-    value = value_of(plain(text))
+    return at_least_1(value_of(plain(text)))
+
+
+def at_least_1(value: Value) -> int | None:
+    """Return a number of instances or processes; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
+
+
+def is_number(value: Value) -> TypeGuard[int | float]:
+    """Return whether a value is a number: true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def integer_or_text(text: str) -> int | str:
+    """Return the integer of a text of digits that may be a setting; another text as it is."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 16 else text
 
 
 def without_unit(name: str) -> tuple[str, int]:
@@ -235,7 +250,7 @@ def without_unit(name: str) -> tuple[str, int]:
 
 def largest(values: Sequence[Value]) -> int | float | None:
     """Return the largest of some numbers; None without any, and where a value is no number."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = list(filter(is_number, values))
     return max(numbers, default=None) if len(numbers) == len(values) else None
 
 
