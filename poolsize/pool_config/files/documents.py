@@ -170,7 +170,6 @@ def properties_pools(text: str, file_name: str) -> list[PoolOrCount]:
 
 
 def _properties(text: str) -> list[list[Entry]]:
-    """Return the values of each document of a properties file. Raises BadInput."""
     documents: list[list[Entry]] = [[]]
     line = 1
     try:

@@ -113,7 +113,6 @@ class GoTree(SourceTree):
         return self.text_at(literal, "type").rpartition("]")[2].lstrip("*") if literal else ""
 
     def _note_default(self, call: Node) -> None:
-        """Note the default that viper.SetDefault or flag.IntVar gives."""
         name, arguments = self.text_at(call, "function"), self.arguments(call)
         flag = FLAG.fullmatch(name)
         if name.endswith(".SetDefault") and len(arguments) == 2:
@@ -426,7 +425,6 @@ def _options(tree: GoTree) -> dict[str, list[Node]]:
 
 
 def _constants(tree: GoTree) -> dict[str, list[Node]]:
-    """Return the constants of the file outside of its functions, each with its value."""
     specs = [spec for spec in tree.nodes("const_spec") if tree.function(spec) < 0]
     return {tree.text_at(spec, "name"): [value] for spec in specs if (value := spec.child_by_field_name("value"))}
 
@@ -472,7 +470,6 @@ def _larger(present: FileSetting | None, further: FileSetting) -> FileSetting:
 
 
 def _of_text(text: str) -> Value:
-    """Return the number or the duration of a text; None for another."""
     if match := DURATION.fullmatch(text):
         return int(match[1]) * IN_SECONDS[match[2]]
     return integer(text)

@@ -203,7 +203,6 @@ def java_pools(text: str) -> list[FilePool]:
 
 
 def _objects(tree: JavaTree, text: str) -> list[_Object]:
-    """Return the objects of pools with their settings, in the order of the file."""
     by_node: dict[int, _Object] = {}
     by_name: dict[tuple[int, str], list[_Object]] = {}
     created = tree.nodes("method_invocation") + tree.nodes("object_creation_expression")
@@ -247,7 +246,6 @@ def _created(tree: JavaTree, node: Node) -> Library | None:
 
 
 def _library(name: str) -> Library | None:
-    """Return the library of a class, with its package or without."""
     return CLASSES.get(name) or CLASSES.get(name.rpartition(".")[2])
 
 

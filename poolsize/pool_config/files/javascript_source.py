@@ -50,7 +50,7 @@ OWN_OBJECT = {
     },
 }  # fmt: skip
 """Library whose pool has an object of its own -> what may be in the object besides the settings."""
-ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
+OF_ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
 """Keys of an object whose values are the same settings for different environments."""
 
 
@@ -185,7 +185,6 @@ def _of_made_url(tree: JavascriptTree, url: Node) -> dict[str, FileSetting]:
 
 
 def _prisma_urls(tree: JavascriptTree, options: Node | None) -> Iterator[Node]:
-    """Yield the URLs that the options of PrismaClient have, where the file has them."""
     pairs, _ = tree.pairs(options)
     sources = tree.pairs(pairs["datasources"].value)[0].values() if "datasources" in pairs else ()
     for pair in [*(tree.pairs(source.value)[0].get("url") for source in sources), pairs.get("datasourceUrl")]:
@@ -220,7 +219,6 @@ def _of_url(tree: JavascriptTree, library: Library, place: str, node: Node) -> F
 
 
 def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
-    """Return the pool of the pairs of an object."""
     settings, unread = {}, []
     own = OWN_OBJECT.get(library.title)
     for name, pair in pairs.items():
@@ -284,7 +282,7 @@ def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
         is_short = child.type == "shorthand_property_identifier"
         key = child if is_short else child.child_by_field_name("key")
         value = child if is_short else child.child_by_field_name("value")
-        if value and value.type in NAMES and ENVIRONMENT.fullmatch(tree.key(key)):
+        if value and value.type in NAMES and OF_ENVIRONMENT.fullmatch(tree.key(key)):
             target = tree.resolved(value)
             if target is not None and target.type == "object":
                 named.setdefault(target.start_byte, []).append((tree.key(key), _place_of_all(tree, around)))
@@ -392,7 +390,7 @@ def _name(node: Node) -> Node | None:
 def _alternative(tree: JavascriptTree, node: Node) -> str:
     """Return the environment whose options an object has; "" for none."""
     name = _name(node)
-    return f"profile {tree.key(name)}" if name and ENVIRONMENT.fullmatch(tree.key(name)) else ""
+    return f"profile {tree.key(name)}" if name and OF_ENVIRONMENT.fullmatch(tree.key(name)) else ""
 
 
 def _place(tree: JavascriptTree, node: Node) -> str:

@@ -104,7 +104,6 @@ class JavascriptTree(SourceTree):
         return self._of_member(node, depth + 1)
 
     def _of_member(self, node: Node, depth: int) -> Node | None:
-        """Return the value of a key of an object: o.key or o["key"]."""
         index = node.child_by_field_name("index")
         name = self.value(index, depth) if index else self.key(node)
         pair = self.pairs(node.child_by_field_name("object"), depth)[0].get(name) if isinstance(name, str) else None
@@ -292,7 +291,6 @@ def _required(tree: JavascriptTree, node: Node | None) -> str:
 
 
 def _identifiers(tree: JavascriptTree, node: Node | None) -> Iterator[str]:
-    """Yield the names in a pattern or an import."""
     for each in _inside(node) if node else ():
         if each.type in {"identifier", "shorthand_property_identifier_pattern"}:
             yield tree.text(each)

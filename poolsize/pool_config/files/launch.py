@@ -70,7 +70,6 @@ def process_counts(words: Words, workload: str = "") -> Iterator[Count]:
 
 
 def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Count]:
-    """Yield the number that the last of some options states."""
     setting = None
     for (word, line), (following, _) in pairwise([*words, ("", 0)]):
         for option in options:

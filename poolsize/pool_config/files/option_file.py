@@ -16,6 +16,7 @@ SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\
 """Sections of an option file that the server reads. own: of a single version, or of a single server of mysqld_multi."""
 SIZE = re.compile(r"(\d{1,15})([KMGTPE])", re.IGNORECASE)
 UNITS = "KMGTPE"
+"""Of a size: 2K is 2,048."""
 VALUE = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([^#]*))")
 """A value in quotes, or up to a comment."""
 LOOSE, SET = "loose_", "set_variable"
@@ -67,18 +68,14 @@ def server_settings(options: Sequence[tuple[str, str, int]]) -> dict[str, FileSe
         if setting := SERVER.setting(_plain(name).removeprefix(LOOSE), relaxed=True):
             match = VALUE.match(value)
             value = next((part for part in match.groups() if part is not None), "").strip() if match else ""
-            settings[setting] = FileSetting(name, value, server_value(value), line)
+            size = SIZE.fullmatch(value)
+            number = size and int(size[1]) * 1024 ** (UNITS.index(size[2].upper()) + 1)
+            settings[setting] = FileSetting(name, value, number if size else value_of(plain(value)), line)
     return settings
 
 
 def _plain(name: str) -> str:
     return name.lower().replace("-", "_")
-
-
-def server_value(text: str) -> Value:
-    """Return the value of an option of the server, in which 2K is 2,048."""
-    match = SIZE.fullmatch(text)
-    return int(match[1]) * 1024 ** (UNITS.index(match[2].upper()) + 1) if match else value_of(plain(text))
 
 
 def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
@@ -111,7 +108,6 @@ def status_pools(text: str) -> list[FilePool]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield name, value and line of each row."""
     name = ""
     for number, line in enumerate(text.splitlines(), 1):
         if match := VERTICAL.fullmatch(line):

@@ -92,7 +92,6 @@ def _is_of_server(array: Array | None, text: str) -> bool:
 
 
 def _keys(array: Array | None) -> Iterator[str]:
-    """Yield the keys of an array and of those around it."""
     while array:
         yield array.key
         array = array.around
@@ -175,7 +174,6 @@ def _value(tokens: list[str]) -> Value:
 
 
 def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
-    """Return the arrays and calls of a file, in their order."""
     around = [Array("", None)]
     arrays = list(around)
     before = ""

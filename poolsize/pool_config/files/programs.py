@@ -76,7 +76,6 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """Return the files of known kinds in a folder and its folders."""
     files: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))

@@ -83,8 +83,6 @@ def assigned_in(text: str, name: str) -> FileSetting | None:
 
 
 class _Source:
-    """A parsed source and the values in it."""
-
     def __init__(self, tree: ast.Module) -> None:
         self._names = Names(tree)
         self._values = Values(self._names)
@@ -187,7 +185,6 @@ class _Source:
                     parts.update(id(part) for part in ast.walk(node))
 
     def _query(self, url: ast.expr) -> Pairs:
-        """Return the settings in the query of a URL."""
         text = self._values.text(url)
         if "?" not in text:
             return [(None, url)] if text.endswith(UNKNOWN) else []

@@ -113,7 +113,6 @@ class Values:
         return [each for each in nodes if not (isinstance(each, ast.Constant) and each.value is None)] or nodes
 
     def _items_named(self, name: object, mapping: ast.expr) -> Sequence[ast.expr]:
-        """Return the values that a dictionary of the file has for a name."""
         spread, self.spread = self.spread, set()  # to read an item spreads no dictionary
         found = [value for key, value in self.pairs(mapping) if key is not None and key == name]
         self.spread = spread
@@ -121,14 +120,10 @@ class Values:
 
     def _one_of(self, nodes: Iterable[ast.expr], depth: int) -> Value:
         """Return the value that all have; else the largest number; None where a value is not known."""
-        read = [ENVIRONMENT.noted(partial(self.value, node, depth)) for node in nodes]
-        for value, names in read:
-            if value is not None and ENVIRONMENT.texts.keys() & names:
-                return value
-        values = [value for value, _ in read]
-        if len({(type(value), value) for value in values}) == 1:
-            return values[0]
-        return largest(values)
+        values, given = ENVIRONMENT.alternatives(partial(self.value, node, depth) for node in nodes)
+        if given is not None:
+            return given
+        return values[0] if len({(type(value), value) for value in values}) == 1 else largest(values)
 
     def _computed(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> float | None:
         """Return the result of arithmetic, or None where an operand is not a known number."""

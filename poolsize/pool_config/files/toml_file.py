@@ -58,7 +58,6 @@ def _lines_with(name: str, lines: Sequence[str], start: int) -> Iterator[int]:
 
 
 def _of_rocket(entries: Sequence[Entry]) -> Iterator[FilePool]:
-    """Yield the pools of Rocket's databases, of each profile."""
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.path[:-1], []).append(entry)

@@ -96,7 +96,6 @@ def prisma_pools(text: str) -> list[FilePool]:
 
 
 def _datasources(lines: list[str]) -> Iterator[tuple[str, list[tuple[int, re.Match[str]]]]]:
-    """Yield the name of each data source, and its assignments with their lines."""
     name = ""
     block: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate(lines, 1):

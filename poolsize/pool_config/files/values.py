@@ -168,6 +168,12 @@ class Environment:
         self._asked = [*outer, *names]
         return value, names
 
+    def alternatives(self, reads: Iterable[Callable[[], Value]]) -> tuple[list[Value], Value]:
+        """Return the values that functions read; and that which a variable gives to the first such value, or None."""
+        read = [self.noted(each) for each in reads]
+        given = (value for value, names in read if value is not None and self.texts.keys() & names)
+        return [value for value, _ in read], next(given, None)
+
     def note(self, names: Sequence[str]) -> None:
         """Note that a value asks for variables, as an earlier reading of it did."""
         self._asked += names
