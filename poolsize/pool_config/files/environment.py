@@ -70,13 +70,19 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     within: as in FilePool. workload: as in Count. Further settings may stand in the files of the application. If only
     other databases have a URL or a driver, only MySQL's URLs have a pool.
     """
-    contents: list[PoolOrCount] = [
+    pools = url_pools(variables)
+    if not has_only_others(variables):
+        pools += _bound_pools(variables)
+        pools = pools or default_url_pools(variables)
+    return [
         *variable_counts(variables, workload),
-        *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
         *(Variable(each, workload) for each in map(_assignment, variables) if each.value is not None),
+        *(replace(pool, within=within, workload=workload) for pool in pools),
     ]
-    if has_only_others(variables):
-        return contents
+
+
+def _bound_pools(variables: Sequence[Entry]) -> Iterator[FilePool]:
+    """Yield the pools whose settings the variables bind, with the names of the variables."""
     is_mysql = any(map(_names_mysql, variables))
     has_own_code = is_mysql and not any(each.path[0].upper().startswith(OF_FRAMEWORK) for each in variables)
     originals = [
@@ -85,10 +91,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
-        contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
-    if not any(isinstance(each, FilePool) for each in contents):
-        contents += [replace(each, within=within, workload=workload) for each in default_url_pools(variables)]
-    return contents
+        yield replace(pool, settings=settings, complete=False)
 
 
 def _assignment(variable: Entry) -> FileSetting:

@@ -84,7 +84,7 @@ def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Cou
         yield Count("processes", setting, workload)
 
 
-def variable_counts(variables: Sequence[Entry], workload: str = "") -> Iterator[Count]:
+def variable_counts(variables: Sequence[Entry], workload: str) -> Iterator[Count]:
     """Yield the numbers of processes in environment variables. Each variable's path is its name."""
     for name, text, line in ((each.path[0], each.text, each.line) for each in variables):
         if name in NUMBERS:

@@ -129,7 +129,7 @@ def section_pools(text: str) -> list[FilePool]:
     """Return the pools of an application's file with sections, as those of Pyramid, Pylons and Airflow."""
     entries = [
         Entry((of, re.sub("sql_?alchemy[._]", "", name)), *value)
-        for of, values in _sections(text, comments=";#").items()
+        for of, values in _sections(text).items()
         for name, value in values.items()
     ]
     return pools_of(entries)
@@ -144,7 +144,7 @@ def fpm_pools(text: str) -> list[FilePool]:
     """Return the pools of workers of PHP-FPM; none of another .conf file."""
     if "pm.max_children" not in text:
         return []
-    sections = _sections(text, comments=";#")
+    sections = _sections(text)
     return [_pool(PHP_FPM, name, values, value_of) for name, values in sections.items() if "pm.max_children" in values]
 
 
@@ -162,7 +162,7 @@ def beego_variables(text: str) -> list[Variable]:
 
     The keys are in small letters: beego ignores case. Those in the section of the run mode replace those before it.
     """
-    sections = _sections(text.lower(), comments="#;")
+    sections = _sections(text.lower())
     mode = _text(sections[""], "runmode")
     keys = {
         name if of in ("", mode) else f"{of}::{name}": value
@@ -183,7 +183,7 @@ def is_maxscale(text: str, _: str) -> bool:
 
 def maxscale_pools(text: str) -> list[FilePool]:
     """Return the servers that a MaxScale connects to, each with the settings of its services."""
-    sections = _sections(text, comments="#;")
+    sections = _sections(text)
     services = [values for values in sections.values() if _text(values, "type") == "service"]
     return [
         replace(
@@ -216,20 +216,16 @@ def _pool(library: Library, name: str, section: Section, value: Callable[[str], 
     return FilePool(library, name, settings)
 
 
-def _sections(text: str, comments: str) -> dict[str, dict[str, tuple[str, int]]]:
-    """Return the values of each section; under "", those before the first.
-
-    comments: signs that begin a comment, also after a value and a space.
-    """
+def _sections(text: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """Return the values of each section, without comments; under "", those before the first."""
     values: dict[str, tuple[str, int]] = {}
     sections = {"": values}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith("[") and line.endswith("]"):
             values = sections.setdefault(line[1:-1].strip(), {})
-        elif line and line[0] not in comments:
+        elif line and line[0] not in "#;":
             name, _, value = line.partition("=")
-            for sign in comments:
-                value = value.split(f" {sign}")[0]
+            value = re.split(" [#;]", value, maxsplit=1)[0]
             values[name.strip()] = (value.strip().strip("\"'"), number)
     return sections
 

@@ -51,8 +51,8 @@ def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
     return pools
 
 
-def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
-    """Yield a pool for each different URL of SQLAlchemy in the environment. The source has its settings.
+def default_url_pools(variables: Iterable[Entry]) -> list[FilePool]:
+    """Return a pool for each different URL of SQLAlchemy in the environment. The source has its settings.
 
     Variables of tests and of other services are left out.
     """
@@ -61,8 +61,7 @@ def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
         name = variable.path[0]
         if OF_SQLALCHEMY.match(variable.text) and not NO_APPLICATION & {*name.lower().split("_")}:
             names.setdefault(variable.text, name)
-    for name in names.values():
-        yield FilePool(SQLALCHEMY, name, {}, complete=False)
+    return [FilePool(SQLALCHEMY, name, {}, complete=False) for name in names.values()]
 
 
 def is_of_url(pool: FilePool) -> bool:
