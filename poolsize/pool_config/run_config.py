@@ -58,8 +58,7 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
         pool_checks_values,
         problems_of,
     )
-    from poolsize.pool_config.files.reading import read_files
-    from poolsize.pool_config.files.variables import in_environment
+    from poolsize.pool_config.files.programs import in_environment, read_files
 
     files, errors = read_files(paths)
     for error in errors:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.reading import NoPools, read_files, read_pools
+from poolsize.pool_config.files.programs import read_files
+from poolsize.pool_config.files.reading import NoPools, read_pools
 from tests.conftest import Command
 
 SIZE = "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE"

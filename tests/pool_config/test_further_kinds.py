@@ -9,9 +9,9 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
+from poolsize.pool_config.files.programs import in_environment, read_files
 from poolsize.pool_config.files.rails import ruby_number
-from poolsize.pool_config.files.reading import read_files, read_pools
-from poolsize.pool_config.files.variables import in_environment
+from poolsize.pool_config.files.reading import read_pools
 from poolsize.pool_config.pool import Value
 from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command, in_ci

@@ -10,7 +10,8 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import Typed, count_pools
 from poolsize.pool_config.check import CheckedFile, CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
-from poolsize.pool_config.files.reading import may_have_pools, read_files, read_pools
+from poolsize.pool_config.files.programs import read_files
+from poolsize.pool_config.files.reading import may_have_pools, read_pools
 from poolsize.pool_config.libraries.java_frameworks import OfVersion
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"

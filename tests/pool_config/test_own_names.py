@@ -6,7 +6,8 @@ import pytest
 
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
-from poolsize.pool_config.files.reading import NoPools, read_files, read_pools
+from poolsize.pool_config.files.programs import read_files
+from poolsize.pool_config.files.reading import NoPools, read_pools
 from poolsize.pool_config.settings import ServerFacts
 
 ENV = "DB_HOST=db\nDB_PASSWORD=secret\n"

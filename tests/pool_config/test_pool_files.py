@@ -10,7 +10,8 @@ import pytest
 from poolsize.answer.finding import Severity
 from poolsize.errors import BadInput
 from poolsize.pool_config.check import check_pools
-from poolsize.pool_config.files.reading import read_files, read_pools
+from poolsize.pool_config.files.programs import read_files
+from poolsize.pool_config.files.reading import read_pools
 from poolsize.pool_config.pool import Value
 from tests.conftest import ROOT, Command
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from poolsize.pool_config.check import checked_file
-from poolsize.pool_config.files.reading import read_files
-from poolsize.pool_config.files.variables import in_environment
+from poolsize.pool_config.files.programs import in_environment, read_files
 from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command
 

@@ -16,17 +16,16 @@ from poolsize.pool_config.files.documents import (
     fields_of,
     items_of,
     key_variables,
+    pools_of_profiles,
     text_at,
     text_of,
     texts_in,
     yaml_documents,
-    yaml_pools,
 )
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.environment import environment_pools, option_entries
 from poolsize.pool_config.files.launch import process_counts, split_words
 from poolsize.pool_config.files.option_file import command_options, server_settings
-from poolsize.pool_config.files.values import NAME, number_from, setting_of
+from poolsize.pool_config.files.values import NAME, Entry, number_from, setting_of
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
 
@@ -74,13 +73,14 @@ def yaml_contents(text: str, read: Read) -> list[PoolOrCount]:
         if "{{" in text:
             raise BadInput("this is a template, not YAML: check what `helm template` writes") from None
         raise error from None
-    contents: list[PoolOrCount] = list(yaml_pools(documents))
+    entries = [list(entries_of(document)) for document in documents]
+    contents: list[PoolOrCount] = list(pools_of_profiles(entries))
     owners = {name: workload for document in documents for name, workload in _owners(document, "")}
     configs = {text_at(document, "metadata", "name") for document in documents if _is_config(fields_of(document))}
     walk = _Walk(read, owners, configs)
     for document in documents:
         contents += walk.of(document, (), Part("", ""))
-    return [*contents, *key_variables(map(entries_of, documents))]
+    return [*contents, *key_variables(entries)]
 
 
 def _is_config(fields: Fields) -> bool:
@@ -141,7 +141,7 @@ class _Walk:
         """Yield the pools and processes of a container: in its variables and its command."""
         words = split_words(_command(fields))
         yield from process_counts(words, part.workload)
-        variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
+        variables = _variables(fields)
         elsewhere = tuple(self._elsewhere(fields))
         build = fields.get("build")
         folder = (text_at(build) or text_at(build, "context")).replace("\0", "")
@@ -184,8 +184,11 @@ class _Walk:
 
 
 def _command(fields: Fields) -> list[tuple[str, int]]:
-    """Return the words of a container's command with their lines."""
     return [(each.text, each.line) for key in ("entrypoint", "command", "args") for each in texts_in(fields.get(key))]
+
+
+def _variables(fields: Fields) -> list[Entry]:
+    return [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
 
 
 def _environment(node: yaml.Node | None) -> Iterator[Entry]:
@@ -209,8 +212,7 @@ def _server(fields: Fields) -> Iterator[FilePool]:
     """Yield the settings of a server in the command of its container, or in the variable of Bitnami's images."""
     image = text_at(fields.get("image"))
     if SERVERS.fullmatch(image):
-        variables = [entry for key in ("env", "environment") for entry in _environment(fields.get(key))]
-        flags = [(each.text, each.line) for each in variables if each.path[0].endswith("_EXTRA_FLAGS")]
+        flags = [(each.text, each.line) for each in _variables(fields) if each.path[0].endswith("_EXTRA_FLAGS")]
         settings = server_settings(list(command_options(split_words([*_command(fields), *flags]))))
         if settings:
             yield FilePool(SERVER, f"command of {image}", settings)
@@ -292,7 +294,6 @@ def _stated(kind: str, fields: Fields, names: Sequence[str], workload: str, surg
 
 
 def _surge(fields: Fields) -> str:
-    """Return maxSurge of a Deployment's spec, or of a chart's values."""
     for key in ("strategy", "updateStrategy", "deploymentStrategy"):
         if text_at(fields.get(key), "type") == "Recreate":
             return "0"

@@ -10,10 +10,9 @@ import javaproperties
 import yaml
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry, parts_of
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import MAVEN, setting_of, value_of
+from poolsize.pool_config.files.values import MAVEN, Entry, parts_of, setting_of, value_of
 from poolsize.pool_config.pool import FilePool, PoolOrCount, Variable, normalized
 
 
@@ -159,11 +158,6 @@ def _scalars(documents: Sequence[yaml.Node]) -> Iterator[yaml.ScalarNode]:
             left += node.value
 
 
-def yaml_pools(documents: Sequence[yaml.Node]) -> list[FilePool]:
-    """Return the pools of a YAML file with one document or several."""
-    return _pools_of_profiles([list(entries_of(document)) for document in documents])
-
-
 def properties_pools(text: str, file_name: str) -> list[PoolOrCount]:
     """Return the pools and the numbers of a properties file. Raises BadInput for a text that is not a properties file.
 
@@ -172,11 +166,10 @@ def properties_pools(text: str, file_name: str) -> list[PoolOrCount]:
     documents = _properties(text)
     firsts = {entry.path[0] for entries in documents for entry in entries}
     relaxed = any(first in OF_FRAMEWORKS or first.startswith("%") for first in firsts)
-    return [*_pools_of_profiles(documents, file_name, relaxed=relaxed), *key_variables(documents)]
+    return [*pools_of_profiles(documents, file_name, relaxed=relaxed), *key_variables(documents)]
 
 
 def _properties(text: str) -> list[list[Entry]]:
-    """Return the values of each document of a properties file. Raises BadInput."""
     documents: list[list[Entry]] = [[]]
     line = 1
     try:
@@ -221,7 +214,7 @@ def key_variables(documents: Iterable[Iterable[Entry]]) -> Iterator[Variable]:
                 yield Variable(number)
 
 
-def _pools_of_profiles(
+def pools_of_profiles(
     documents: Sequence[Sequence[Entry]], file_name: str = "", *, relaxed: bool = True
 ) -> list[FilePool]:
     """Return the pools of documents: of those without a profile, and of each profile with them."""

@@ -9,12 +9,21 @@ from math import inf, isnan
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
-from poolsize.pool_config.files.entries import MOST, Entry, has_only_others, names_mysql
 from poolsize.pool_config.files.keys import pools_of
 from poolsize.pool_config.files.launch import dockerfile, java_commands, process_counts, split_words, variable_counts
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
-from poolsize.pool_config.files.values import NAME, plain, setting_of, value_of
+from poolsize.pool_config.files.values import (
+    MOST,
+    NAME,
+    Entry,
+    has_only_others,
+    is_number,
+    names_mysql,
+    plain,
+    setting_of,
+    value_of,
+)
 from poolsize.pool_config.libraries.java import HIKARICP
 from poolsize.pool_config.pool import FilePool, FileSetting, PoolOrCount, Value, Variable, normalized
 
@@ -61,13 +70,19 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     within: as in FilePool. workload: as in Count. Further settings may stand in the files of the application. If only
     other databases have a URL or a driver, only MySQL's URLs have a pool.
     """
-    contents: list[PoolOrCount] = [
+    pools = url_pools(variables)
+    if not has_only_others(variables):
+        pools += _bound_pools(variables)
+        pools = pools or default_url_pools(variables)
+    return [
         *variable_counts(variables, workload),
-        *(replace(each, within=within, workload=workload) for each in url_pools(variables)),
         *(Variable(each, workload) for each in map(_assignment, variables) if each.value is not None),
+        *(replace(pool, within=within, workload=workload) for pool in pools),
     ]
-    if has_only_others(variables):
-        return contents
+
+
+def _bound_pools(variables: Sequence[Entry]) -> Iterator[FilePool]:
+    """Yield the pools whose settings the variables bind, with the names of the variables."""
     is_mysql = any(map(_names_mysql, variables))
     has_own_code = is_mysql and not any(each.path[0].upper().startswith(OF_FRAMEWORK) for each in variables)
     originals = [
@@ -76,10 +91,7 @@ def environment_pools(variables: Sequence[Entry], within: str = "", workload: st
     by_key = {(entry.path[-1], entry.line): each for entry, each in originals}
     for pool in pools_of([entry for entry, _ in originals]):
         settings = {name: _as_written(each, by_key) for name, each in pool.settings.items()}
-        contents.append(replace(pool, within=within, settings=settings, complete=False, workload=workload))
-    if not any(isinstance(each, FilePool) for each in contents):
-        contents += [replace(each, within=within, workload=workload) for each in default_url_pools(variables)]
-    return contents
+        yield replace(pool, settings=settings, complete=False)
 
 
 def _assignment(variable: Entry) -> FileSetting:
@@ -87,7 +99,7 @@ def _assignment(variable: Entry) -> FileSetting:
 
     def number() -> Value:
         value = value_of(plain(variable.text), durations=True)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        return value if is_number(value) else None
 
     return setting_of(variable.path[0], variable.text, variable.line, number)
 

@@ -9,10 +9,9 @@ from typing import ClassVar
 import tree_sitter_go
 from tree_sitter import Language, Node
 
-from poolsize.pool_config.files.entries import DATABASE, GO_DSN, names_mysql
 from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.files.values import ENVIRONMENT
+from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, names_mysql
 from poolsize.pool_config.libraries.go import GO, GO_ZERO
 from poolsize.pool_config.libraries.other_languages import OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
@@ -115,7 +114,6 @@ class GoTree(SourceTree):
         return self.text_at(literal, "type").rpartition("]")[2].lstrip("*") if literal else ""
 
     def _note_default(self, call: Node) -> None:
-        """Note the default that viper.SetDefault or flag.IntVar gives."""
         name, arguments = self.text_at(call, "function"), self.arguments(call)
         flag = FLAG.fullmatch(name)
         if name.endswith(".SetDefault") and len(arguments) == 2:
@@ -428,7 +426,6 @@ def _options(tree: GoTree) -> dict[str, list[Node]]:
 
 
 def _constants(tree: GoTree) -> dict[str, list[Node]]:
-    """Return the constants of the file outside of its functions, each with its value."""
     specs = [spec for spec in tree.nodes("const_spec") if tree.function(spec) < 0]
     return {tree.text_at(spec, "name"): [value] for spec in specs if (value := spec.child_by_field_name("value"))}
 
@@ -474,7 +471,6 @@ def _larger(present: FileSetting | None, further: FileSetting) -> FileSetting:
 
 
 def _of_text(text: str) -> Value:
-    """Return the number or the duration of a text; None for another."""
     if match := DURATION.fullmatch(text):
         return int(match[1]) * IN_SECONDS[match[2]]
     return integer(text)

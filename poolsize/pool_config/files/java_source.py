@@ -9,11 +9,18 @@ import tree_sitter_java
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.documents import without_comments
-from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, names_mysql
 from poolsize.pool_config.files.kotlin_source import java_of
 from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree, children, larger, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER, value_of
+from poolsize.pool_config.files.values import (
+    ENVIRONMENT,
+    PLACEHOLDER,
+    Entry,
+    has_only_others,
+    is_mysql,
+    names_mysql,
+    value_of,
+)
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
@@ -196,7 +203,6 @@ def java_pools(text: str) -> list[FilePool]:
 
 
 def _objects(tree: JavaTree, text: str) -> list[_Object]:
-    """Return the objects of pools with their settings, in the order of the file."""
     by_node: dict[int, _Object] = {}
     by_name: dict[tuple[int, str], list[_Object]] = {}
     created = tree.nodes("method_invocation") + tree.nodes("object_creation_expression")
@@ -240,7 +246,6 @@ def _created(tree: JavaTree, node: Node) -> Library | None:
 
 
 def _library(name: str) -> Library | None:
-    """Return the library of a class, with its package or without."""
     return CLASSES.get(name) or CLASSES.get(name.rpartition(".")[2])
 
 

@@ -8,26 +8,19 @@ from functools import partial
 
 from tree_sitter import Node
 
-from poolsize.pool_config.files.entries import names_mysql
-from poolsize.pool_config.files.javascript_tree import NAMES, TSX, TYPESCRIPT, JavascriptTree, Pair, modules_of
+from poolsize.pool_config.files.javascript_tree import NAMES, TSX, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.libraries.node import (
-    KNEX,
-    NODE_MARIADB,
-    NODE_MYSQL,
-    NODE_MYSQL2,
-    SEQUELIZE,
-    TYPEORM,
-    UNUSED_ADAPTER,
-)
+from poolsize.pool_config.files.values import names_mysql
+from poolsize.pool_config.libraries import node as libraries
 from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 DRIVERS = {
-    "mysql2": NODE_MYSQL2, "mysql2-promise": NODE_MYSQL2, "drizzle-orm": NODE_MYSQL2, "mysql": NODE_MYSQL,
-    "promise-mysql": NODE_MYSQL, "mariadb": NODE_MARIADB,
-}  # fmt: skip
+    **dict.fromkeys(("mysql2", "mysql2-promise", "drizzle-orm"), libraries.NODE_MYSQL2),
+    **dict.fromkeys(("mysql", "promise-mysql"), libraries.NODE_MYSQL),
+    "mariadb": libraries.NODE_MARIADB,
+}
 """First part of a module's name -> the driver whose pool it makes."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
@@ -51,19 +44,14 @@ OTHER_DATABASES = {
 SHORT_NAMES = {"identifier", "property_identifier", "member_expression", "string"}
 """Kinds of nodes whose text is short enough for a place."""
 OWN_OBJECT = {
-    SEQUELIZE.title: {"validate", "afterRelease", "name"},
-    KNEX.title: {
+    libraries.SEQUELIZE.title: {"validate", "afterRelease", "name"},
+    libraries.KNEX.title: {
         "afterCreate", "validate", "propagateCreateError", "log", "maxConnectionLifetimeJitterMillis", "Promise",
     },
 }  # fmt: skip
 """Library whose pool has an object of its own -> what may be in the object besides the settings."""
-ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
+OF_ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
 """Keys of an object whose values are the same settings for different environments."""
-
-
-def typescript_pools(text: str) -> list[FilePool]:
-    """Return the pools of TypeScript."""
-    return javascript_pools(text, TYPESCRIPT)
 
 
 def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
@@ -163,9 +151,9 @@ def _prisma_pools(tree: JavascriptTree) -> Iterator[FilePool]:
     for name, node, options in made:
         place = f"{name}, line {line(node)}"
         if name == "PrismaMariaDb" and _is_unused(tree, node, words):
-            yield _driver_pool(tree, UNUSED_ADAPTER, place, options)
+            yield _driver_pool(tree, libraries.UNUSED_ADAPTER, place, options)
         elif name == "PrismaMariaDb":
-            yield _driver_pool(tree, NODE_MARIADB, first + place, options)
+            yield _driver_pool(tree, libraries.NODE_MARIADB, first + place, options)
         for url in _prisma_urls(tree, options) if name == "PrismaClient" else ():
             text = tree.text(url)
             query, is_mysql = QUERY.search(text), names_mysql(text)
@@ -197,7 +185,6 @@ def _of_made_url(tree: JavascriptTree, url: Node) -> dict[str, FileSetting]:
 
 
 def _prisma_urls(tree: JavascriptTree, options: Node | None) -> Iterator[Node]:
-    """Yield the URLs that the options of PrismaClient have, where the file has them."""
     pairs, _ = tree.pairs(options)
     sources = tree.pairs(pairs["datasources"].value)[0].values() if "datasources" in pairs else ()
     for pair in [*(tree.pairs(source.value)[0].get("url") for source in sources), pairs.get("datasourceUrl")]:
@@ -232,7 +219,6 @@ def _of_url(tree: JavascriptTree, library: Library, place: str, node: Node) -> F
 
 
 def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
-    """Return the pool of the pairs of an object."""
     settings, unread = {}, []
     own = OWN_OBJECT.get(library.title)
     for name, pair in pairs.items():
@@ -255,7 +241,7 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         is_object = options is not None and options.type == "object"
         is_url = len(arguments) == 1 and not is_object and "://" in tree.text(options)
         if is_url and _is_mysql(tree, options):  # a URL has no pool
-            yield FilePool(SEQUELIZE, f"Sequelize, line {line(node)}", {})
+            yield FilePool(libraries.SEQUELIZE, f"Sequelize, line {line(node)}", {})
         elif options is not None:
             of_sequelize[options.start_byte] = arguments[0]
     others = _names_others(tree)
@@ -296,7 +282,7 @@ def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
         is_short = child.type == "shorthand_property_identifier"
         key = child if is_short else child.child_by_field_name("key")
         value = child if is_short else child.child_by_field_name("value")
-        if value and value.type in NAMES and ENVIRONMENT.fullmatch(tree.key(key)):
+        if value and value.type in NAMES and OF_ENVIRONMENT.fullmatch(tree.key(key)):
             target = tree.resolved(value)
             if target is not None and target.type == "object":
                 named.setdefault(target.start_byte, []).append((tree.key(key), _place_of_all(tree, around)))
@@ -329,13 +315,13 @@ def _of_mapper(
     if is_sequelize or ("dialect" in keys and ("sequelize" in modules or SHOWS_SEQUELIZE & keys)):
         database = pairs["dialect"].value if "dialect" in pairs else of_sequelize.get(node.start_byte)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
-        pool = _pool(tree, SEQUELIZE, _place(tree, node), own, complete=complete and all_own)
+        pool = _pool(tree, libraries.SEQUELIZE, _place(tree, node), own, complete=complete and all_own)
         for server in (", read", ", write") if "replication" in keys else ("",):
             yield replace(pool, place=pool.place + server), _is_mysql(tree, database)
     elif "settings" in keys and "client" in (settings := tree.pairs(pairs["settings"].value)[0]):  # Strapi 3
         options, all_own = tree.pairs(pairs["options"].value) if "options" in pairs else ({}, True)
         own, complete = tree.pairs(options["pool"].value) if "pool" in options else ({}, all_own)
-        pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete)
+        pool = _pool(tree, libraries.KNEX, _place(tree, node), own, complete=complete)
         yield pool, _is_mysql(tree, settings["client"].value)
     elif (mikro and ("pool" in keys or ("dbName" in keys and {"host", "user"} & keys))) or (
         {"connection", "pool"} & keys and ("client" in keys or (not complete and "knex" in modules))
@@ -343,7 +329,7 @@ def _of_mapper(
         client = next((pairs[name].value for name in ("client", "type", "driver") if name in pairs), None)
         own, all_own = tree.pairs(pairs["pool"].value) if "pool" in pairs else ({}, True)
         own |= {name: pairs[name] for name in ("acquireConnectionTimeout",) if name in pairs}
-        pool = _pool(tree, KNEX, _place(tree, node), own, complete=complete and all_own)
+        pool = _pool(tree, libraries.KNEX, _place(tree, node), own, complete=complete and all_own)
         if "connection" in pairs and (misplaced := tree.pairs(pairs["connection"].value)[0].get("pool")):
             pool = replace(pool, unread=(*pool.unread, tree.setting("connection.pool", misplaced.key)))
         is_mysql = _is_mysql(tree, client)
@@ -372,9 +358,11 @@ def _typeorm_servers(tree: JavascriptTree, pairs: Mapping[str, Pair]) -> Sequenc
 def _of_typeorm(tree: JavascriptTree, node: Node, pairs: Mapping[str, Pair], *, complete: bool) -> FilePool:
     """Return the pool of TypeORM's options: those in `extra` are the driver's, and replace poolSize."""
     own, all_own = tree.pairs(pairs["extra"].value) if "extra" in pairs else ({}, True)
-    pool = _pool(tree, TYPEORM, _place(tree, node), own, complete=complete and all_own)
+    pool = _pool(tree, libraries.TYPEORM, _place(tree, node), own, complete=complete and all_own)
     if "poolSize" in pairs and "connectionLimit" not in own:
-        (size,) = _pool(tree, TYPEORM, "", {"connectionLimit": pairs["poolSize"]}, complete=True).settings.values()
+        (size,) = _pool(
+            tree, libraries.TYPEORM, "", {"connectionLimit": pairs["poolSize"]}, complete=True
+        ).settings.values()
         pool = replace(pool, settings={**pool.settings, "connectionLimit": replace(size, name="poolSize")})
     return pool
 
@@ -402,7 +390,7 @@ def _name(node: Node) -> Node | None:
 def _alternative(tree: JavascriptTree, node: Node) -> str:
     """Return the environment whose options an object has; "" for none."""
     name = _name(node)
-    return f"profile {tree.key(name)}" if name and ENVIRONMENT.fullmatch(tree.key(name)) else ""
+    return f"profile {tree.key(name)}" if name and OF_ENVIRONMENT.fullmatch(tree.key(name)) else ""
 
 
 def _place(tree: JavascriptTree, node: Node) -> str:

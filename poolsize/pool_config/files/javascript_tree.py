@@ -9,7 +9,7 @@ import tree_sitter_typescript
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
-from poolsize.pool_config.files.values import largest
+from poolsize.pool_config.files.values import integer_or_text, largest
 from poolsize.pool_config.pool import FileSetting, Value
 
 INITIALISERS = {
@@ -90,8 +90,9 @@ class JavascriptTree(SourceTree):
         """Return what a name, a member or a wrapped expression stands for; None where the file does not contain it."""
         if node is None or depth > DEEPEST:
             return None
-        if node.type in WRAPPERS or node.type == "await_expression" or self._is_freeze(node):
-            inner = self.arguments(node) if node.type == "call_expression" else children(node)
+        is_freeze = self.text_at(node, "function") == "Object.freeze"
+        if node.type in WRAPPERS or node.type == "await_expression" or is_freeze:
+            inner = self.arguments(node) if is_freeze else children(node)
             return self.resolved(inner[0], depth + 1) if inner else None
         if node.type == "call_expression":
             return self._returned(node, depth + 1) or node
@@ -103,7 +104,6 @@ class JavascriptTree(SourceTree):
         return self._of_member(node, depth + 1)
 
     def _of_member(self, node: Node, depth: int) -> Node | None:
-        """Return the value of a key of an object: o.key or o["key"]."""
         index = node.child_by_field_name("index")
         name = self.value(index, depth) if index else self.key(node)
         pair = self.pairs(node.child_by_field_name("object"), depth)[0].get(name) if isinstance(name, str) else None
@@ -203,13 +203,11 @@ class JavascriptTree(SourceTree):
                 complete = False
         return complete
 
-    def _is_freeze(self, node: Node) -> bool:
-        return node.type == "call_expression" and self.text_at(node, "function") == "Object.freeze"
-
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a text, an alternative, a conversion, a function's default, or a name."""
         if node.type in {"string", "template_string"}:
-            return self._of_text(self.text(node)[1:-1])
+            text = self.text(node)[1:-1]
+            return integer_or_text(text) if "${" not in text else None
         if node.type == "null":
             return 0  # mysql2 takes a limit of null as 0
         compute = {
@@ -218,10 +216,6 @@ class JavascriptTree(SourceTree):
             "call_expression": self._of_call,
         }.get(node.type, self._of_name)
         return compute(node, depth)
-
-    def _of_text(self, text: str) -> Value:
-        is_number = text.isdecimal() and text.isascii() and len(text) < 16
-        return int(text) if is_number else text if "${" not in text else None
 
     def _of_name(self, node: Node, depth: int) -> Value:
         if self.named(self.text(node), node):
@@ -297,7 +291,6 @@ def _required(tree: JavascriptTree, node: Node | None) -> str:
 
 
 def _identifiers(tree: JavascriptTree, node: Node | None) -> Iterator[str]:
-    """Yield the names in a pattern or an import."""
     for each in _inside(node) if node else ():
         if each.type in {"identifier", "shorthand_property_identifier_pattern"}:
             yield tree.text(each)

@@ -6,10 +6,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 
-from poolsize.pool_config.files.entries import Entry, has_only_others, is_mysql, is_other_database
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import plain, setting_of, value_of, without_unit
+from poolsize.pool_config.files.values import (
+    Entry,
+    has_only_others,
+    is_mysql,
+    is_other_database,
+    plain,
+    setting_of,
+    value_of,
+    without_unit,
+)
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
@@ -60,17 +68,18 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
     libraries = {prefix: library_of(prefix, groups, file_name) for prefix in groups}
     _join_own(groups, libraries)
     found = [
-        (prefix, library, tuple(groups[prefix]))
+        Place(library, prefix, tuple(groups[prefix]), prefix)
         for prefix, library in libraries.items()
-        if library and _sets(library, prefix, groups[prefix], relaxed=relaxed)
+        if library and ((pool := _pool(library, prefix, groups[prefix], relaxed=relaxed)).settings or pool.unread)
     ]
-    found += [(prefix, library, ()) for prefix, library in default_places(groups, {each[0] for each in found})]
-    if libraries.get(()) is HIKARICP and all(each[0] for each in found) and any(map(is_mysql, groups[()])):
-        found.append(((), HIKARICP, ()))  # a file of the library itself, such as hikari.properties
+    defaults = default_places(groups, {each.prefix for each in found})
+    found += [Place(library, prefix, (), prefix) for prefix, library in defaults]
+    if libraries.get(()) is HIKARICP and all(each.prefix for each in found) and any(map(is_mysql, groups[()])):
+        found.append(Place(HIKARICP, (), (), ()))  # a file of the library itself, such as hikari.properties
     inner: dict[tuple[str, ...], list[tuple[str, ...]]] = {}
     for prefix in groups:
         inner.setdefault(prefix[:-1], []).append(prefix)
-    with_pools = {prefix for prefix, *_ in found}
+    with_pools = {each.prefix for each in found}
     places = [place for each in found for place in _by_source(each, groups, inner, with_pools)]
     only_others = has_only_others(entries)
     pools = [
@@ -151,12 +160,6 @@ def pool_of(library: Library, entries: Sequence[Entry]) -> FilePool:
     return _pool(library, (), settings, relaxed=not any(library is each for each in SEGMENTS.values()))
 
 
-def _sets(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> bool:
-    """Return whether a place has settings of a library, or such as it does not read."""
-    pool = _pool(library, prefix, group, relaxed=relaxed)
-    return bool(pool.settings or pool.unread)
-
-
 def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, relaxed: bool) -> FilePool:
     """Return the pool of a place, which may have no setting of it."""
     settings, unread, beside = {}, [], []
@@ -204,7 +207,7 @@ def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxe
 
 
 def _by_source(
-    found: tuple[tuple[str, ...], Library, tuple[Entry, ...]],
+    place: Place,
     groups: Groups,
     inner: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]],
     pools: Set[tuple[str, ...]],
@@ -213,7 +216,7 @@ def _by_source(
 
     dynamic-datasource has global settings beside its sources; the code of many projects has sources below the settings.
     """
-    prefix, library, settings = found
+    prefix, library, settings = place.prefix, place.library, place.settings
     parent, segment = prefix[:-1], prefix[-1:]
     if parent[-1:] == ("dynamic",):
         sources = [each for each in inner.get((*parent, "datasource"), ()) if _has_url(groups[each])]
@@ -225,7 +228,7 @@ def _by_source(
         sources = [each for each in inner.get(prefix, ()) if segment and _has_url(groups[each])]
         sources, segment = sources if len(sources) > 1 else [], ()
     if not sources:
-        return [Place(library, prefix, settings, prefix)]
+        return [place]
     own = {source: next((each for each in inner.get(source, ()) if each in pools), ()) for source in sources}
     return [
         Place(library, (*source, *segment), settings + tuple(groups[own[source]] if own[source] else ()), source)

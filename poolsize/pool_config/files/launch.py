@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
 
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.javascript_tree import TSX, JavascriptTree
 from poolsize.pool_config.files.python_source import assigned_in
 from poolsize.pool_config.files.rails import ASSIGNMENT, ruby_number
 from poolsize.pool_config.files.source_tree import line as line_of
-from poolsize.pool_config.files.values import number_from
+from poolsize.pool_config.files.values import Entry, at_least_1, number_from
 from poolsize.pool_config.pool import Count, FileSetting
 
 PROGRAMS = {
@@ -71,7 +70,6 @@ def process_counts(words: Words, workload: str = "") -> Iterator[Count]:
 
 
 def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Count]:
-    """Yield the number that the last of some options states."""
     setting = None
     for (word, line), (following, _) in pairwise([*words, ("", 0)]):
         for option in options:
@@ -86,7 +84,7 @@ def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Cou
         yield Count("processes", setting, workload)
 
 
-def variable_counts(variables: Sequence[Entry], workload: str = "") -> Iterator[Count]:
+def variable_counts(variables: Sequence[Entry], workload: str) -> Iterator[Count]:
     """Yield the numbers of processes in environment variables. Each variable's path is its name."""
     for name, text, line in ((each.path[0], each.text, each.line) for each in variables):
         if name in NUMBERS:
@@ -217,7 +215,7 @@ def puma_counts(text: str) -> list[Count]:
             written = match["code"].split(" #")[0].strip()
             written = written[:-1] if written.count(")") > written.count("(") else written
             workers = ruby_number(assigned.get(written, written))
-            setting = None if workers == 0 else FileSetting("workers", written, _at_least_1(workers), number)
+            setting = None if workers == 0 else FileSetting("workers", written, at_least_1(workers), number)
     return [Count("processes", setting)] if setting else []
 
 
@@ -229,13 +227,8 @@ def pm2_counts(text: str) -> list[Count]:
         pairs, _ = tree.pairs(node)
         if "instances" in pairs and "script" in pairs:
             pair = pairs["instances"]
-            value = _at_least_1(tree.value(pair.value))
+            value = at_least_1(tree.value(pair.value))
             name = tree.value(pairs["name"].value) if "name" in pairs else ""
             setting = FileSetting("instances", tree.text(pair.value), value, line_of(pair.key))
             counts.append(Count("processes", setting, name if isinstance(name, str) else ""))
     return counts
-
-
-def _at_least_1(value: object) -> int | None:
-    """Return a number of processes; None for anything else."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None

@@ -6,9 +6,8 @@ from dataclasses import replace
 from itertools import pairwise
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import plain, value_of
+from poolsize.pool_config.files.values import Entry, is_number, plain, value_of
 from poolsize.pool_config.libraries.other_languages import PHP_FPM
 from poolsize.pool_config.libraries.server import MAXSCALE, SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, Variable
@@ -17,6 +16,7 @@ SECTION = re.compile(r"(?:mysqld|server|mariadbd?|galera)(?P<own>-\d[\d.]{0,9}|\
 """Sections of an option file that the server reads. own: of a single version, or of a single server of mysqld_multi."""
 SIZE = re.compile(r"(\d{1,15})([KMGTPE])", re.IGNORECASE)
 UNITS = "KMGTPE"
+"""Of a size: 2K is 2,048."""
 VALUE = re.compile(r"\s*(?:\"([^\"]*)\"|'([^']*)'|([^#]*))")
 """A value in quotes, or up to a comment."""
 LOOSE, SET = "loose_", "set_variable"
@@ -68,18 +68,14 @@ def server_settings(options: Sequence[tuple[str, str, int]]) -> dict[str, FileSe
         if setting := SERVER.setting(_plain(name).removeprefix(LOOSE), relaxed=True):
             match = VALUE.match(value)
             value = next((part for part in match.groups() if part is not None), "").strip() if match else ""
-            settings[setting] = FileSetting(name, value, server_value(value), line)
+            size = SIZE.fullmatch(value)
+            number = size and int(size[1]) * 1024 ** (UNITS.index(size[2].upper()) + 1)
+            settings[setting] = FileSetting(name, value, number if size else value_of(plain(value)), line)
     return settings
 
 
 def _plain(name: str) -> str:
     return name.lower().replace("-", "_")
-
-
-def server_value(text: str) -> Value:
-    """Return the value of an option of the server, in which 2K is 2,048."""
-    match = SIZE.fullmatch(text)
-    return int(match[1]) * 1024 ** (UNITS.index(match[2].upper()) + 1) if match else value_of(plain(text))
 
 
 def command_options(words: Sequence[tuple[str, int]]) -> Iterator[tuple[str, str, int]]:
@@ -112,7 +108,6 @@ def status_pools(text: str) -> list[FilePool]:
 
 
 def _rows(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield name, value and line of each row."""
     name = ""
     for number, line in enumerate(text.splitlines(), 1):
         if match := VERTICAL.fullmatch(line):
@@ -134,7 +129,7 @@ def section_pools(text: str) -> list[FilePool]:
     """Return the pools of an application's file with sections, as those of Pyramid, Pylons and Airflow."""
     entries = [
         Entry((of, re.sub("sql_?alchemy[._]", "", name)), *value)
-        for of, values in _sections(text, comments=";#").items()
+        for of, values in _sections(text).items()
         for name, value in values.items()
     ]
     return pools_of(entries)
@@ -149,7 +144,7 @@ def fpm_pools(text: str) -> list[FilePool]:
     """Return the pools of workers of PHP-FPM; none of another .conf file."""
     if "pm.max_children" not in text:
         return []
-    sections = _sections(text, comments=";#")
+    sections = _sections(text)
     return [_pool(PHP_FPM, name, values, value_of) for name, values in sections.items() if "pm.max_children" in values]
 
 
@@ -167,7 +162,7 @@ def beego_variables(text: str) -> list[Variable]:
 
     The keys are in small letters: beego ignores case. Those in the section of the run mode replace those before it.
     """
-    sections = _sections(text.lower(), comments="#;")
+    sections = _sections(text.lower())
     mode = _text(sections[""], "runmode")
     keys = {
         name if of in ("", mode) else f"{of}::{name}": value
@@ -177,7 +172,7 @@ def beego_variables(text: str) -> list[Variable]:
     return [
         Variable(FileSetting(key, written, value, line))
         for key, (written, line) in keys.items()
-        if isinstance(value := value_of(written, durations=True), int | float) and not isinstance(value, bool)
+        if is_number(value := value_of(written, durations=True))
     ]
 
 
@@ -188,7 +183,7 @@ def is_maxscale(text: str, _: str) -> bool:
 
 def maxscale_pools(text: str) -> list[FilePool]:
     """Return the servers that a MaxScale connects to, each with the settings of its services."""
-    sections = _sections(text, comments="#;")
+    sections = _sections(text)
     services = [values for values in sections.values() if _text(values, "type") == "service"]
     return [
         replace(
@@ -221,20 +216,16 @@ def _pool(library: Library, name: str, section: Section, value: Callable[[str], 
     return FilePool(library, name, settings)
 
 
-def _sections(text: str, comments: str) -> dict[str, dict[str, tuple[str, int]]]:
-    """Return the values of each section; under "", those before the first.
-
-    comments: signs that begin a comment, also after a value and a space.
-    """
+def _sections(text: str) -> dict[str, dict[str, tuple[str, int]]]:
+    """Return the values of each section, without comments; under "", those before the first."""
     values: dict[str, tuple[str, int]] = {}
     sections = {"": values}
     for number, line in enumerate(map(str.strip, text.splitlines()), 1):
         if line.startswith("[") and line.endswith("]"):
             values = sections.setdefault(line[1:-1].strip(), {})
-        elif line and line[0] not in comments:
+        elif line and line[0] not in "#;":
             name, _, value = line.partition("=")
-            for sign in comments:
-                value = value.split(f" {sign}")[0]
+            value = re.split(" [#;]", value, maxsplit=1)[0]
             values[name.strip()] = (value.strip().strip("\"'"), number)
     return sections
 

@@ -8,10 +8,9 @@ from functools import partial
 from pygments.lexers.php import PhpLexer
 from pygments.token import Comment, String, Text
 
-from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.keys import own_name
 from poolsize.pool_config.files.places import NO_DATABASE
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, setting_of, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, names_mysql, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import HYPERF, OWN_SIZE, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
@@ -70,14 +69,13 @@ def php_pools(text: str) -> list[FilePool]:
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))
-    pools += [_called(name, value, line) for name, value, line in _calls(tokens)]
+    pools += [
+        FilePool(PHP, f"line {line}", {name: FileSetting(name, str(value).lower(), value, line)})
+        for name, value, line in _calls(tokens)
+    ]
     pools += _swoole_pools(tokens) if "Swoole" in text else ()
-    return pools or [FilePool(PHP, _place(array), {}) for array in arrays if _connects(array)]
-
-
-def _connects(array: Array) -> bool:
-    """Return whether an array has the settings of a connection to MySQL."""
-    return bool(names_mysql(array.driver)) and array.values.keys() >= {"driver", "host"}
+    connections = (each for each in arrays if names_mysql(each.driver) and each.values.keys() >= {"driver", "host"})
+    return pools or [FilePool(PHP, _place(array), {}) for array in connections]
 
 
 def _is_of_server(array: Array | None, text: str) -> bool:
@@ -94,7 +92,6 @@ def _is_of_server(array: Array | None, text: str) -> bool:
 
 
 def _keys(array: Array | None) -> Iterator[str]:
-    """Yield the keys of an array and of those around it."""
     while array:
         yield array.key
         array = array.around
@@ -104,10 +101,6 @@ def _place(array: Array) -> str:
     outer = array.around if array.key in {"options", "attributes", "params", "pool"} and array.around else array
     line = min(line for _, line in array.values.values())
     return f"{outer.key}, line {line}" if outer.key else f"line {line}"
-
-
-def _called(name: str, value: Value, line: int) -> FilePool:
-    return FilePool(PHP, f"line {line}", {name: FileSetting(name, str(value).lower(), value, line)})
 
 
 def _calls(tokens: list[tuple[str, int]]) -> Iterator[tuple[str, Value, int]]:
@@ -181,7 +174,6 @@ def _value(tokens: list[str]) -> Value:
 
 
 def _arrays(tokens: list[tuple[str, int]]) -> list[Array]:
-    """Return the arrays and calls of a file, in their order."""
     around = [Array("", None)]
     arrays = list(around)
     before = ""

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 
-from poolsize.pool_config.files.entries import GO_DSN, Entry, is_mysql, names_mysql
-from poolsize.pool_config.files.values import without_unit
+from poolsize.pool_config.files.values import GO_DSN, Entry, is_mysql, names_mysql, without_unit
 from poolsize.pool_config.libraries import java_frameworks as frameworks
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_CODE, OWN_GO, OWN_SIZE, PHP
@@ -67,7 +66,8 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
     named, shown = named_library(group), _shown(group)
     for is_place, library in (
         (parts == ["spring", "datasource"], BOOT_1.get((named or shown or TOMCAT_JDBC).title)),
-        (parts == ["spring", "datasource", "tomcat"], _of_spring_tomcat(groups)),
+        (parts == ["spring", "datasource", "tomcat"],
+         TOMCAT_JDBC if named_library(groups.get(prefix[:-1], [])) is TOMCAT_JDBC else frameworks.SPRING_TOMCAT),
         (parts == ["quarkus", "datasource"] and any(each.path[-1] == "url" for each in group), frameworks.QUARKUS),
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
         (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"] or parts[:2] == ["r2dbc", "datasources"],
@@ -112,11 +112,6 @@ def _shown(group: Sequence[Entry]) -> Library | None:
     """Return the library that a name shows which only its settings have."""
     names = {normalized(entry.path[-1]) for entry in group}
     return next((library for library, own in OWN_NAMES if names & {normalized(each) for each in own}), None)
-
-
-def _of_spring_tomcat(groups: Groups) -> Library:
-    is_named = named_library(groups.get(("spring", "datasource"), [])) is TOMCAT_JDBC
-    return TOMCAT_JDBC if is_named else frameworks.SPRING_TOMCAT
 
 
 def _micronaut(group: Sequence[Entry]) -> Library:

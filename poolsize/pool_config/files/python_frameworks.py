@@ -4,17 +4,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from poolsize.pool_config.files.entries import names_mysql
 from poolsize.pool_config.files.python_names import last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
-from poolsize.pool_config.libraries.python import (
-    DJANGO,
-    DJANGO_POOL,
-    FLASK_SQLALCHEMY,
-    FLASK_SQLALCHEMY_2,
-    OLD_FUNCTION,
-    OTHER_POOLS,
-)
+from poolsize.pool_config.files.values import names_mysql
+from poolsize.pool_config.libraries import python as libraries
 from poolsize.pool_config.pool import FilePool
 
 SETTINGS = {"CONN_MAX_AGE", "CONN_HEALTH_CHECKS"}
@@ -46,10 +39,10 @@ def django_pools(values: Values, node: ast.Dict | ast.Call) -> Iterator[FilePool
     place = f"line {node.lineno}"
     with_pool = POOL_OPTIONS in by_name or (engine is not None and POOL_ENGINES in values.text(engine))
     if has_settings or (is_database and not with_pool):
-        yield from values.pools(DJANGO, place, [*pairs, *_asgi(values)], renamed=OF_URL)
+        yield from values.pools(libraries.DJANGO, place, [*pairs, *_asgi(values)], renamed=OF_URL)
     if with_pool:
         options = values.pairs(by_name[POOL_OPTIONS]) if POOL_OPTIONS in by_name else []
-        yield from values.pools(DJANGO_POOL, POOL_OPTIONS, options)
+        yield from values.pools(libraries.DJANGO_POOL, POOL_OPTIONS, options)
 
 
 def pools_of_other_files(values: Values) -> Iterator[FilePool]:
@@ -57,7 +50,7 @@ def pools_of_other_files(values: Values) -> Iterator[FilePool]:
     for name, node in values.names.changes_elsewhere():
         if name in SETTINGS:
             pairs: Pairs = [(name, node), (None, node), *_asgi(values)]
-            yield from values.pools(DJANGO, f"line {node.lineno}", pairs)
+            yield from values.pools(libraries.DJANGO, f"line {node.lineno}", pairs)
 
 
 def _asgi(values: Values) -> Pairs:
@@ -81,7 +74,7 @@ OLD = {f"SQLALCHEMY_{name.upper()}": name for name in ("pool_size", "pool_timeou
 }
 """Names of Flask-SQLAlchemy 2 -> SQLAlchemy's."""
 SHOWS_FLASK = "SQLALCHEMY_TRACK_MODIFICATIONS"
-NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, OLD_FUNCTION, *OLD}
+NAMES = {URI, OPTIONS, BINDS, SHOWS_FLASK, libraries.OLD_FUNCTION, *OLD}
 
 
 def _changes(node: ast.AST) -> Iterator[ast.expr]:
@@ -118,9 +111,9 @@ class FlaskSettings:
             if last_name(node.func) == "setdefault" and len(node.args) == 2 and isinstance(node.args[0], ast.Constant):
                 words = [(str(node.args[0].value), node.args[1])]
             self._add("", words)
-        elif isinstance(node, ast.FunctionDef) and node.name == OLD_FUNCTION:
+        elif isinstance(node, ast.FunctionDef) and node.name == libraries.OLD_FUNCTION:
             changes = [change for each in ast.walk(node) for change in _changes(each)]
-            self._add("", [(OLD_FUNCTION, change) for change in changes or [ast.Constant(None)]])
+            self._add("", [(libraries.OLD_FUNCTION, change) for change in changes or [ast.Constant(None)]])
         elif isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             self._add("", [(str(key.value), value) for key, value in pairs if isinstance(key, ast.Constant)])
@@ -152,13 +145,15 @@ class FlaskSettings:
         if databases and all(each is False for each in databases):
             return
         old: Pairs = [(setting, value) for setting, value in settings if setting in OLD]
-        nodes = [value for setting, value in settings if setting in {OPTIONS, OLD_FUNCTION}]
+        nodes = [value for setting, value in settings if setting in {OPTIONS, libraries.OLD_FUNCTION}]
         options = [pair for value in nodes for pair in self._values.pairs(value)]
-        if last_name(dict(options).get("poolclass")) in OTHER_POOLS:
+        if last_name(dict(options).get("poolclass")) in libraries.OTHER_POOLS:
             return
         shows_flask = any(databases) or SHOWS_FLASK in dict(settings)
+        is_old = bool(old) or libraries.OLD_FUNCTION in dict(settings)
+        library = libraries.FLASK_SQLALCHEMY_2 if is_old else libraries.FLASK_SQLALCHEMY
         yield from self._values.pools(
-            FLASK_SQLALCHEMY_2 if old or OLD_FUNCTION in dict(settings) else FLASK_SQLALCHEMY,
+            library,
             "SQLALCHEMY settings",
             [*old, *options],
             always=bool(databases) and shows_flask and not beside_engine,
@@ -179,5 +174,5 @@ class FlaskSettings:
             options = self._values.pairs(url) if isinstance(url, ast.Dict) else []
             urls = [dict(options).get("url", url), *filter(None, [by_name.get(URI)])]  # one elsewhere: as the first
             if name and next((each for each in map(self._values.is_mysql, urls) if each is not None), False):
-                library = FLASK_SQLALCHEMY_2 if old else FLASK_SQLALCHEMY
+                library = libraries.FLASK_SQLALCHEMY_2 if old else libraries.FLASK_SQLALCHEMY
                 yield from self._values.pools(library, f"{BINDS}, {name}", [*old, *options], renamed=OLD)

@@ -213,7 +213,6 @@ class Names:
 
 
 def _env_prefix(settings: ast.ClassDef) -> str:
-    """Return the env_prefix of a class of pydantic's settings, in its SettingsConfigDict or its Config."""
     for node in ast.walk(settings):
         names = [node.arg or ""] if isinstance(node, ast.keyword) else []
         names = [last_name(target) for target in node.targets] if isinstance(node, ast.Assign) else names

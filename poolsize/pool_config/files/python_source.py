@@ -11,20 +11,8 @@ from poolsize.errors import BadInput
 from poolsize.pool_config.files.python_frameworks import FlaskSettings, django_pools, pools_of_other_files
 from poolsize.pool_config.files.python_names import Names, last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
-from poolsize.pool_config.libraries.python import (
-    AIOMYSQL,
-    ASYNCMY,
-    CONNECTOR_PYTHON,
-    DATABASES,
-    DBUTILS,
-    DBUTILS_PERSISTENT,
-    MARIADB_PYTHON,
-    OTHER_POOLS,
-    PEEWEE,
-    PEEWEE_ASYNC,
-    SQLALCHEMY,
-    TORTOISE,
-)
+from poolsize.pool_config.files.values import integer_or_text
+from poolsize.pool_config.libraries import python as libraries
 from poolsize.pool_config.pool import FilePool, FileSetting, Library
 
 
@@ -36,31 +24,31 @@ class _Function:
     parameters: tuple[str, ...] = ()
 
 
-_ENGINE = _Function(SQLALCHEMY, ("url",))
-_PEEWEE = _Function(PEEWEE, ("database", "max_connections", "stale_timeout", "timeout"))
+_ENGINE = _Function(libraries.SQLALCHEMY, ("url",))
+_PEEWEE = _Function(libraries.PEEWEE, ("database", "max_connections", "stale_timeout", "timeout"))
 _SIZES = ("minsize", "maxsize", "echo", "pool_recycle")
 FUNCTIONS = {
     "create_engine": _ENGINE,
     "create_async_engine": _ENGINE,
-    "MySQLConnectionPool": _Function(CONNECTOR_PYTHON, ("pool_size", "pool_name", "pool_reset_session")),
+    "MySQLConnectionPool": _Function(libraries.CONNECTOR_PYTHON, ("pool_size", "pool_name", "pool_reset_session")),
     "PooledMySQLDatabase": _PEEWEE,
     "PooledMySQLConnectorDatabase": _PEEWEE,
     "PooledMariaDBConnectorDatabase": _PEEWEE,
     "PooledDB": _Function(
-        DBUTILS, ("creator", "mincached", "maxcached", "maxshared", "maxconnections", "blocking", "maxusage")
+        libraries.DBUTILS, ("creator", "mincached", "maxcached", "maxshared", "maxconnections", "blocking", "maxusage")
     ),
-    "PersistentDB": _Function(DBUTILS_PERSISTENT, ("creator",)),
+    "PersistentDB": _Function(libraries.DBUTILS_PERSISTENT, ("creator",)),
 }
 """The last part of a function's name -> the function."""
 FULL_NAMES = {
-    "aiomysql.create_pool": _Function(AIOMYSQL, _SIZES),
-    "aiomysql.sa.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
-    "aiomysql.sa.engine.create_engine": _Function(AIOMYSQL, _SIZES[:2]),
-    "asyncmy.create_pool": _Function(ASYNCMY, _SIZES),
-    "mariadb.ConnectionPool": _Function(MARIADB_PYTHON),
-    "peewee_async.PooledMySQLDatabase": _Function(PEEWEE_ASYNC, ("database",)),
-    "databases.Database": _Function(DATABASES, ("url",)),
-    "databases.core.Database": _Function(DATABASES, ("url",)),
+    "aiomysql.create_pool": _Function(libraries.AIOMYSQL, _SIZES),
+    "aiomysql.sa.create_engine": _Function(libraries.AIOMYSQL, _SIZES[:2]),
+    "aiomysql.sa.engine.create_engine": _Function(libraries.AIOMYSQL, _SIZES[:2]),
+    "asyncmy.create_pool": _Function(libraries.ASYNCMY, _SIZES),
+    "mariadb.ConnectionPool": _Function(libraries.MARIADB_PYTHON),
+    "peewee_async.PooledMySQLDatabase": _Function(libraries.PEEWEE_ASYNC, ("database",)),
+    "databases.Database": _Function(libraries.DATABASES, ("url",)),
+    "databases.core.Database": _Function(libraries.DATABASES, ("url",)),
 }
 """Functions whose names other libraries have as well."""
 OF_POSTGRES = ("aiopg.", "gino.")
@@ -95,8 +83,6 @@ def assigned_in(text: str, name: str) -> FileSetting | None:
 
 
 class _Source:
-    """A parsed source and the values in it."""
-
     def __init__(self, tree: ast.Module) -> None:
         self._names = Names(tree)
         self._values = Values(self._names)
@@ -115,7 +101,7 @@ class _Source:
             if isinstance(node, ast.Dict | ast.Call):
                 found += [(id(node), pool) for pool in django_pools(self._values, node)]
         pools = [pool for key, pool in found if key not in self._values.spread]
-        has_engine = any(pool.library is SQLALCHEMY for pool in pools)
+        has_engine = any(pool.library is libraries.SQLALCHEMY for pool in pools)
         pools += self._of_texts()
         pools += pools_of_other_files(self._values)
         return [*pools, *flask.pools(beside_engine=has_engine)]
@@ -126,17 +112,17 @@ class _Source:
         if name in TORTOISE_CALLS and "db_url" in dict(keywords):
             url = dict(keywords)["db_url"]
             if self._values.is_mysql(url) is not False:
-                yield from self._values.pools(TORTOISE, place, self._query(url))
+                yield from self._values.pools(libraries.TORTOISE, place, self._query(url))
         elif name == "connect" and call.args and PEEWEE_URL.match(url_text := self._values.text(call.args[0])):
             self._connected.add(url_text)
-            yield from self._values.pools(PEEWEE, place, self._query(call.args[0]) + keywords)
+            yield from self._values.pools(libraries.PEEWEE, place, self._query(call.args[0]) + keywords)
         elif function := self._function(call, keywords):
             pairs: Pairs = [*zip(function.parameters, call.args, strict=False), *keywords]
             if any(isinstance(argument, ast.Starred) for argument in call.args):
                 pairs = [(None, call), *keywords]
             if self._may_be_mysql(dict(pairs)):
                 pairs += self._beside(function.library, pairs)
-                renamed = OF_PEEWEE_ASYNC if function.library is PEEWEE_ASYNC else {}
+                renamed = OF_PEEWEE_ASYNC if function.library is libraries.PEEWEE_ASYNC else {}
                 yield from self._values.pools(function.library, place, pairs, renamed=renamed)
 
     def _function(self, call: ast.Call, keywords: Pairs) -> _Function | None:
@@ -149,7 +135,7 @@ class _Source:
         if full.startswith(OF_POSTGRES):
             return None
         if name == "connect" and CONNECTOR_POOL & dict(keywords).keys():
-            return _Function(MARIADB_PYTHON if full.startswith("mariadb") else CONNECTOR_PYTHON)
+            return _Function(libraries.MARIADB_PYTHON if full.startswith("mariadb") else libraries.CONNECTOR_PYTHON)
         own = self._names.classes.get(name)
         bases = [last_name(base) for each in self._names.with_bases(own) for base in each.bases] if own else []
         names = bases if own and isinstance(call.func, ast.Name) else [name, *bases]
@@ -161,18 +147,18 @@ class _Source:
         creator = by_name.get("creator")
         driver = self._names.full_name(creator).partition(".")[0] if creator else ""
         is_other = self._values.is_mysql(url) is False or driver in OTHER_DRIVERS
-        return not is_other and last_name(by_name.get("poolclass")) not in OTHER_POOLS
+        return not is_other and last_name(by_name.get("poolclass")) not in libraries.OTHER_POOLS
 
     def _beside(self, library: Library, pairs: Pairs) -> Pairs:
         """Return the settings of a pool that its call does not have itself."""
-        if library is PEEWEE_ASYNC:
+        if library is libraries.PEEWEE_ASYNC:
             return self._values.pairs(dict(pairs)["pool_params"]) if "pool_params" in dict(pairs) else []
         if library.constants:
             return [(name, node) for name in library.constants if (node := self._names.of_module(name))]
-        if library is DATABASES:
+        if library is libraries.DATABASES:
             return self._query(dict(pairs)["url"]) if "url" in dict(pairs) else []
         database = dict(pairs).get("database")
-        is_later = library is PEEWEE and isinstance(database, ast.Constant) and database.value is None
+        is_later = library is libraries.PEEWEE and isinstance(database, ast.Constant) and database.value is None
         return [(None, pairs[0][1])] if is_later else []  # database.init() has the settings
 
     def _of_tortoise(self, node: ast.Dict) -> Iterator[FilePool]:
@@ -180,12 +166,12 @@ class _Source:
         if "engine" in by_name and "credentials" in by_name:
             if self._values.text(by_name["engine"]) == "tortoise.backends.mysql":
                 yield from self._values.pools(
-                    TORTOISE, f"line {node.lineno}", self._values.pairs(by_name["credentials"])
+                    libraries.TORTOISE, f"line {node.lineno}", self._values.pairs(by_name["credentials"])
                 )
         elif {"connections", "apps"} <= by_name.keys():
             for name, url in self._values.pairs(by_name["connections"]):
                 if name is not None and self._values.is_mysql(url):
-                    yield from self._values.pools(TORTOISE, f"{name}, line {url.lineno}", self._query(url))
+                    yield from self._values.pools(libraries.TORTOISE, f"{name}, line {url.lineno}", self._query(url))
 
     def _of_texts(self) -> Iterator[FilePool]:
         """Yield the pools of peewee's URLs that no call of connect() in the file takes."""
@@ -194,18 +180,16 @@ class _Source:
             if isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and id(node) not in parts:
                 url = self._values.text(node)
                 if PEEWEE_URL.match(url) and url not in self._connected:
-                    yield from self._values.pools(PEEWEE, f"line {node.lineno}", self._query(node))
+                    yield from self._values.pools(libraries.PEEWEE, f"line {node.lineno}", self._query(node))
                 if PEEWEE_URL.match(url):
                     parts.update(id(part) for part in ast.walk(node))
 
     def _query(self, url: ast.expr) -> Pairs:
-        """Return the settings in the query of a URL."""
         text = self._values.text(url)
         if "?" not in text:
             return [(None, url)] if text.endswith(UNKNOWN) else []
         pairs: Pairs = []
         for name, value in parse_qsl(text.partition("?")[2], keep_blank_values=True):
-            number = int(value) if value.isdecimal() and len(value) < 16 else value
-            node = ast.Name("unknown") if UNKNOWN in value else ast.Constant(number)
+            node = ast.Name("unknown") if UNKNOWN in value else ast.Constant(integer_or_text(value))
             pairs.append((name, ast.copy_location(node, url)))
         return pairs

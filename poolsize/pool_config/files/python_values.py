@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from poolsize.pool_config.files.python_names import Names, last_name, path
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, largest, setting_of
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, integer_or_text, largest, setting_of
 from poolsize.pool_config.pool import FilePool, Library, Value
 
 Pairs = list[tuple[str | None, ast.expr]]
@@ -81,7 +81,7 @@ class Values:
 
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
         if given := ENVIRONMENT.text(self.variable(node)):
-            return int(given) if given.isdecimal() and len(given) < 16 else given
+            return integer_or_text(given)
         value: Value = None
         match node:
             case ast.Constant(value=int() | float() | str() as literal):
@@ -113,7 +113,6 @@ class Values:
         return [each for each in nodes if not (isinstance(each, ast.Constant) and each.value is None)] or nodes
 
     def _items_named(self, name: object, mapping: ast.expr) -> Sequence[ast.expr]:
-        """Return the values that a dictionary of the file has for a name."""
         spread, self.spread = self.spread, set()  # to read an item spreads no dictionary
         found = [value for key, value in self.pairs(mapping) if key is not None and key == name]
         self.spread = spread
@@ -121,14 +120,10 @@ class Values:
 
     def _one_of(self, nodes: Iterable[ast.expr], depth: int) -> Value:
         """Return the value that all have; else the largest number; None where a value is not known."""
-        read = [ENVIRONMENT.noted(partial(self.value, node, depth)) for node in nodes]
-        for value, names in read:
-            if value is not None and ENVIRONMENT.texts.keys() & names:
-                return value
-        values = [value for value, _ in read]
-        if len({(type(value), value) for value in values}) == 1:
-            return values[0]
-        return largest(values)
+        values, given = ENVIRONMENT.alternatives(partial(self.value, node, depth) for node in nodes)
+        if given is not None:
+            return given
+        return values[0] if len({(type(value), value) for value in values}) == 1 else largest(values)
 
     def _computed(self, node: ast.UnaryOp | ast.BinOp, depth: int) -> float | None:
         """Return the result of arithmetic, or None where an operand is not a known number."""
@@ -155,7 +150,7 @@ class Values:
             return {"max": max, "min": min}[name](numbers) if numbers and len(numbers) == len(values) else None
         chosen = self.default(call)
         value = None if chosen is None else self.value(chosen, depth)
-        return int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 16 else value
+        return integer_or_text(value) if isinstance(value, str) else value
 
     def default(self, call: ast.Call) -> ast.expr | None:
         """Return the argument of a call that is its result where the environment gives no other."""

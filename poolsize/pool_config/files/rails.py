@@ -9,7 +9,7 @@ import yaml
 
 from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import ENVIRONMENT, setting_of, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, is_number, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
 from poolsize.pool_config.pool import FilePool, Value
 
@@ -90,7 +90,6 @@ def _marked(match: re.Match[str], tags: list[str], variables: dict[str, str]) ->
 
 
 def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
-    """Yield the mappings that a mapping merges (<<)."""
     for key, value in node.value:
         if key.value == "<<":
             yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
@@ -132,7 +131,6 @@ def _pool(place: str, values: Mapping[str, tuple[str, int]]) -> FilePool:
 
 
 def _value(text: str) -> Value:
-    """Return the value of a setting; of a tag of Ruby, its default or None."""
     if "<%" not in text:
         return value_of(text)
     match = ERB.fullmatch(text.strip())
@@ -140,7 +138,6 @@ def _value(text: str) -> Value:
 
 
 def _number(match: re.Match[str]) -> str:
-    """Return the number of the variable that Ruby asks for, or the default."""
     named = VARIABLE.search(match[0])
     given = ENVIRONMENT.text(named["name"]) if named else None
     return given if given and given.isdecimal() else match["number"]
@@ -159,4 +156,4 @@ def ruby_number(code: str) -> int | float | None:
         left, right = int(match[1]), int(match[3])
         code = str(left * right if match[2] == "*" else left + right)
     value = value_of(code.strip("'\""))
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if is_number(value) else None

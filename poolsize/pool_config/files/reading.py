@@ -1,8 +1,7 @@
-"""Files and folders -> the pools that they configure; the kinds of files, their names and their readers."""
+"""A file -> the pools that it configures; the kinds of files, their names and their readers."""
 
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -13,40 +12,27 @@ from poolsize.bounds import shortened
 from poolsize.errors import BadInput
 from poolsize.files import content
 from poolsize.parser_process import parsed
-from poolsize.pool_config.files.braces import hocon_pools, is_hocon
-from poolsize.pool_config.files.connection_strings import appsettings_pools, csharp_pools
-from poolsize.pool_config.files.containers import yaml_contents
-from poolsize.pool_config.files.documents import json_pools, keys_of, properties_pools
-from poolsize.pool_config.files.environment import command_pools, dockerfile_contents, env_file_pools
-from poolsize.pool_config.files.go_source import go_pools
-from poolsize.pool_config.files.java_source import java_pools, kotlin_pools
-from poolsize.pool_config.files.javascript_source import javascript_pools, typescript_pools
-from poolsize.pool_config.files.launch import (
-    gunicorn_counts,
-    pm2_counts,
-    procfile_counts,
-    puma_counts,
+from poolsize.pool_config.files import (
+    braces,
+    connection_strings,
+    containers,
+    documents,
+    environment,
+    go_source,
+    java_source,
+    javascript_source,
+    javascript_tree,
+    launch,
+    option_file,
+    php_source,
+    python_source,
+    rails,
+    rust_source,
+    toml_file,
+    urls,
+    xml_file,
 )
-from poolsize.pool_config.files.option_file import (
-    beego_variables,
-    fpm_pools,
-    ini_pools,
-    is_beego,
-    is_maxscale,
-    maxscale_pools,
-    section_pools,
-    server_pools,
-    status_pools,
-)
-from poolsize.pool_config.files.php_source import php_pools
-from poolsize.pool_config.files.proxysql import is_proxysql, proxysql_pools, proxysql_sql_pools
-from poolsize.pool_config.files.python_source import python_pools
-from poolsize.pool_config.files.rails import is_rails, rails_pools
-from poolsize.pool_config.files.rust_source import rust_pools
-from poolsize.pool_config.files.toml_file import toml_pools
-from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, prisma_pools, replaces_schema
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
-from poolsize.pool_config.files.xml_file import xml_pools
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
@@ -79,46 +65,49 @@ WORDS_OF = {
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
 NAMES: Sequence[tuple[str, Reader]] = (
-    (r"appsettings.*\.json", appsettings_pools),
-    (r"proxysql.*\.sql", proxysql_sql_pools),
-    (r"\.env.*", env_file_pools),
-    (r"procfile", procfile_counts),
-    (r"gunicorn.*\.py", gunicorn_counts),
-    (r"(?:.*\.)?dockerfile(?:\..*)?", dockerfile_contents),
-    (r"puma.*\.rb", puma_counts),
-    (r"ecosystem\.config\.[cm]?js", pm2_counts),
-    (r"(?:web|app)(?:\..{1,30})?\.config", xml_pools),
+    (r"appsettings.*\.json", connection_strings.appsettings_pools),
+    (r"proxysql.*\.sql", braces.proxysql_sql_pools),
+    (r"\.env.*", environment.env_file_pools),
+    (r"procfile", launch.procfile_counts),
+    (r"gunicorn.*\.py", launch.gunicorn_counts),
+    (r"(?:.*\.)?dockerfile(?:\..*)?", environment.dockerfile_contents),
+    (r"puma.*\.rb", launch.puma_counts),
+    (r"ecosystem\.config\.[cm]?js", launch.pm2_counts),
+    (r"(?:web|app)(?:\..{1,30})?\.config", xml_file.xml_pools),
 )
 """Names of files, in small letters -> their readers, whatever the ending."""
 YAML = (".yml", ".yaml")
+JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
+TYPESCRIPT = (".ts", ".mts", ".cts")
 ENDINGS: dict[str, Reader] = {
-    ".py": python_pools,
-    ".java": java_pools,
-    ".kt": kotlin_pools,
-    ".xml": xml_pools,
-    ".go": go_pools,
-    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx", ".tsx"), javascript_pools),
-    **dict.fromkeys((".ts", ".mts", ".cts"), typescript_pools),
-    ".json": json_pools,
-    ".cnf": server_pools,
-    ".ini": ini_pools,
-    ".conf": fpm_pools,
-    ".php": php_pools,
-    ".prisma": prisma_pools,
-    ".env": env_file_pools,
-    ".sh": command_pools,
-    ".service": partial(command_pools, is_unit=True),
-    **dict.fromkeys((".txt", ".out", ".log"), status_pools),
-    ".rs": rust_pools,
-    ".cs": csharp_pools,
-    ".toml": toml_pools,
-    ".cfg": section_pools,
+    ".py": python_source.python_pools,
+    ".java": java_source.java_pools,
+    ".kt": java_source.kotlin_pools,
+    ".xml": xml_file.xml_pools,
+    ".go": go_source.go_pools,
+    **dict.fromkeys(JAVASCRIPT, javascript_source.javascript_pools),
+    **dict.fromkeys(TYPESCRIPT, partial(javascript_source.javascript_pools, grammar=javascript_tree.TYPESCRIPT)),
+    ".json": documents.json_pools,
+    ".cnf": option_file.server_pools,
+    ".ini": option_file.ini_pools,
+    ".conf": option_file.fpm_pools,
+    ".php": php_source.php_pools,
+    ".prisma": urls.prisma_pools,
+    ".env": environment.env_file_pools,
+    ".sh": environment.command_pools,
+    ".service": partial(environment.command_pools, is_unit=True),
+    **dict.fromkeys((".txt", ".out", ".log"), option_file.status_pools),
+    ".rs": rust_source.rust_pools,
+    ".cs": connection_strings.csharp_pools,
+    ".toml": toml_file.toml_pools,
+    ".cfg": option_file.section_pools,
 }
 """Ending of a file's name -> its reader; YAML and .properties need more."""
+PROXYSQL = (braces.is_proxysql, braces.proxysql_pools)
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
-    **dict.fromkeys(YAML, ((is_rails, rails_pools),)),
-    **dict.fromkeys((".cnf", ".ini", ".cfg"), ((is_proxysql, proxysql_pools), (is_maxscale, maxscale_pools))),
-    ".conf": ((is_proxysql, proxysql_pools), (is_beego, beego_variables), (is_hocon, hocon_pools)),
+    **dict.fromkeys(YAML, ((rails.is_rails, rails.rails_pools),)),
+    **dict.fromkeys((".cnf", ".ini", ".cfg"), (PROXYSQL, (option_file.is_maxscale, option_file.maxscale_pools))),
+    ".conf": (PROXYSQL, (option_file.is_beego, option_file.beego_variables), (braces.is_hocon, braces.hocon_pools)),
 }
 """Ending -> the kinds of files that have it besides: what tells a kind by text and name, and its reader."""
 BY_NAME_ONLY = {".txt", ".out", ".log"}
@@ -141,8 +130,8 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     if own:
         return own[0]
     if ending == ".properties":
-        return partial(properties_pools, file_name=file_name)
-    return partial(yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
+        return partial(documents.properties_pools, file_name=file_name)
+    return partial(containers.yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
 
 
 def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
@@ -180,19 +169,6 @@ VERSION_OF_QUARKUS = re.compile(
 )
 """In a build file of Maven or Gradle: its property, its platform, or its plugin."""
 LONGEST_TEXT = 200
-MOST_FILES = 100_000
-"""Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
-LEFT_OUT = {
-    "node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", "test", "tests", "__tests__",
-    "testdata", "fixtures", "e2e",
-}  # fmt: skip
-"""Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
-CLIENT_OF_SCHEMA = re.compile(
-    rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
-    rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
-    re.DOTALL,
-)
-"""A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +213,7 @@ class PoolFile:
 
     pools: the first pools; none for a file that has counts or variables only. more: the number of further pools.
     counts: the numbers of instances and processes that it states. variables: that it sets. environment: name of a
-    variable that the pools depend on -> where files set it, the largest value first (files/variables.py).
+    variable that the pools depend on -> where files set it, the largest value first (files/programs.py).
     """
 
     path: Path
@@ -256,90 +232,8 @@ class PoolFile:
 class NoPools(BadInput):
     """A file without settings of a pool that poolsize knows."""
 
-
-def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
-    """Return the files that configure something, of some files and of folders, each once; and why others are not read.
-
-    Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. A URL in the environment is that of a pool in Python source below its folder, if there
-    is any; and a schema of Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
-    Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
-    """
-    files: list[PoolFile] = []
-    errors: list[BadInput] = []
-    real_paths: set[str] = set()
-    for path in paths:
-        is_folder = path.is_dir()
-        for file in _files_in(path) if is_folder else [path]:
-            real = os.path.realpath(file)
-            try:
-                if real not in real_paths:
-                    real_paths.add(real)
-                    files.append(read_pools(file, is_named=not is_folder))
-            except BadInput as error:
-                has_no_pools = isinstance(error, NoPools)
-                if not is_folder and not has_no_pools:
-                    raise
-                if not (is_folder and has_no_pools):
-                    errors.append(error)
-    sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
-    files = [
-        replace(file, pools=tuple(pool for pool in file.pools if not is_of_url(pool)))
-        if file.path.suffix != ".py" and any(path.is_relative_to(file.path.resolve().parent) for path in sources)
-        else file
-        for file in files
-    ]
-    files = [
-        replace(file, pools=())
-        if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
-        else file
-        for file in files
-    ]
-    if not any(file.pools for file in files):
-        folders = [path for path in paths if path.is_dir()]
-        if not folders:
-            raise errors[0] if errors else NoPools(_without_pools(paths[0]))
-        raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
-    return files, errors
-
-
-def _project_of(schema: Path) -> Path:
-    """Return the folder of the project that a schema of Prisma is for. Usually it is in a folder `prisma` of that."""
-    folder = schema.resolve().parent
-    return folder.parent if folder.name == "prisma" else folder
-
-
-def _is_replaced(schema: Path, files: Sequence[PoolFile], real_paths: Iterable[str]) -> bool:
-    """Return whether its project has a client with an adapter or a URL, and no client with the schema's URL.
-
-    real_paths: of all files, also of those without pools.
-    """
-    project = _project_of(schema)
-    inside = {path: file for file in files if (path := file.path.resolve()).is_relative_to(project)}
-    clients = {path for path, file in inside.items() if any(map(replaces_schema, file.pools))}
-    if not clients or any(is_beside_schema(pool) for file in inside.values() for pool in file.pools):
-        return False
-    others = {path for path in map(Path, real_paths) if path.is_relative_to(project)} - clients
-    return not any(map(_has_client_of_schema, others))
-
-
-def _has_client_of_schema(path: Path) -> bool:
-    """Return whether a source has a client of Prisma with the schema's URL."""
-    is_source = ENDINGS.get(path.suffix) in {javascript_pools, typescript_pools}
-    with suppress(BadInput):
-        return is_source and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
-    return False
-
-
-def _files_in(folder: Path) -> list[Path]:
-    """Return the files of known kinds in a folder and its folders."""
-    files: list[Path] = []
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
-        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
-        if len(files) > MOST_FILES:
-            raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
-    return files
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"{path} has no settings of a pool that poolsize knows: name the file that has them")
 
 
 def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | None = None) -> PoolFile:
@@ -351,7 +245,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if reader(path.name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
     if not (is_named or may_have_pools(raw, path.name)):
-        raise NoPools(_without_pools(path))
+        raise NoPools(path)
 
     beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
 
@@ -359,14 +253,14 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         ENVIRONMENT.texts |= texts or {}
         for each in beside:
             with suppress(BadInput):
-                ENVIRONMENT.keys |= keys_of(_text(each))
+                ENVIRONMENT.keys |= documents.keys_of(_text(each))
         return _first(pools_and_counts(_text(raw), path.name))
 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
     if not (pools or counts or any(not is_named or NAME.fullmatch(each.setting.name) for each in variables)):
-        raise NoPools(_without_pools(path))
+        raise NoPools(path)
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
     if any(pool.library is QUARKUS for pool in known):
         library = quarkus_of(_version_of_quarkus(path))
@@ -400,10 +294,6 @@ def _version_of_quarkus(path: Path) -> tuple[int, int] | None:
             if match := VERSION_OF_QUARKUS.search(_text(content(build_file, MOST_BYTES))):
                 return int(match[1]), int(match[2])
     return None
-
-
-def _without_pools(path: Path) -> str:
-    return f"{path} has no settings of a pool that poolsize knows: name the file that has them"
 
 
 def _text(raw: bytes) -> str:

@@ -170,7 +170,6 @@ def _chain(node: Node) -> tuple[list[Node], Node]:
 
 
 def _settings(tree: RustTree, library: Library, calls: list[Node]) -> dict[str, FileSetting]:
-    """Return the settings that calls of methods make."""
     settings = {}
     for call in calls:
         name = tree.method(call)

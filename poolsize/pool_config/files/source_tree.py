@@ -195,9 +195,7 @@ class SourceTree:
 
     def values(self, nodes: Iterable[Node | None], depth: int) -> tuple[list[Value], Value]:
         """Return the values of nodes; and that which a variable gives to the first such node, or None."""
-        read = [ENVIRONMENT.noted(partial(self.value, node, depth)) for node in nodes]
-        given = (value for value, names in read if value is not None and ENVIRONMENT.texts.keys() & names)
-        return [value for value, _ in read], next(given, None)
+        return ENVIRONMENT.alternatives(partial(self.value, node, depth) for node in nodes)
 
     def agreed(self, nodes: Iterable[Node | None], depth: int) -> Value:
         """Return the value that a variable gives to one of some nodes; else the value in which they agree."""
@@ -319,7 +317,6 @@ def integer(text: str) -> int | None:
 
 
 def _walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
-    """Yield the nodes of some types, in the order of the file."""
     cursor = root.walk()
     while True:
         node = cursor.node

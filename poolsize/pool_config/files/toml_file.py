@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from poolsize.errors import BadInput
-from poolsize.pool_config.files.entries import Entry
 from poolsize.pool_config.files.keys import pool_of, pools_of
+from poolsize.pool_config.files.values import Entry
 from poolsize.pool_config.libraries.other_languages import ROCKET, ROCKET_SYNC
 from poolsize.pool_config.pool import FilePool
 
@@ -58,7 +58,6 @@ def _lines_with(name: str, lines: Sequence[str], start: int) -> Iterator[int]:
 
 
 def _of_rocket(entries: Sequence[Entry]) -> Iterator[FilePool]:
-    """Yield the pools of Rocket's databases, of each profile."""
     groups: dict[tuple[str, ...], list[Entry]] = {}
     for entry in entries:
         groups.setdefault(entry.path[:-1], []).append(entry)

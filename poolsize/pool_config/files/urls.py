@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from poolsize.pool_config.files.entries import GO_DSN, MOST, Entry
 from poolsize.pool_config.files.places import NO_APPLICATION
-from poolsize.pool_config.files.values import setting_of, value_of
+from poolsize.pool_config.files.values import GO_DSN, MOST, Entry, setting_of, value_of
 from poolsize.pool_config.libraries.node import UNUSED_ADAPTER
 from poolsize.pool_config.libraries.other_languages import OWN_GO, PRISMA, RAILS
 from poolsize.pool_config.libraries.python import SQLALCHEMY
@@ -52,8 +51,8 @@ def url_pools(variables: Iterable[Entry]) -> list[FilePool]:
     return pools
 
 
-def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
-    """Yield a pool for each different URL of SQLAlchemy in the environment. The source has its settings.
+def default_url_pools(variables: Iterable[Entry]) -> list[FilePool]:
+    """Return a pool for each different URL of SQLAlchemy in the environment. The source has its settings.
 
     Variables of tests and of other services are left out.
     """
@@ -62,8 +61,7 @@ def default_url_pools(variables: Iterable[Entry]) -> Iterator[FilePool]:
         name = variable.path[0]
         if OF_SQLALCHEMY.match(variable.text) and not NO_APPLICATION & {*name.lower().split("_")}:
             names.setdefault(variable.text, name)
-    for name in names.values():
-        yield FilePool(SQLALCHEMY, name, {}, complete=False)
+    return [FilePool(SQLALCHEMY, name, {}, complete=False) for name in names.values()]
 
 
 def is_of_url(pool: FilePool) -> bool:
@@ -97,7 +95,6 @@ def prisma_pools(text: str) -> list[FilePool]:
 
 
 def _datasources(lines: list[str]) -> Iterator[tuple[str, list[tuple[int, re.Match[str]]]]]:
-    """Yield the name of each data source, and its assignments with their lines."""
     name = ""
     block: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate(lines, 1):

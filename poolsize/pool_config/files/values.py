@@ -1,9 +1,97 @@
-"""The text of a setting -> its value: numbers, durations, true and false, and the defaults of placeholders."""
+"""A value in a file: its keys, the database that it tells of, and the number, duration or default in its text."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeGuard
 
 from poolsize.pool_config.pool import FileSetting, Value, normalized
+
+PART = re.compile(r"\"([^\"]{1,100})\"|([^.\"]+|\")")
+"""A part of a key between full stops; Quarkus writes names with quotes."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A value in a file. path: its keys from the outermost. line: from 1."""
+
+    path: tuple[str, ...]
+    text: str
+    line: int
+
+
+def parts_of(key: str) -> tuple[str, ...]:
+    """Return the parts of a key between full stops; a part in quotes may have some."""
+    if '"' not in key:
+        return tuple(key.split("."))
+    return tuple(match[1] or match[2] for match in PART.finditer(key)) or (key,)
+
+
+OF_DATABASE = {
+    "url", "jdbcurl", "driverurl", "connectionurl", "driverclassname", "driverclass", "driver", "dialect", "dbkind",
+    "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
+    "protocol",
+}  # fmt: skip
+"""Settings that name a database, without hyphens, underscores and capitals."""
+GO_DSN = r"@(?:tcp|unix)\("
+"""What only the data source names of go-sql-driver/mysql have."""
+DATABASE = re.compile(
+    rf"(?P<mysql>mysql|mariadb|tidb|{GO_DSN}|(?:^|:)3306\b)|(?:^|:)(?:5432|1433|1521|27017|6379)\b|"
+    r"postgres|pgx|oracle|godror|sqlserver|mssql|jtds|sqlite|hsqldb|derby|duckdb|"
+    r"clickhouse|pgsql|pgpool|pgbuilder|pgclient|kingbase|cockroach|redshift|snowflake|spanner|firebird|informix|sybase|mongo|"
+    r"(?:\b|\.)(?:h2|db2|dm|pg|pq)(?:\b|dialect|\.)",
+    re.IGNORECASE,
+)
+"""The name of a database, also in those of drivers and dialects; or the port that its servers have by default."""
+URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
+MOST = 300
+"""Characters of a setting in which a database is looked for."""
+
+
+def names_mysql(text: str) -> bool | None:
+    """Return whether the first database that a text names is MySQL or MariaDB; None for a text without such a name."""
+    match = DATABASE.search(text)
+    return bool(match["mysql"]) if match else None
+
+
+def is_mysql(entry: Entry) -> bool | None:
+    """Return whether a setting tells of MySQL or MariaDB; None where it tells of no database."""
+    name = normalized(entry.path[-1])
+    text = entry.text[:MOST]
+    url = URL.search(text)
+    if name == "profile" and text.startswith("slick."):
+        return names_mysql(text)
+    if name not in OF_DATABASE and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
+        return None
+    if name.endswith("url") and not url:
+        return None
+    return names_mysql(text[url.end() if url else 0 :])
+
+
+def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:
+    """Return whether the pool of a place is one of another database: as the nearest setting tells; None without any.
+
+    groups: place -> its settings.
+    """
+    for end in range(len(prefix), 0, -1):
+        near = tuple(prefix[:end])
+        databases = _databases([*groups.get(near, ()), *groups.get((*near, "connection"), ())])
+        if databases:
+            return not any(databases)
+    return None
+
+
+def has_only_others(entries: Iterable[Entry]) -> bool:
+    """Return whether settings tell of databases, and none of MySQL."""
+    databases = _databases(entries)
+    return bool(databases) and not any(databases)
+
+
+def _databases(entries: Iterable[Entry]) -> list[bool]:
+    """Return what the last of each setting tells; without those that tell nothing."""
+    last = {entry.path: is_mysql(entry) for entry in entries}
+    return [each for each in last.values() if each is not None]
+
 
 NAME = re.compile(r"[A-Z](?:[A-Z0-9_-]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
 """Of an environment variable. Small letters only as in GITEA__database__HOST."""
@@ -80,6 +168,12 @@ class Environment:
         self._asked = [*outer, *names]
         return value, names
 
+    def alternatives(self, reads: Iterable[Callable[[], Value]]) -> tuple[list[Value], Value]:
+        """Return the values that functions read; and that which a variable gives to the first such value, or None."""
+        read = [self.noted(each) for each in reads]
+        given = (value for value, names in read if value is not None and self.texts.keys() & names)
+        return [value for value, _ in read], next(given, None)
+
     def note(self, names: Sequence[str]) -> None:
         """Note that a value asks for variables, as an earlier reading of it did."""
         self._asked += names
@@ -135,8 +229,22 @@ def _in_springs_form(match: re.Match[str]) -> str:
 
 def number_from(text: str) -> int | None:
     """Return the whole number from 1 on of a text; None for another text, or a number that is not in the file."""
-    value = value_of(plain(text))
+    return at_least_1(value_of(plain(text)))
+
+
+def at_least_1(value: Value) -> int | None:
+    """Return a number of instances or processes; None for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 1 else None
+
+
+def is_number(value: Value) -> TypeGuard[int | float]:
+    """Return whether a value is a number: true and false are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def integer_or_text(text: str) -> int | str:
+    """Return the integer of a text of digits that may be a setting; another text as it is."""
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 16 else text
 
 
 def without_unit(name: str) -> tuple[str, int]:
@@ -148,7 +256,7 @@ def without_unit(name: str) -> tuple[str, int]:
 
 def largest(values: Sequence[Value]) -> int | float | None:
     """Return the largest of some numbers; None without any, and where a value is no number."""
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
+    numbers = list(filter(is_number, values))
     return max(numbers, default=None) if len(numbers) == len(values) else None
 
 

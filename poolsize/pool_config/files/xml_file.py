@@ -10,10 +10,9 @@ from defusedxml.ElementTree import ParseError, XMLParser
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.connection_strings import string_pool
-from poolsize.pool_config.files.entries import Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.files.keys import pool_of, pools_of
 from poolsize.pool_config.files.places import named_library
-from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER
+from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER, Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
 from poolsize.pool_config.pool import FilePool, Library, normalized
@@ -141,7 +140,8 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
         library = C3P0
     elif element.name in WILDFLYS:
         entries += [Entry((each.name,), each.text.strip(), each.line) for each in element.all()]
-        library = WILDFLY if any(each.name == "connection-url" for each in element.all()) or _is_xa(element) else None
+        is_xa = element.name == "xa-datasource" and any(each.name == "xa-pool" for each in element.children)
+        library = WILDFLY if is_xa or any(each.name == "connection-url" for each in element.all()) else None
     if library is None or has_only_others(map(_resolved, entries)):
         return None
     pool = pool_of(library, entries)
@@ -179,10 +179,6 @@ def _of_tomcat(element: Element) -> Library:
     return TOMCAT_7 if names & {"maxActive", "maxWait"} and not names & {"maxTotal", "maxWaitMillis"} else DBCP2
 
 
-def _is_xa(element: Element) -> bool:
-    return element.name == "xa-datasource" and any(each.name == "xa-pool" for each in element.children)
-
-
 def _properties(element: Element) -> Iterator[Entry]:
     """Yield the properties of an element: <property name= value=>, or with the value as text, or in a <value>."""
     for child in element.children:
@@ -197,14 +193,13 @@ def _of_hibernate(root: Element) -> Iterator[FilePool]:
     for element in root.all():
         entries = [_of_jpa(entry) for entry in _properties(element)]
         if element.name == "session-factory":
-            entries = [entry if entry.path[0] == "hibernate" else _below_hibernate(entry) for entry in entries]
+            entries = [
+                entry if entry.path[0] == "hibernate" else replace(entry, path=("hibernate", *entry.path))
+                for entry in entries
+            ]
         elif element.name not in {"properties", "props"}:
             continue
         yield from pools_of([entry for entry in entries if normalized(entry.path[0]) == "hibernate"])
-
-
-def _below_hibernate(entry: Entry) -> Entry:
-    return replace(entry, path=("hibernate", *entry.path))
 
 
 def _of_jpa(entry: Entry) -> Entry:

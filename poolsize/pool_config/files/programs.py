@@ -1,0 +1,219 @@
+"""Files and folders -> the pools that they configure, as the other files of their programs make them."""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from poolsize.errors import BadInput
+from poolsize.files import content
+from poolsize.pool_config.files.reading import (
+    JAVASCRIPT,
+    MOST_BYTES,
+    TYPESCRIPT,
+    NoPools,
+    PoolFile,
+    SetVariable,
+    is_likely,
+    read_pools,
+)
+from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
+from poolsize.pool_config.files.values import NAME, relaxed_key
+from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.libraries.other_languages import OWN_GO
+from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
+
+MOST_FILES = 100_000
+"""Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
+LEFT_OUT = {
+    "node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", "test", "tests", "__tests__",
+    "testdata", "fixtures", "e2e",
+}  # fmt: skip
+"""Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
+CLIENT_OF_SCHEMA = re.compile(
+    rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
+    rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
+    re.DOTALL,
+)
+"""A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
+FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
+"""The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
+
+
+def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
+    """Return the files that configure something, of some files and of folders, each once; and why others are not read.
+
+    Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
+    pools that is named itself. Raises BadInput for a file that is named itself and can't be read, and where no file
+    has pools.
+    """
+    files: list[PoolFile] = []
+    errors: list[BadInput] = []
+    real_paths: set[Path] = set()
+    for path in paths:
+        is_folder = path.is_dir()
+        for file in _files_in(path) if is_folder else [path]:
+            real = Path(os.path.realpath(file))
+            if real in real_paths:
+                continue
+            real_paths.add(real)
+            try:
+                files.append(read_pools(file, is_named=not is_folder))
+            except NoPools as error:
+                errors += [] if is_folder else [error]
+            except BadInput as error:
+                if not is_folder:
+                    raise
+                errors.append(error)
+    files = _without_replaced(files, real_paths)
+    if not any(file.pools for file in files):
+        folders = [path for path in paths if path.is_dir()]
+        if not folders:
+            raise errors[0] if errors else NoPools(paths[0])
+        raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
+    return files, errors
+
+
+def _files_in(folder: Path) -> list[Path]:
+    files: list[Path] = []
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
+        if len(files) > MOST_FILES:
+            raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
+    return files
+
+
+def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:
+    """Return the files without pools that another file of their program has.
+
+    A URL in the environment is that of a pool in Python source below its folder, if there is any; and a schema of
+    Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
+    real_paths: of all files, also of those without pools.
+    """
+    sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
+
+    def has_source(file: PoolFile) -> bool:
+        folder = file.path.resolve().parent
+        return file.path.suffix != ".py" and any(path.is_relative_to(folder) for path in sources)
+
+    files = [_without(file, is_of_url) if has_source(file) else file for file in files]
+    return [
+        replace(file, pools=())
+        if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
+        else file
+        for file in files
+    ]
+
+
+def _without(file: PoolFile, is_left_out: Callable[[FilePool], bool]) -> PoolFile:
+    return replace(file, pools=tuple(pool for pool in file.pools if not is_left_out(pool)))
+
+
+def _is_replaced(schema: Path, files: Sequence[PoolFile], real_paths: Iterable[Path]) -> bool:
+    """Return whether its project has a client with an adapter or a URL, and no client with the schema's URL.
+
+    Usually the schema is in a folder `prisma` of its project.
+    """
+    folder = schema.resolve().parent
+    project = folder.parent if folder.name == "prisma" else folder
+    inside = {path: file for file in files if (path := file.path.resolve()).is_relative_to(project)}
+    clients = {path for path, file in inside.items() if any(map(replaces_schema, file.pools))}
+    if not clients or any(is_beside_schema(pool) for file in inside.values() for pool in file.pools):
+        return False
+    others = {path for path in real_paths if path.is_relative_to(project)} - clients
+    return not any(map(_has_client_of_schema, others))
+
+
+def _has_client_of_schema(path: Path) -> bool:
+    with suppress(BadInput):
+        return path.suffix in JAVASCRIPT + TYPESCRIPT and CLIENT_OF_SCHEMA.search(content(path, MOST_BYTES)) is not None
+    return False
+
+
+def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return the files with pools or counts: the pools as the variables of all files make them. Raises BadInput."""
+    asking: dict[str, dict[Path, Path]] = {}
+    """Name of a variable -> the files whose pools depend on it, each with its real path."""
+    environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in files}
+    for file in files:
+        for name in (*map(relaxed_key, file.asks_for), *_fields(file)):
+            asking.setdefault(name, {})[file.path] = file.path.resolve()
+    every = [
+        (SetVariable(file.path, each), relaxed_key(each.setting.name)) for file in files for each in file.variables
+    ]
+    every += [
+        (SetVariable(file.path, Variable(each)), normalized(each.name)) for file in files for each in _numbers(file)
+    ]
+    spellings: dict[tuple[Path, str], str] = {}
+    """Path of a file that asks for a key, and the key -> how the place with the largest value spells it."""
+    for each, asked in sorted(every, key=lambda pair: -pair[0].number):
+        for path in _programs(each, asking.get(asked, {})):
+            name = each.variable.setting.name
+            spelling = spellings.setdefault((path, relaxed_key(name)), name)
+            environments[path].setdefault(spelling, []).append(each)
+    followed = _without_followed([_with_variables(file, environments[file.path]) for file in files])
+    return [file for file in followed if file.pools or file.counts]
+
+
+def _fields(file: PoolFile) -> set[str]:
+    """Return the normalized names of fields in Go that give limits a value which their file does not contain."""
+    unknown = (each for pool in file.pools if pool.library is GO for each in pool.not_followed)
+    return {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
+
+
+def _numbers(file: PoolFile) -> list[FileSetting]:
+    """Return the numbers from which fields in Go may be set: those of a configuration's only pool of own Go code."""
+    pools = [pool for pool in file.pools if pool.library is OWN_GO and file.path.suffix != ".go"]
+    if len({pool.place for pool in pools}) != 1:
+        return []
+    settings = (each for pool in pools for each in (*pool.settings.values(), *pool.beside))
+    return [each for each in settings if isinstance(each.value, int | float)]
+
+
+def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return the files without the pools of own Go code whose size is that of a pool in Go source."""
+    followed = {
+        each.path
+        for file in files
+        for pool in file.pools
+        if pool.library is GO
+        for size in map(pool.settings.get, GO.sizes)
+        if size and size.value
+        for key in size.variables
+        if not NAME.fullmatch(key)
+        for each in file.environment.get(key, ())
+    }
+    return [_without(file, lambda pool: pool.library is OWN_GO) if file.path in followed else file for file in files]
+
+
+def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
+    """Return the files, of those that ask for a variable, of whose program it may be.
+
+    Compose says from which folder it builds a service. Otherwise, the nearest files are of the variable's program.
+    """
+    folder = each.path.parent.resolve()
+    if each.variable.folder:
+        built = (folder / each.variable.folder).resolve()
+        return [path for path, real in asking.items() if real.is_relative_to(built)]
+    common = {path: len(os.path.commonpath([folder, real])) for path, real in asking.items()}
+    nearest = max(common.values(), default=0)
+    return [path for path, length in common.items() if length == nearest]
+
+
+def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]]) -> PoolFile:
+    """Return a file read with the largest values of its variables.
+
+    A value that names its own variable, as ${POOL:-5}, is a default: it counts where no other is, and in other files.
+    """
+    environment = {}
+    for name, each in sorted(set_to.items()):
+        plain = [other for other in each if name not in other.variable.setting.variables]
+        if chosen := plain or [other for other in each if other.path != file.path]:
+            environment[name] = tuple(chosen)
+    if not environment:
+        return file
+    texts = {name: each[0].given for name, each in environment.items()}
+    return replace(read_pools(file.path, texts=texts), environment=environment)
