@@ -25,7 +25,7 @@ from poolsize.server.connection import connect, database_url
 from poolsize.server.private_server import PrivateServer, free_port
 from tests.applications.task_service import KINDS, PASSWORD, TaskService
 from tests.conftest import ROOT, measured_again, mysqld
-from tests.integration.test_real_pools import RunningProgram, database_sql, hikaricp, queue_pool, sleeping
+from tests.integration.test_real_pools import RunningProgram, database_sql, hikaricp, queue_pool
 from tests.observe.production import STARTED as START_OF_YEAR
 from tests.observe.production import observed
 from tests.observe.sources import real_prometheus, wait_for
@@ -300,7 +300,7 @@ def _p99_wait(apps: Running, kind: str, size: int, rate: float) -> float:
         return float("inf")
     due_ms, sleeps_ms = random.exponential(1e3 / rate, number).cumsum(), random.exponential(1e3 * USAGE_SECONDS, number)
     with RunningProgram(LIBRARIES[kind](apps.server.url)) as program:
-        requests = program.requests(size, due_ms, sleeping(sleeps_ms)).warm
+        requests = program.requests(size, due_ms, sleeps_ms).warm
     mean_ms = float(requests.usages.mean())
     in_order = waits_in_order(due_ms, sleeps_ms * mean_ms / sleeps_ms[-len(requests.usages) :].mean(), size)
     luck = np.quantile(requests.waits, 0.99) - np.quantile(in_order[-len(requests.waits) :], 0.99)

@@ -10,16 +10,16 @@ import (
 	"log"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 )
 
+const warmUp = 200 // uses in all of a pool before its first request
+
 type request struct {
-	due               time.Duration
-	query             string
+	due, sleep        float64
 	asked, got, given time.Time
 }
 
@@ -44,19 +44,32 @@ func main() {
 func read(lines *bufio.Scanner) []request {
 	var plan []request
 	for lines.Scan() && lines.Text() != "" {
-		seconds, query, _ := strings.Cut(lines.Text(), " ")
-		due, err := time.ParseDuration(seconds + "s")
+		var each request
+		_, err := fmt.Sscan(lines.Text(), &each.due, &each.sleep)
 		check(err)
-		plan = append(plan, request{due: due, query: query})
+		plan = append(plan, each)
 	}
 	return plan
 }
 
+// open returns a pool, all of whose connections have been used.
 func open(size int) *sql.DB {
 	pool, err := sql.Open("mysql", os.Getenv("DSN"))
 	check(err)
 	pool.SetMaxOpenConns(size)
 	pool.SetMaxIdleConns(size)
+	var connections []*sql.Conn
+	for range size {
+		connection, err := pool.Conn(context.Background())
+		check(err)
+		connections = append(connections, connection)
+	}
+	for _, connection := range connections {
+		for range warmUp / size {
+			sleep(connection, 0)
+		}
+		connection.Close()
+	}
 	return pool
 }
 
@@ -66,7 +79,7 @@ func run(pool *sql.DB, plan []request) time.Time {
 	begin := time.Now()
 	for number := range plan {
 		next := &plan[number]
-		time.Sleep(time.Until(begin.Add(next.due)))
+		time.Sleep(time.Until(begin.Add(time.Duration(next.due * float64(time.Second)))))
 		requests.Add(1)
 		go func() {
 			defer requests.Done()
@@ -74,14 +87,18 @@ func run(pool *sql.DB, plan []request) time.Time {
 			connection, err := pool.Conn(context.Background())
 			next.got = time.Now()
 			check(err)
-			_, err = connection.ExecContext(context.Background(), next.query)
-			check(err)
+			sleep(connection, next.sleep)
 			connection.Close()
 			next.given = time.Now()
 		}()
 	}
 	requests.Wait()
 	return begin
+}
+
+func sleep(connection *sql.Conn, seconds float64) {
+	_, err := connection.ExecContext(context.Background(), fmt.Sprintf("DO SLEEP(%f)", seconds))
+	check(err)
 }
 
 func check(err error) {

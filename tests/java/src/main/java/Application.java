@@ -139,7 +139,7 @@ public final class Application {
         }
     }
 
-    private static void readWrite(Connection connection) throws SQLException {
+    static void readWrite(Connection connection) throws SQLException {
         try (Statement statement = connection.createStatement()) {
             for (int select = 0; select < 10; select++) {
                 read(statement, "SELECT c FROM sbtest1 WHERE id=" + key());

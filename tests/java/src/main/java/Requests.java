@@ -19,19 +19,31 @@ import javax.sql.DataSource;
 /**
  * Requests for a connection of HikariCP, a thread for each, that arrive at the times of plans.
  *
- * <p>The environment has JDBC_URL, JDBC_USER and JDBC_PASSWORD. Input and output are those of
- * tests/queue_pool_requests.py.
+ * <p>With the argument oltp_read_write, a request runs such a transaction of Application.java in place of a sleep. The
+ * environment has JDBC_URL, JDBC_USER and JDBC_PASSWORD. Input and output are those of tests/queue_pool_requests.py.
  */
 public final class Requests {
+    private static final int WARM_UP = 2000; // uses in all of a pool: a JVM that has just started is slow
+    private static final int DEADLOCK = 1213; // MySQL has rolled the transaction back
+
+    private interface Use {
+        void run(Connection connection, String seconds) throws SQLException;
+    }
+
     private Requests() {}
 
     public static void main(String[] arguments) throws Exception {
+        boolean isReadWrite = arguments.length > 0;
+        Use use = isReadWrite ? Requests::readWrite : Requests::sleep;
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         Map<String, HikariDataSource> pools = new HashMap<>();
         ExecutorService threads = Executors.newCachedThreadPool();
         for (String size = input.readLine(); size != null; size = input.readLine()) {
             List<String> plan = read(input);
-            run(pools.computeIfAbsent(size, Requests::open), plan, threads);
+            if (!pools.containsKey(size)) {
+                pools.put(size, open(Integer.parseInt(size), !isReadWrite, use));
+            }
+            run(pools.get(size), plan, use, threads);
         }
         pools.values().forEach(HikariDataSource::close);
         threads.shutdown();
@@ -39,32 +51,46 @@ public final class Requests {
 
     private static List<String> read(BufferedReader input) throws IOException {
         List<String> plan = new ArrayList<>();
-        for (String line = input.readLine(); !line.isEmpty(); line = input.readLine()) {
+        for (String line = input.readLine(); line != null && !line.isEmpty(); line = input.readLine()) {
             plan.add(line);
         }
         return plan;
     }
 
-    private static HikariDataSource open(String size) {
+    /** Returns a pool, all of whose connections have been used. */
+    private static HikariDataSource open(int size, boolean isAutoCommit, Use use) throws SQLException {
         HikariConfig config = new HikariConfig();
         config.setJdbcUrl(System.getenv("JDBC_URL"));
         config.setUsername(System.getenv("JDBC_USER"));
         config.setPassword(System.getenv("JDBC_PASSWORD"));
-        config.setMaximumPoolSize(Integer.parseInt(size));
+        config.setMaximumPoolSize(size);
         config.setConnectionTimeout(600_000);
-        return new HikariDataSource(config);
+        config.setAutoCommit(isAutoCommit);
+        HikariDataSource pool = new HikariDataSource(config);
+        List<Connection> connections = new ArrayList<>();
+        for (int number = 0; number < size; number++) {
+            connections.add(pool.getConnection());
+        }
+        for (Connection connection : connections) {
+            for (int number = 0; number < WARM_UP / size; number++) {
+                use.run(connection, "0");
+            }
+            connection.close();
+        }
+        return pool;
     }
 
-    private static void run(DataSource pool, List<String> plan, ExecutorService threads) throws Exception {
+    private static void run(DataSource pool, List<String> plan, Use use, ExecutorService threads)
+            throws Exception {
         List<Future<long[]>> requests = new ArrayList<>();
         long begin = System.nanoTime();
         for (String line : plan) {
-            String[] request = line.split(" ", 2);
+            String[] request = line.split(" ");
             long due = begin + (long) (1e9 * Double.parseDouble(request[0]));
             while (System.nanoTime() < due) {
                 LockSupport.parkNanos(due - System.nanoTime());
             }
-            requests.add(threads.submit(() -> times(pool, request[1])));
+            requests.add(threads.submit(() -> times(pool, request[1], use)));
         }
         for (Future<long[]> request : requests) {
             long[] times = request.get();
@@ -74,15 +100,29 @@ public final class Requests {
         System.out.println();
     }
 
-    private static long[] times(DataSource pool, String sql) throws SQLException {
+    private static long[] times(DataSource pool, String seconds, Use use) throws SQLException {
         long asked = System.nanoTime();
         long got;
         try (Connection connection = pool.getConnection()) {
             got = System.nanoTime();
-            try (Statement statement = connection.createStatement()) {
-                statement.execute(sql);
-            }
+            use.run(connection, seconds);
         }
         return new long[] {asked, got, System.nanoTime()};
+    }
+
+    private static void readWrite(Connection connection, String seconds) throws SQLException {
+        try {
+            Application.readWrite(connection);
+        } catch (SQLException error) {
+            if (error.getErrorCode() != DEADLOCK) {
+                throw error;
+            }
+        }
+    }
+
+    private static void sleep(Connection connection, String seconds) throws SQLException {
+        try (Statement statement = connection.createStatement()) {
+            statement.execute("DO SLEEP(" + seconds + ")");
+        }
     }
 }
