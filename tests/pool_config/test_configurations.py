@@ -65,8 +65,8 @@ def configured(stack: str) -> tuple[dict[str, Any], str]:
     """The settings of a stack, name -> value, and its configuration."""
     pool = settings()
     shared = pool.plan.connections if STACKS[stack].is_proxy else None
-    configured = configuration(STACKS[stack], replace(pool, shared_connections=shared))
-    return {setting.name: setting.value for setting in configured.settings}, configured.text
+    made = configuration(STACKS[stack], replace(pool, shared_connections=shared))
+    return {setting.name: setting.value for setting in made.settings}, made.text
 
 
 def written(stack: str, folder: Path) -> dict[str, Any]:

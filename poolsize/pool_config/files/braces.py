@@ -153,6 +153,7 @@ def _of_slick(pool: FilePool, entries: Sequence[Entry]) -> FilePool:
     return replace(pool, unread=(*pool.unread, *unread))
 
 
+# ProxySQL: its file in the form of libconfig, and SQL for its admin interface.
 SERVERS, VARIABLES = "mysql_servers", "mysql_variables"
 UPDATE = re.compile(
     rf"\s{{0,20}}UPDATE\s{{1,9}}{SERVERS}\s{{1,9}}SET\s{{1,9}}max_connections\s{{0,9}}=\s{{0,9}}(?P<value>-?\d{{1,9}})"

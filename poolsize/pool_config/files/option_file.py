@@ -69,8 +69,8 @@ def server_settings(options: Sequence[tuple[str, str, int]]) -> dict[str, FileSe
             match = VALUE.match(value)
             value = next((part for part in match.groups() if part is not None), "").strip() if match else ""
             size = SIZE.fullmatch(value)
-            number = size and int(size[1]) * 1024 ** (UNITS.index(size[2].upper()) + 1)
-            settings[setting] = FileSetting(name, value, number if size else value_of(plain(value)), line)
+            number = int(size[1]) * 1024 ** (UNITS.index(size[2].upper()) + 1) if size else value_of(plain(value))
+            settings[setting] = FileSetting(name, value, number, line)
     return settings
 
 

@@ -67,7 +67,8 @@ def library_of(prefix: tuple[str, ...], groups: Groups, file_name: str) -> Libra
     for is_place, library in (
         (parts == ["spring", "datasource"], BOOT_1.get((named or shown or TOMCAT_JDBC).title)),
         (parts == ["spring", "datasource", "tomcat"],
-         TOMCAT_JDBC if named_library(groups.get(prefix[:-1], [])) is TOMCAT_JDBC else frameworks.SPRING_TOMCAT),
+         TOMCAT_JDBC if named_library(groups.get(("spring", "datasource"), [])) is TOMCAT_JDBC
+         else frameworks.SPRING_TOMCAT),
         (parts == ["quarkus", "datasource"] and any(each.path[-1] == "url" for each in group), frameworks.QUARKUS),
         (parts[:2] == ["quarkus", "datasource"], QUARKUS.get("".join(parts[-1:]))),
         (parts[-2:] == ["r2dbc", "pool"] or parts[-1:] == ["r2dbc"] or parts[:2] == ["r2dbc", "datasources"],

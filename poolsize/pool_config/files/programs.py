@@ -62,7 +62,8 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
             try:
                 files.append(read_pools(file, is_named=not is_folder))
             except NoPools as error:
-                errors += [] if is_folder else [error]
+                if not is_folder:
+                    errors.append(error)
             except BadInput as error:
                 if not is_folder:
                     raise

@@ -27,7 +27,7 @@ def parts_of(key: str) -> tuple[str, ...]:
     return tuple(match[1] or match[2] for match in PART.finditer(key)) or (key,)
 
 
-OF_DATABASE = {
+NAMES_OF_DATABASE = {
     "url", "jdbcurl", "driverurl", "connectionurl", "driverclassname", "driverclass", "driver", "dialect", "dbkind",
     "databaseplatform", "database", "databasetype", "datasourceclassname", "jdbcdriver", "jdbcdriverurl",
     "protocol",
@@ -61,7 +61,7 @@ def is_mysql(entry: Entry) -> bool | None:
     url = URL.search(text)
     if name == "profile" and text.startswith("slick."):
         return names_mysql(text)
-    if name not in OF_DATABASE and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
+    if name not in NAMES_OF_DATABASE and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
         return None
     if name.endswith("url") and not url:
         return None
@@ -243,7 +243,7 @@ def is_number(value: Value) -> TypeGuard[int | float]:
 
 
 def integer_or_text(text: str) -> int | str:
-    """Return the integer of a text of digits that may be a setting; another text as it is."""
+    """Return the integer of a text of at most 15 ASCII digits; another text as it is."""
     return int(text) if text.isdecimal() and text.isascii() and len(text) < 16 else text
 
 

@@ -151,7 +151,7 @@ def find_hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     is_kept_alive = (
         keepalive >= pool.library.least["keepaliveTime"]
         and not (lifetime and keepalive >= lifetime)
-        and in_time(pool, "keepaliveTime", 1000, wait_timeout)
+        and in_time(pool, wait_timeout, "keepaliveTime", 1000)
     )
     yield from refused_size(pool, "maximumPoolSize")
     if not pool.number("connectionTimeout") < 0:  # which HikariCP refuses

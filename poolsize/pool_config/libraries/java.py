@@ -69,8 +69,8 @@ def _c3p0(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "testConnectionOnCheckout")
     is_checked = (
         is_on(pool, "testConnectionOnCheckout")
-        or in_time(pool, "idleConnectionTestPeriod", 1, wait_timeout)
-        or in_time(pool, "maxConnectionAge", 1, wait_timeout)
+        or in_time(pool, wait_timeout, "idleConnectionTestPeriod", 1)
+        or in_time(pool, wait_timeout, "maxConnectionAge", 1)
     )
     yield from outlives_server(pool, wait_timeout, "maxIdleTime", is_checked=is_checked)
 

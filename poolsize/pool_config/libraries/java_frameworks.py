@@ -78,7 +78,7 @@ class OldTomcat(Worded, Caution, code="pool_old_tomcat"):
 def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
     is_checked = is_on(pool, "checkConnectionOnBorrow") or (
-        is_on(pool, "checkConnectionWhileIdle") and in_time(pool, "evictionInterval", 1000, wait_timeout)
+        is_on(pool, "checkConnectionWhileIdle") and in_time(pool, wait_timeout, "evictionInterval", 1000)
     )
     yield from outlives_server(pool, wait_timeout, "maxConnectionAge", 1000, is_checked=is_checked)
 
@@ -92,7 +92,7 @@ def _quarkus_of_any_version(pool: FilePool, wait_timeout: int) -> Iterator[Worde
 def _quarkus(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "acquisitionTimeout", WaitsForEver)
     yield from tested_on_borrow(pool, "validateOnBorrow")
-    is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, "backgroundValidationInterval", 1000, wait_timeout)
+    is_checked = is_on(pool, "validateOnBorrow") or in_time(pool, wait_timeout, "backgroundValidationInterval", 1000)
     yield from outlives_server(pool, wait_timeout, "maxLifetime", 1000, is_checked=is_checked)
 
 
@@ -102,7 +102,7 @@ def _vertx(pool: FilePool, _: int) -> Iterator[Worded]:
 
 def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxAcquireTime", WaitsForEver)
-    is_checked = in_time(pool, "maxLifeTime", 1000, wait_timeout)
+    is_checked = in_time(pool, wait_timeout, "maxLifeTime", 1000)
     yield from outlives_server(pool, wait_timeout, "maxIdleTime", 1000, is_checked=is_checked)
 
 
@@ -131,7 +131,7 @@ SLICK = Library(
         "connectionTimeout": 1_000, "validationTimeout": 1_000, "idleTimeout": 600_000, "maxLifetime": 1_800_000,
         "leakDetectionThreshold": 0,
     },
-    find=partial(outlives_server, lifetime="maxLifetime", per_second=1000),
+    find=partial(outlives_server, lifetime="maxLifetime", per_second=1000, is_checked=False),
     same_as={"maxConnections": "numThreads", "minConnections": "numThreads"},
     sizes=("maxConnections",),
     ignored=frozenset({"maximumPoolSize", "minimumIdle", "maxPoolSize"}),

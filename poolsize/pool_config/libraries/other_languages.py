@@ -202,7 +202,7 @@ HYPERF = Library(
         "min_connections": 1, "max_connections": 10, "connect_timeout": 10.0, "wait_timeout": 3.0, "heartbeat": -1,
         "max_idle_time": 60.0,
     },
-    find=partial(outlives_server, lifetime="max_idle_time"),
+    find=partial(outlives_server, lifetime="max_idle_time", is_checked=False),
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip

@@ -131,7 +131,7 @@ def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Worded]:
 
 
 def outlives_server(
-    pool: FilePool, wait_timeout: int, lifetime: str, per_second: int = 1, *, is_checked: bool = False
+    pool: FilePool, wait_timeout: int, lifetime: str, per_second: int = 1, *, is_checked: bool
 ) -> Iterator[Worded]:
     """Find a connection that neither ends nor is checked before the server ends it.
 
@@ -143,7 +143,7 @@ def outlives_server(
         yield OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
 
 
-def in_time(pool: FilePool, setting: str, per_second: int, wait_timeout: int) -> bool:
+def in_time(pool: FilePool, wait_timeout: int, setting: str, per_second: int) -> bool:
     """Return whether an interval is shorter than the server's wait_timeout, or may be: the file does not show it."""
     return 0 < pool.number(setting) < wait_timeout * per_second or pool.is_unknown(setting)
 
@@ -158,8 +158,8 @@ def is_tested(pool: FilePool, wait_timeout: int, *, ends_idle: bool) -> bool:
 
     ends_idle: whether the pool may end every connection that was idle.
     """
-    runs = in_time(pool, "timeBetweenEvictionRunsMillis", 1000, wait_timeout)
-    ends = ends_idle and in_time(pool, "minEvictableIdleTimeMillis", 1000, wait_timeout)
+    runs = in_time(pool, wait_timeout, "timeBetweenEvictionRunsMillis", 1000)
+    ends = ends_idle and in_time(pool, wait_timeout, "minEvictableIdleTimeMillis", 1000)
     return is_on(pool, "testOnBorrow") or (runs and (ends or is_on(pool, "testWhileIdle")))
 
 
