@@ -231,6 +231,7 @@ FLAGS_MAY_STAND_IN = (
     "pool_config/",
     "present/",
     "service_under_test/command.py",
+    "service_under_test/run_application.py",
     "locust/lead.py",
     "sweep/options.py",
 )
