@@ -20,7 +20,7 @@ MOST_EXECUTIONS_KEPT = 50
 CELLS_OF_KIND, CELLS_OF_ALL = 300_000, 2_000_000
 """Sizes of the samples: literals, and the tuples that hold them; a cell takes about 70 bytes."""
 LEAST_TRANSACTIONS = 20
-"""Transactions of a kind whose literals are always kept, and from which on references are searched."""
+"""Transactions for whose literals a kind has room at first, and from which on references are searched."""
 LONGEST_BLOCK = 6
 """Statements of a loop's body."""
 SEED = 41

@@ -163,7 +163,7 @@ class Log(ABC):
                     raise BadInput(f"{self._path} unpacks to more than {MOST_RATIO} times its size: it is no log")
                 yield block
         except EOFError:  # the end of the gzip file is missing
-            self._tally.cut_files[self._path] = 0, nan
+            self._tally.cut_files[self._path] = 0, -inf
 
     def _with_newlines(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
         """Yield blocks without the carriage returns at the ends of lines, where the first line ends with such."""

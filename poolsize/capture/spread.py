@@ -133,14 +133,13 @@ def spread_numbers(numbers: Numbers, skew: Skew) -> Range | Zipf | Tiers:
     ends, draws = numbers.ends, numbers.draws
     distinct = two_digits(skew.values) if skew.values * DENSE < numbers.span else None
     first = _first(numbers, skew.exponent) if skew.exponent and not numbers.decimals else None
-    starts = _piece_starts(numbers)
-    if first in ("low", "high") or (first and not _are_pieces(numbers, starts)):
+    if first in ("low", "high") or (first and not _are_pieces(numbers, _piece_starts(numbers))):
         if first == "scattered" and skew.tiers:
             shares, sizes = zip(*skew.tiers, strict=True)
             return Tiers(*ends, shares, sizes, numbers.is_quoted)
         return Zipf(*ends, skew.exponent, first, distinct, numbers.is_quoted)
     if _distance(draws, (numbers.above_lowest + 1) / numbers.span) > _tolerance(draws):
-        return _range_of_pieces(numbers, starts, None if skew.exponent else distinct)
+        return _range_of_pieces(numbers, _piece_starts(numbers), None if skew.exponent else distinct)
     return Range(ends, numbers.decimals, distinct, numbers.is_quoted)
 
 

@@ -39,9 +39,9 @@ def analysis_of(source: Source, facts: dict[str, Any], may_have: tuple[str, ...]
 
     may_have: parameters of options that the run does not contain.
     """
-    contained = {*OF_DATABASE, *OF_THREADS} - {*may_have} - {*source.of_host}
+    unused = {*OF_DATABASE, *OF_THREADS} - {*may_have} - {*source.of_host}
     for name in click.get_current_context().params:
-        if name in contained and is_typed(name):
+        if name in unused and is_typed(name):
             why = "a curve has no use for this value" if source.curve else "the run contains this value"
             raise BadInput(f"{flag(name)}: {why}; leave the option out")
     return source.analysis(facts["cores"], facts["disks"] if is_typed("disks") else None)

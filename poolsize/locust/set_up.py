@@ -65,8 +65,8 @@ def set_up(
     """Return a sweep whose users may start; leaving the stack ends all that the sweep holds, the private server last.
 
     Every task is tried once, so that a mistake shows before the first step. on_failure: called with the reason when
-    the tables of the user's schema can't be restored at the end. Raises BadInput for options or a workload that can't
-    be measured.
+    the schema can't be cleared or restored at the end. Raises BadInput for options or a workload that can't be
+    measured.
     """
     runner = environment.runner
     assert runner is not None

@@ -59,7 +59,7 @@ def observe_pages(
             progress(passed)
             with suppress(queue.Empty):
                 answer = answers.get(timeout=min(seconds - passed, INTERVAL_SECONDS))
-                if answer.page.takes(answer, note, is_alone=len(pages) == 1):
+                if answer.page.take(answer, note, is_alone=len(pages) == 1):
                     at = np.array([clock + answer.at])
                     for sample in answer.samples:
                         readings.add(sample, answer.page.name, at, np.array([sample.value], dtype=float))
@@ -89,8 +89,8 @@ class _Page:
     has_answered: bool = False
     has_pool: bool = False
 
-    def takes(self, answer: "_Answer", note: Callable[[str], None], *, is_alone: bool) -> bool:
-        """Return whether an answer has samples. Raises WorkFailed and BadInput for a page that is alone."""
+    def take(self, answer: "_Answer", note: Callable[[str], None], *, is_alone: bool) -> bool:
+        """Note an answer's failure, and return whether the page answered. Raises WorkFailed or BadInput if alone."""
         is_first, shown = not self.has_answered, self.address.shown
         if answer.failure is not None:
             if not self.failures:

@@ -186,7 +186,7 @@ class ProcessLoad:
     @cached_property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
-        smooth = self._above_zero
+        smooth = self._smooth_above_zero
         if self.is_counted and self.usage_ms:
             variation = 1.0 if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
@@ -207,7 +207,8 @@ class ProcessLoad:
         return _moving_mean(self.in_use, self._window)
 
     @property
-    def _above_zero(self) -> Vector:
+    def _smooth_above_zero(self) -> Vector:
+        """The same, but at least LEAST: to divide by."""
         return np.maximum(self._smooth, LEAST)
 
     @cached_property
@@ -216,7 +217,7 @@ class ProcessLoad:
 
         0 for what is not more than chance.
         """
-        smooth = self._above_zero
+        smooth = self._smooth_above_zero
         busy = smooth >= BUSY * smooth.max()
         samples, spread = self.series("samples"), self.series("in_use_variance")
         read = busy & (samples >= 2) & np.isfinite(spread)
@@ -271,7 +272,7 @@ class ProcessLoad:
     def _has_short_bursts(self) -> bool:
         """Whether the mean of a period hardly depends on that of the period before, but for the slow changes."""
         within, _ = self._variances
-        off = self.in_use / self._above_zero - 1
+        off = self.in_use / self._smooth_above_zero - 1
         square = float(off @ off)
         return within > 0 and (square == 0 or float(off[1:] @ off[:-1]) / square <= AVERAGES_OUT)
 

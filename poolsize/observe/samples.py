@@ -231,7 +231,7 @@ class Readings:
     def add(self, sample: Sample, page: str, at: Vector, values: Vector) -> None:
         """Add readings of a metric in the order of time. values: in seconds, if they are times.
 
-        sample: the metric and its labels, which tell processes apart. page: the name of the page among several, or "".
+        sample: the metric and its labels, which tell processes apart. page: the name of the page that has them, or "".
         Values that nothing can have are left out, and a second value of the same time. Raises BadInput for too many
         series.
         """

@@ -34,8 +34,8 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     unknown, server = [*unanswered(observation, answers)], list(server_lines(observation))
     if not answers:
         return "\n".join(map(paragraph, [*server, *unknown]))
-    if len(answers) == 1 and not (unknown or why):
-        return _text_of_one(answers[0], stored)
+    if len(answers) == 1 and not why:
+        return _text_of_one(answers[0], unknown, stored)
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
@@ -49,16 +49,16 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     return short_answer(parts[0], [], _next(stored, answers[0]), "\n".join([*lines[1:], ""]))
 
 
-def _text_of_one(answer: PoolAnswer, stored: Path | None) -> str:
-    its, size = verdict(answer), answer.busiest.size
+def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
+    its, size, others = verdict(answer), answer.busiest.size, [*map(paragraph, unknown)]
     if not answer.is_used:
-        return paragraph(f"{shown(answer.name)}: {its}.")
+        return "\n".join([paragraph(f"{shown(answer.name)}: {its}."), *others])
     each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
     headline = f"{shown(answer.name)}: {size_text(answer)}{each}{'' if size is None else f' (now {size:,})'}."
     labelled = [
         ("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer)), ("Caution", next(doubts(answer), "")),
     ]  # fmt: skip
-    return short_answer(headline, labelled, [*_next(stored, answer), SAME])
+    return short_answer(headline, labelled, [*_next(stored, answer), SAME], "\n".join(others))
 
 
 def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:

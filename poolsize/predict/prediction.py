@@ -217,12 +217,15 @@ def _findings(
 
 
 def _sizes(analysis: Analysis, users: int, instances: int) -> tuple[int, ...]:
-    """Return the measured sizes, and doublings beyond as far as users can fill the pool, as multiples of instances."""
+    """Return the measured sizes, and doublings as far as users can fill the pool, as multiples of instances.
+
+    Sizes beyond LARGEST are left out; where all are, the smallest is refused later.
+    """
     measured = [size.pool_size for size in analysis.valid_sizes]
     most = min(BEYOND * measured[-1], max(measured[-1], users))
     further = [factor * measured[-1] for factor in (2, BEYOND)]
     sizes = {instances * ceil(size / instances) for size in (*measured, *further) if size <= most}
-    return tuple(sorted(size for size in sizes if size <= LARGEST))
+    return tuple(sorted(size for size in sizes if size <= LARGEST)) or (min(sizes),)
 
 
 def changed_network(analysis: Analysis, network: FittedNetwork, what_if: WhatIf) -> FittedNetwork:

@@ -10,10 +10,9 @@ from pymysql.cursors import Cursor
 
 from poolsize.errors import BadInput
 from poolsize.facts.server import query
-from poolsize.server import schema as own
 from poolsize.server.connection import asking
 from poolsize.server.preparation import OWN_CONNECTIONS, RESERVE, Prepared
-from poolsize.server.schema import use_schema
+from poolsize.server.schema import CREATE_MARK, CREATE_SCHEMA, DROP_SCHEMA, use_schema
 from poolsize.sweep.events import DryRun, Occasion, StatementGroup
 from poolsize.sweep.source_line import place_of
 
@@ -96,11 +95,11 @@ def rehearse(
     tables, before_step = _noted(prepare), _noted(restore)
     second = [line for line in query("status").splitlines() if not line.startswith("--")]
     groups = [
-        (Occasion.TABLES, "", tables if schema else [own.CREATE_SCHEMA, own.CREATE_MARK, *tables]),
+        (Occasion.TABLES, "", tables if schema else [CREATE_SCHEMA, CREATE_MARK, *tables]),
         (Occasion.BEFORE_STEP, "", before_step),
         *((Occasion.TRANSACTION, kind if len(kinds) > 1 else "", _noted(work)) for kind, work in kinds.items()),
         (Occasion.SECOND, "", [" ".join(" ".join(second).split())]),
-        (Occasion.END, "", before_step if schema else [own.DROP_SCHEMA]),
+        (Occasion.END, "", before_step if schema else [DROP_SCHEMA]),
     ]
     search, step_seconds = plan.search, plan.planned_seconds
     return DryRun(

@@ -134,7 +134,7 @@ class LockedSchema(ABC):
     """
 
     def __init__(self, url: URL, name: str, on_failure: Callable[[str], None], undone: str) -> None:
-        """Connect to the server. on_failure: called at the end with `undone` and the reason, if the end fails."""
+        """Connect to the server. on_failure: called with a sentence if the end fails: `undone`, what stays, and why."""
         self.url, self.name = url, name
         self._on_failure, self._undone = on_failure, undone
         self._locks = HeldLocks(url)
@@ -151,7 +151,7 @@ class LockedSchema(ABC):
         with self._held:
             try:
                 self._end()
-            except Exception as failure:  # the function that restores tables is the user's, and may raise anything
+            except Exception as failure:  # the function that restores tables is the user's: it may raise anything
                 reason = failure.args[-1] if isinstance(failure, pymysql.MySQLError) else failure
                 self._on_failure(f"{self._undone}: {reason}")
 

@@ -280,9 +280,10 @@ def test_a_sweep_killed_hard_leaves_no_process_behind(tmp_path: Path) -> None:
     mine = [p for p in mine if any(word in " ".join(p.cmdline()) for word in ("locust", "mariadbd", "watchdog"))]
     assert len(mine) >= 3
     sweep.kill()
-    sweep.communicate()
+    sweep.wait()
     _, alive = psutil.wait_procs(mine, timeout=15)
     assert not alive
+    sweep.communicate()
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)

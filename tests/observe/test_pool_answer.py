@@ -285,6 +285,9 @@ def test_a_pool_of_which_nothing_is_known_is_named() -> None:
     assert "Nothing says how many connections of shop are in use." in observed_text(observed([plain(size=10)]))
     beside = observed([plain(size=10), plain("tasks", uses=600, usage_seconds=60)])
     assert "Nothing says how many connections of shop are in use." in observed_text(beside)
+    unused = observed_text(observed([plain(size=10), plain("tasks", size=3, uses=0, usage_seconds=0)]))
+    assert "tasks: no answer" in unused
+    assert "Next" not in unused
 
 
 def test_a_need_above_the_lower_bound_of_before_shows_no_drift(tmp_path: Path) -> None:

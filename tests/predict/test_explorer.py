@@ -1,17 +1,24 @@
 """What the notebook's sliders answer."""
 
 import re
+from functools import cache
 
 import pytest
 
 from poolsize.predict.explorer import explorer, what_if_text
 from poolsize.recordings.published import published_curves
+from poolsize.runs.run import Run
 from poolsize.runs.store import load_run
 from poolsize.sweep.replay import recorded_run
 from tests.conftest import EXAMPLES, a_run, curve_of
 
 SCAN = load_run(EXAMPLES["scan-mariadb"])
-REPLAYED = recorded_run(published_curves()["cisco"].recording, "cisco", 8)
+
+
+@cache
+def replayed() -> Run:
+    """A run that does not contain its number of users."""
+    return recorded_run(published_curves()["cisco"].recording, "cisco", 8)
 
 
 def size_of(text: str) -> int:
@@ -42,13 +49,13 @@ def test_other_cores_are_predicted() -> None:
 
 @pytest.mark.costly
 def test_what_a_recording_does_not_know_is_told() -> None:
-    assert "does not know" in what_if_text(REPLAYED, max_p95_ms=10)
-    assert "does not contain its number of users" in " ".join(what_if_text(REPLAYED, cores=16).split())
+    assert "does not know" in what_if_text(replayed(), max_p95_ms=10)
+    assert "does not contain its number of users" in " ".join(what_if_text(replayed(), cores=16).split())
 
 
 @pytest.mark.costly
 def test_a_slider_that_could_say_nothing_is_not_there() -> None:
-    assert [child.description for child in explorer(REPLAYED).children[:-1]] == ["tolerance"]
+    assert [child.description for child in explorer(replayed()).children[:-1]] == ["tolerance"]
 
 
 @pytest.mark.costly

@@ -286,6 +286,8 @@ def test_sizes_beyond_the_measured_ones_are_sizes_that_can_be_predicted() -> Non
     assert [size.pool_size for size in predict(analysis, WhatIf()).sizes] == [1, 2, 8, 2500, 5000, 10_000]
     shared = predict(analysis, WhatIf(instances=9))
     assert [size.pool_size for size in shared.sizes] == [9, 2502, 5004]
+    with pytest.raises(BadInput, match="10,000 connections at most"):
+        predict(analysis, WhatIf(instances=20_000))
 
 
 @pytest.mark.costly

@@ -1,4 +1,4 @@
-"""The fit of the closed network: exact derivatives, the global minimum, and the same answer on every processor."""
+"""The closed network against closed forms, and its fit: derivatives, the global minimum, every processor."""
 
 import json
 import os

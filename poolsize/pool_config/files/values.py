@@ -61,7 +61,11 @@ def is_mysql(entry: Entry) -> bool | None:
     url = URL.search(text)
     if name == "profile" and text.startswith("slick."):
         return names_mysql(text)
-    if name not in NAMES_OF_DATABASE and not name.endswith(("url", "dialect", "drivername", "driverclassname")) and not url:
+    if (
+        name not in NAMES_OF_DATABASE
+        and not name.endswith(("url", "dialect", "drivername", "driverclassname"))
+        and not url
+    ):
         return None
     if name.endswith("url") and not url:
         return None

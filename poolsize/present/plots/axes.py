@@ -100,6 +100,8 @@ def mark_sizes(
 ) -> None:
     """Draw a line at each marked pool size, with a label above the axes, such as "answer 2"; and the legend above.
 
+    Call it after all that has a label in the legend.
+
     A mark beyond the sizes stands at the edge, with an arrow. sizes: measured, ascending. marks: name -> pool size, at
     most two. columns: of the legend. positions: of the sizes on the x axis, where it is not logarithmic.
     """
