@@ -241,7 +241,7 @@ def _stored_latencies(stored: Sequence[Latencies], timeout_ms: float, failed: in
 class BySize:
     """An index of the measured pool sizes.
 
-    summaries: one per pool size, ascending. steps: pool size -> the steps that its summary combines.
+    summaries: of each pool size, ascending. steps: pool size -> the steps that its summary combines.
     timeout_ms: how long a user waits for a connection.
     """
 

@@ -266,7 +266,7 @@ class SharedDatabase:
 
     @property
     def _times(self) -> list[float]:
-        """The usage time of each service over the mean one of all."""
+        """The usage time of each service over the mean usage time of all services."""
         mean_ms = 1000 * fsum(each.in_use for each in self.traffics) / fsum(each.rate for each in self.traffics)
         return [traffic.usage.mean_ms / mean_ms for traffic in self.traffics]
 

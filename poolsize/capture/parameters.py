@@ -90,16 +90,18 @@ def parameters_of(samples: Sequence[Sample], texts: Sequence[str], *, keeps_valu
 
 
 def parameter_of(
-    seen: Sequence[tuple[float, Kept | tuple[Kept, ...]]], *, is_limit: bool, in_insert: bool, keeps_values: bool
+    occurrences: Sequence[tuple[float, Kept | tuple[Kept, ...]]], *, is_limit: bool, in_insert: bool, keeps_values: bool
 ) -> Parameter:
     """Return how a parameter is drawn, which may be a list.
 
-    seen: when statements started (nan where unknown), and the parameter's literal or list, by time. is_limit: of
+    occurrences: when statements started (nan where unknown), and the parameter's literal or list, by time. is_limit: of
     rows. in_insert: the statements add rows. keeps_values: literals may be shown. The column is not set.
     """
-    lists = [literal for _, literal in seen if isinstance(literal, tuple)]
+    lists = [literal for _, literal in occurrences if isinstance(literal, tuple)]
     flat = [
-        (started, item) for started, literal in seen for item in (literal if isinstance(literal, tuple) else (literal,))
+        (started, item)
+        for started, literal in occurrences
+        for item in (literal if isinstance(literal, tuple) else (literal,))
     ][:MOST_LISTED]
     literals = Seen.of([(started, literal) for started, literal in flat if literal is not UNSEEN])
     item = (

@@ -55,14 +55,14 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
     counts: how often each value was seen, all at least 1. most_values: how many values there can be at most, such as
     the numbers in a range; None where this is not known. The values are so many where the counts fit.
     """
-    draws, seen = int(counts.sum()), len(counts)
-    limit = seen * MOST_UNSEEN if most_values is None else min(seen * MOST_UNSEEN, max(seen, most_values))
-    if seen == 1 or draws < LEAST_DRAWS:
-        return Skew(0.0, seen if most_values is None else limit)
+    draws, distinct = int(counts.sum()), len(counts)
+    limit = distinct * MOST_UNSEEN if most_values is None else min(distinct * MOST_UNSEEN, max(distinct, most_values))
+    if distinct == 1 or draws < LEAST_DRAWS:
+        return Skew(0.0, distinct if most_values is None else limit)
     classes = _classes(counts)
     least_gain = LEAST_GAIN if limit == most_values else 0.0
-    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), seen, limit, least_gain)
-    uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0), 0.0), seen, limit, least_gain)
+    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), distinct, limit, least_gain)
+    uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0), 0.0), distinct, limit, least_gain)
     misfit, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
     if most_values is None or most_values > limit or not fit.exponent:
         return fit
@@ -94,16 +94,16 @@ def _likeliest_tiers(classes: "_Classes", draws: int, values: int) -> tuple[tupl
 
 
 def _likeliest_values(
-    fit: Callable[[int], tuple[float, float]], seen: int, limit: int, least_gain: float
+    fit: Callable[[int], tuple[float, float]], distinct: int, limit: int, least_gain: float
 ) -> tuple[float, Skew]:
     """Return the best fit over the number of values, as its misfit and the distribution.
 
-    fit: number of values -> its misfit and its exponent. least_gain: the misfit by which `limit` is worse at least
-    where another number is taken.
+    fit: number of values -> its misfit and its exponent. distinct: number of different values in the draws.
+    least_gain: by how much another number must lower the misfit, to be taken in place of `limit`.
     """
     log_values = minimize_scalar(
         lambda log_values: fit(round(np.exp(log_values)))[0],
-        bounds=(np.log(seen), np.log(max(limit, seen + 1))),
+        bounds=(np.log(distinct), np.log(max(limit, distinct + 1))),
         method="bounded",
         options={"xatol": 0.02},
     ).x
