@@ -2,11 +2,12 @@
 
     python -m tests.queue_pool_requests [WORKLOAD] < PLANS
 
-The variable DATABASE is the URL. The first line of a plan is the pool size. A further line is a request: when it
-arrives, and how long the server then sleeps, in seconds. An empty line ends the plan. With a WORKLOAD of poolsize, a
-request runs a transaction instead. A line of the output is a request, too: when it asked for a connection, when it had
-the connection, and when it had given it back, in seconds; an empty line ends a plan's. With the same input and output,
-`Requests.java` has HikariCP, and `applications/go/requests` Go's database/sql.
+The variable DATABASE is the URL. The first line of a plan is the pool size, and how many requests there may be at
+once. A further line is a request: when it arrives, and how long the server then sleeps, in seconds. An empty line ends
+the plan. With a WORKLOAD of poolsize, a request runs a transaction instead. A line of the output is a request, too:
+when it asked for a connection, when it had the connection, and when it had given it back, in seconds; an empty line
+ends a plan's. With the same input and output, `Requests.java` has HikariCP, and `applications/go/requests` Go's
+database/sql.
 """
 
 import os
@@ -37,7 +38,7 @@ def main() -> None:
     database = database_url(os.environ["DATABASE"])
     with transactions(database, *workload) if workload else nullcontext((database, sleep)) as (url, use):
         for first in sys.stdin:
-            pool_size, plan = int(first), list[tuple[float, float]]()
+            (pool_size, at_once), plan = map(int, first.split()), list[tuple[float, float]]()
             for line in iter(sys.stdin.readline, ""):
                 if not line.strip():
                     break
@@ -45,7 +46,7 @@ def main() -> None:
                 plan.append((due, seconds))
             if pool_size not in engines:
                 engines[pool_size] = opened(url, pool_size, use)
-            for times in run(engines[pool_size], plan, use):
+            for times in run(engines[pool_size], at_once, plan, use):
                 print(*times)
             print(flush=True)
         for engine in engines.values():
@@ -79,9 +80,9 @@ def opened(url: URL, pool_size: int, use: Use) -> Engine:
     return engine
 
 
-def run(engine: Engine, plan: list[tuple[float, float]], use: Use) -> list[tuple[float, float, float]]:
+def run(engine: Engine, at_once: int, plan: list[tuple[float, float]], use: Use) -> list[tuple[float, float, float]]:
     """Run the requests, and return their three times."""
-    requests: list[tuple[float, float, float]] = []
+    requests, places = list[tuple[float, float, float]](), threading.Semaphore(at_once)
 
     def request(seconds: float) -> None:
         asked = time.perf_counter()
@@ -90,11 +91,13 @@ def run(engine: Engine, plan: list[tuple[float, float]], use: Use) -> list[tuple
         use(connection.cursor(), seconds)
         connection.close()
         requests.append((asked - begin, got - begin, time.perf_counter() - begin))
+        places.release()
 
     threads = [threading.Thread(target=request, args=(seconds,)) for _, seconds in plan]
     begin = time.perf_counter()
     for (due, _), thread in zip(plan, threads, strict=True):
         time.sleep(max(0.0, begin + due - time.perf_counter()))
+        places.acquire()
         thread.start()
     for thread in threads:
         thread.join()

@@ -5,6 +5,7 @@ go 1.22
 require (
 	github.com/go-sql-driver/mysql v1.9.2
 	github.com/prometheus/client_golang v1.22.0
+	golang.org/x/sys v0.30.0
 )
 
 require (
@@ -15,6 +16,5 @@ require (
 	github.com/prometheus/client_model v0.6.1 // indirect
 	github.com/prometheus/common v0.62.0 // indirect
 	github.com/prometheus/procfs v0.15.1 // indirect
-	golang.org/x/sys v0.30.0 // indirect
 	google.golang.org/protobuf v1.36.5 // indirect
 )

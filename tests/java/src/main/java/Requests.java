@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.LockSupport;
 import javax.sql.DataSource;
 
@@ -38,12 +39,14 @@ public final class Requests {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in));
         Map<String, HikariDataSource> pools = new HashMap<>();
         ExecutorService threads = Executors.newCachedThreadPool();
-        for (String size = input.readLine(); size != null; size = input.readLine()) {
+        for (String first = input.readLine(); first != null; first = input.readLine()) {
+            String size = first.split(" ")[0];
+            Semaphore places = new Semaphore(Integer.parseInt(first.split(" ")[1]));
             List<String> plan = read(input);
             if (!pools.containsKey(size)) {
                 pools.put(size, open(Integer.parseInt(size), !isReadWrite, use));
             }
-            run(pools.get(size), plan, use, threads);
+            run(pools.get(size), places, plan, use, threads);
         }
         pools.values().forEach(HikariDataSource::close);
         threads.shutdown();
@@ -80,8 +83,8 @@ public final class Requests {
         return pool;
     }
 
-    private static void run(DataSource pool, List<String> plan, Use use, ExecutorService threads)
-            throws Exception {
+    private static void run(
+            DataSource pool, Semaphore places, List<String> plan, Use use, ExecutorService threads) throws Exception {
         List<Future<long[]>> requests = new ArrayList<>();
         long begin = System.nanoTime();
         for (String line : plan) {
@@ -90,7 +93,8 @@ public final class Requests {
             while (System.nanoTime() < due) {
                 LockSupport.parkNanos(due - System.nanoTime());
             }
-            requests.add(threads.submit(() -> times(pool, request[1], use)));
+            places.acquire();
+            requests.add(threads.submit(() -> times(pool, places, request[1], use)));
         }
         for (Future<long[]> request : requests) {
             long[] times = request.get();
@@ -100,14 +104,16 @@ public final class Requests {
         System.out.println();
     }
 
-    private static long[] times(DataSource pool, String seconds, Use use) throws SQLException {
+    private static long[] times(DataSource pool, Semaphore places, String seconds, Use use) throws SQLException {
         long asked = System.nanoTime();
         long got;
         try (Connection connection = pool.getConnection()) {
             got = System.nanoTime();
             use.run(connection, seconds);
         }
-        return new long[] {asked, got, System.nanoTime()};
+        long given = System.nanoTime();
+        places.release();
+        return new long[] {asked, got, given};
     }
 
     private static void readWrite(Connection connection, String seconds) throws SQLException {
