@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from math import log, pi, sqrt
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -43,13 +42,21 @@ ROUNDS, MOST_ROUNDS, WARM_UP_ROUNDS, ROUND_SECONDS = 10, 40, 5, 6
 """Rounds that count, all, and those before them; the length of each. A JVM that has just started still compiles."""
 SAME_SPEED = 0.05
 """By how much two rates of a full pool may differ, as a share."""
+LIGHT = 0.1
+"""The utilisation at which hardly ever two connections are in use."""
 STEADY = {
     "innodb_flush_log_at_trx_commit": "2",
+    "innodb_flush_method": "nosync",
     "innodb_log_file_size": "2G",
     "innodb_doublewrite": "0",
     "innodb_purge_batch_size": "10",
 }
-"""Options with which commits don't wait for the disk, and a server does its own work in small portions."""
+"""Options with which a server never waits for the disk, and does its own work in small portions."""
+STEADY_CLIENT = {
+    "JAVA_TOOL_OPTIONS": "-Xms5g -Xmn4g -XX:+AlwaysPreTouch",
+    "LOCUST_SKIP_MONKEY_PATCH": "1",
+}
+"""Variables with which a JVM hardly ever pauses to collect garbage, and requests in Python have threads."""
 TABLE = (
     "CREATE DATABASE shop",
     "USE shop",
@@ -59,7 +66,6 @@ TABLE = (
 """The table of the transactions in Java and Go; those in Python make their own."""
 MEDIANS_ERROR = sqrt(pi / 2)
 """The standard error of a median by that of a mean, of values that are normally distributed."""
-AUTOGROUP = Path("/proc/sys/kernel/sched_autogroup_enabled")
 BATCHES = 10
 """Of successive requests, whose figures show the standard error of the measurement."""
 
@@ -273,17 +279,8 @@ def busy_server() -> Iterator[PrivateServer]:
 
 @contextmanager
 def awake(cores: Sequence[int]) -> Iterator[None]:
-    """Keep cores from sleeping, by programs that run while nothing else does: waking up slows light traffic down.
-
-    Where sessions have equal parts of a core (see autogroup in sched(7)), such a program has one, too. So programs that
-    start in this block have no parts by session.
-    """
-    if not os.access(AUTOGROUP, os.W_OK):
-        pytest.skip("only root may change how the kernel divides a core")
-    before = AUTOGROUP.read_text()
+    """Keep cores from sleeping, by programs that run while nothing else does: waking up slows light traffic down."""
     with ExitStack() as afterwards:
-        afterwards.callback(AUTOGROUP.write_text, before)
-        AUTOGROUP.write_text("0")
         for core in cores:
             command = f"timeout 3h chrt --idle 0 taskset --cpu-list {core} sh -c".split()
             program = subprocess.Popen((*command, "while :; do :; done"))
@@ -301,20 +298,24 @@ def test_requests_wait_for_a_busy_database_as_the_model_says(
     """oltp_read_write in four connections, which keep the server's core busy: within 10 % or 1 ms, and standard errors.
 
     The speed of a machine changes within a minute. So rounds of a few seconds are measured, and a round counts if a
-    pool that is always full completes as many requests before it as after it. The model has the rates of such pools.
-    The figures are the medians of the rounds: a pause in one of them does not decide.
+    pool that is always full completes as many requests before it as after it. The model has the rates of such pools; of
+    one connection, the usage times of light traffic, for which threads and caches wake up. The figures are the medians
+    of the rounds: a pause in one of them does not decide.
     """
     command, variables = POOLS[pool](busy_server.url)
-    program = (*command, "oltp_read_write"), {**variables, "LOCUST_SKIP_MONKEY_PATCH": "1"}
+    program = (*command, "oltp_read_write"), {**variables, **STEADY_CLIENT}
     random, rounds = np.random.default_rng(36), list[tuple[Times, Times]]()
     with RunningProgram(program) as running:
         for _ in range(WARM_UP_ROUNDS):
             before = [running.rate(connections) for connections in range(1, POOL_SIZE + 1)][-1]
+        light = running.requests(POOL_SIZE, arrivals(random, LIGHT * before)).warm
+        alone = 1000 / float(light.usages.mean()) / before
         for _ in range(MOST_ROUNDS):
             requests = running.requests(POOL_SIZE, arrivals(random, utilisation * before)).warm
             rates = np.array([running.rate(connections) for connections in range(1, POOL_SIZE + 1)])
             before, earlier = rates[-1], before
             if abs(before / earlier - 1) < SAME_SPEED:
+                rates[0] = alone * before
                 waits = [requests.share_waiting(POOL_SIZE), requests.waits.mean(), np.quantile(requests.waits, 0.99)]
                 rounds.append((np.array(waits), of_busy(requests.traffic, rates)))
             if len(rounds) == ROUNDS:
