@@ -61,8 +61,10 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
         return Skew(0.0, distinct if most_values is None else limit)
     classes = _classes(counts)
     least_gain = LEAST_GAIN if limit == most_values else 0.0
-    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), distinct, limit, least_gain)
     uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0), 0.0), distinct, limit, least_gain)
+    if uniform[0] - _least_misfit(classes) <= LEAST_GAIN:
+        return uniform[1]
+    skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), distinct, limit, least_gain)
     misfit, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
     if most_values is None or most_values > limit or not fit.exponent:
         return fit
@@ -150,6 +152,12 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
     expected = np.append(np.maximum(np.diff(below), 1e-12), max(below[0], 1e-12))
     observed = np.append(classes.values, max(values - classes.values.sum(), 0.0))
     return float((expected - observed * np.log(expected)).sum() + _log_factorials(observed))
+
+
+def _least_misfit(classes: _Classes) -> float:
+    """Return a misfit below which no distribution comes: that where each class is as large as expected."""
+    seen = classes.values[classes.values > 0]
+    return float((seen - seen * np.log(seen)).sum())
 
 
 def _log_factorials(observed: Vector) -> float:
