@@ -85,13 +85,15 @@ def run(engine: Engine, at_once: int, plan: list[tuple[float, float]], use: Use)
     requests, places = list[tuple[float, float, float]](), threading.Semaphore(at_once)
 
     def request(seconds: float) -> None:
-        asked = time.perf_counter()
-        connection = engine.raw_connection()
-        got = time.perf_counter()
-        use(connection.cursor(), seconds)
-        connection.close()
-        requests.append((asked - begin, got - begin, time.perf_counter() - begin))
-        places.release()
+        try:
+            asked = time.perf_counter()
+            connection = engine.raw_connection()
+            got = time.perf_counter()
+            use(connection.cursor(), seconds)
+            connection.close()
+            requests.append((asked - begin, got - begin, time.perf_counter() - begin))
+        finally:
+            places.release()
 
     threads = [threading.Thread(target=request, args=(seconds,)) for _, seconds in plan]
     begin = time.perf_counter()

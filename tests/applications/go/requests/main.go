@@ -122,7 +122,7 @@ func run(pool *sql.DB, atOnce int, plan []request, use use) time.Time {
 	return begin
 }
 
-// alarm is a timer of the kernel. Go's own wake up each millisecond, so requests would arrive in groups.
+// alarm is a timer of the kernel. Go's own have a resolution of about 1 ms, so requests would arrive in groups.
 type alarm struct {
 	descriptor int
 	file       *os.File

@@ -105,15 +105,17 @@ public final class Requests {
     }
 
     private static long[] times(DataSource pool, Semaphore places, String seconds, Use use) throws SQLException {
-        long asked = System.nanoTime();
-        long got;
-        try (Connection connection = pool.getConnection()) {
-            got = System.nanoTime();
-            use.run(connection, seconds);
+        try {
+            long asked = System.nanoTime();
+            long got;
+            try (Connection connection = pool.getConnection()) {
+                got = System.nanoTime();
+                use.run(connection, seconds);
+            }
+            return new long[] {asked, got, System.nanoTime()};
+        } finally {
+            places.release();
         }
-        long given = System.nanoTime();
-        places.release();
-        return new long[] {asked, got, given};
     }
 
     private static void readWrite(Connection connection, String seconds) throws SQLException {
