@@ -2,18 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import ceil
+from math import ceil, floor
 from typing import Literal
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.price import LOAD
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_need import ProcessNeed
+from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import pool_use
 
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
+NEAR = 0.6
+"""The share of what the database can use from which on requests begin to wait for each other in the database."""
 
 
 ReadingTimes = Literal["each moment", "single", "several"]
@@ -163,16 +166,24 @@ class InUse(Reason, code="traffic_in_use"):
     waits_grow: bool
 
 
+class NearSupply(Caution, code="traffic_near_supply"):
+    """Nearly as many connections are in use on average as the database can use."""
+
+    in_use: float
+    supply: int
+
+
 class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     """On average at least as many connections are in use as the database can use.
 
     rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
-    it can use are in use. is_formula: whether the formula says what it can use. services: that the traffic is of.
+    it can use are in use. cores: with which the formula gives as many; None where it does not say what the database
+    can use. services: that the traffic is of.
     """
 
     in_use: float
     supply: int
-    is_formula: bool
+    cores: int | None
     rate: float
     usage_ms: float
     enough: int
@@ -259,8 +270,8 @@ class Collapses(Caution, code="traffic_collapses", is_doubt=True):
 class SupplyUnknown(Caution, code="traffic_supply_unknown"):
     """Nothing is known of what the database can use.
 
-    in_use: connections, on average. cores: with which the formula gives as many as are in use in the busiest second,
-    with one disk. has_bursts: whether that second differs from others.
+    in_use: connections, on average. cores: with which the formula gives more than are in use in the busiest second.
+    has_bursts: whether that second differs from others.
     """
 
     in_use: float
@@ -290,17 +301,24 @@ class ThreadsUnknown(Caution, code="traffic_threads_unknown"):
 class CurrentPool(Reason, code="traffic_current"):
     """The user's pool size today, beside the answer, pool_size.
 
-    current_p99_ms: the wait with it, infinite for a queue that grows without end. current_connections, connections: of
-    all pools. one_away_of: as in KeepsWait. limit: the largest pool that the server's limit allows; None if unknown.
+    current_p99_ms: the wait with it, infinite for a queue that grows without end. current_timed_out: share of the
+    requests that give up then. current_connections, connections: of all pools. one_away_of: as in KeepsWait. limit: the
+    largest pool that the server's limit allows; None if unknown.
     """
 
     current: int
     pool_size: int
     current_p99_ms: float
+    current_timed_out: float
     current_connections: int
     connections: int
     one_away_of: int | None
     limit: int | None
+
+
+def cores_for(connections: int) -> int:
+    """Return the fewest cores with which the formula gives at least so many connections, with one disk."""
+    return max(1, ceil((connections - 1) / CONNECTIONS_PER_CORE))
 
 
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
@@ -334,14 +352,12 @@ def of_database(
 
     connections: of all pools. services: that the traffic is of.
     """
-    usage_ms, knee = traffic.usage.mean_ms, knee_rate(supply)
+    knee = knee_rate(supply)
     in_use = traffic.loaded(load).in_use
     if supply is not None and knee is not None and is_beyond(traffic.rate, supply):
         yield BeyondKnee(traffic.rate, knee, traffic.rate / knee, supply.taken_for_noise)
     elif supply is not None and knee is None and in_use >= supply.connections:
-        times, is_formula, enough = in_use / supply.connections / LOAD, supply.basis == "formula", ceil(in_use / LOAD)
-        at_load = (traffic.rate / times, usage_ms / times, enough)
-        yield BeyondSupply(in_use, supply.connections, is_formula, *at_load, services)
+        yield _beyond_supply(traffic, in_use, supply, services)
     elif load is None:  # too few connections; the limit or the threads are the cause, and have a finding
         if supply is not None and supply.rates is not None:
             most = keeping_up(traffic.rate, supply.rates)[1]
@@ -349,17 +365,32 @@ def of_database(
                 yield Collapses(connections, most, traffic.rate)
     elif supply is None:
         busiest = traffic.burst * in_use
-        yield SupplyUnknown(in_use, load.quantile(OFTEN), max(1, ceil((busiest - 1) / 2)), traffic.burst > 1)
+        yield SupplyUnknown(in_use, load.quantile(OFTEN), cores_for(floor(round(busiest, 9)) + 1), traffic.burst > 1)
     else:
-        beyond = load.beyond(supply.connections)
-        full = load.beyond(connections - 1)
-        yield InUse(in_use, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
-        if in_use < supply.connections <= traffic.burst * in_use:
-            yield BurstBeyondSupply(traffic.burst * in_use, supply.connections)
-        if knee is not None:
-            assert supply.rates is not None
-            full_rate = float(supply.rates[min(connections, len(supply.rates)) - 1])
-            yield Slows(usage_ms, load.usage_ms, knee, connections, full_rate, supply.extrapolated_from)
-            if in_use >= supply.connections:
-                yield NearKnee(in_use, supply.connections, traffic.rate / knee)
+        yield from _in_use(traffic, in_use, supply, load, connections)
     yield from supply.doubts if supply else ()
+
+
+def _beyond_supply(traffic: Traffic, in_use: float, supply: Supply, services: int) -> BeyondSupply:
+    times, enough = in_use / supply.connections / LOAD, ceil(round(in_use / LOAD, 9))
+    cores = cores_for(enough) if supply.basis == "formula" else None
+    at_load = (traffic.rate / times, traffic.usage.mean_ms / times, enough)
+    return BeyondSupply(in_use, supply.connections, cores, *at_load, services)
+
+
+def _in_use(traffic: Traffic, in_use: float, supply: Supply, load: DatabaseLoad, connections: int) -> Iterator[Finding]:
+    """Yield how many connections are in use beside those that the database can use, and how it slows."""
+    knee = knee_rate(supply)
+    beyond = load.beyond(supply.connections)
+    full = load.beyond(connections - 1)
+    yield InUse(in_use, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
+    if knee is None and NEAR * supply.connections <= in_use:
+        yield NearSupply(in_use, supply.connections)
+    if in_use < supply.connections <= traffic.burst * in_use:
+        yield BurstBeyondSupply(traffic.burst * in_use, supply.connections)
+    if knee is not None:
+        assert supply.rates is not None
+        full_rate = float(supply.rates[min(connections, len(supply.rates)) - 1])
+        yield Slows(traffic.usage.mean_ms, load.usage_ms, knee, connections, full_rate, supply.extrapolated_from)
+        if in_use >= supply.connections:
+            yield NearKnee(in_use, supply.connections, traffic.rate / knee)

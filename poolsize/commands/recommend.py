@@ -96,8 +96,8 @@ GROUPS = {
 @duration_option(
     "--usage-time",
     "usage_time_ms",
-    help="Mean usage time of a transaction in your application when nothing queues, e.g. 3.1ms. With --run, the pool "
-    "size is then for that application; with --rate, it is the time from getting a connection to giving it back.",
+    help="Mean usage time of a transaction in your application, e.g. 3.1ms: from getting a connection to giving it "
+    "back. With --run it is the time when nothing queues; with --rate alone, that at your peak.",
 )
 @duration_option(
     "--app-cpu-time",

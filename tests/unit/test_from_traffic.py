@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from math import inf, isinf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from poolsize.answer.application import ClientTimes, usage_of_run
+from poolsize.answer.finding import Finding
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.answer.fleet_from_traffic import plan_fleet_for
 from poolsize.answer.from_traffic import recommend_for
@@ -20,6 +22,7 @@ from poolsize.answer.traffic_findings import (
     Collapses,
     KeepsWait,
     LimitBound,
+    NearSupply,
     SupplyUnknown,
     ThreadsBound,
     WaitsElsewhere,
@@ -27,6 +30,7 @@ from poolsize.answer.traffic_findings import (
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.command_line.run_file import complete_run, supply_of
 from poolsize.errors import BadInput
+from poolsize.formula import starting_point
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences
 from poolsize.present.text.traffic import traffic_values
@@ -102,6 +106,26 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     assert "traffic_beyond_supply" not in codes(beyond, Supply(found.enough, None, "formula"))
     assert "traffic_in_use" in codes(traffic(400, 15, THREADS))
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("rate", [400, 1_200, 2_900, 4_200, 20_000])
+def test_the_cores_that_an_answer_names_are_the_fewest(rate: int) -> None:
+    asked = traffic(rate, 10, Service("a", 4, 1))
+
+    def found(kind: type[Finding], cores: int | None) -> list[Any]:
+        supply = Supply(starting_point(cores).connections, None, "formula") if cores else None
+        return [each for each in recommend_for(asked, supply).findings if isinstance(each, kind)]
+
+    (unknown,) = found(SupplyUnknown, None)
+    assert not found(BeyondSupply, unknown.cores)
+    if unknown.cores > 1:
+        (beyond,) = found(BeyondSupply, unknown.cores - 1)
+        assert beyond.cores
+        assert starting_point(beyond.cores).connections * 0.7 >= rate / 100
+        assert starting_point(beyond.cores - 1).connections * 0.7 < rate / 100
+    assert found(NearSupply, unknown.cores)
+    assert not found(NearSupply, 2 * unknown.cores)
 
 
 def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:

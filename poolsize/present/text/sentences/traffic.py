@@ -1,19 +1,17 @@
 """The findings of the answer for a traffic as sentences."""
 
-from math import ceil, isinf
+from math import isinf
 
 from poolsize.answer import fleet_from_traffic
 from poolsize.answer import traffic_findings as of
+from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
 from poolsize.units import count, milliseconds, minutes, percent
 
-NEAR = 0.6
-"""The share of what the database can use from which on requests begin to wait for each other in the database."""
-
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
-    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "the p99 wait is 0"
+    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "the p99 wait is 0 ms"
     away = "one of {one_away_of:,} instances away" if finding.one_away_of else "these"
     each = " in each process" if finding.processes > 1 else ""
     limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
@@ -39,7 +37,8 @@ def _current_pool(finding: of.CurrentPool) -> str:
         )
     if isinf(finding.current_p99_ms):
         return f"With your pool size of {{current:,}}, the queue grows without end{away}."
-    return f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{away}."
+    gave_up = ", and {current_timed_out:%} of the requests time out" if finding.current_timed_out else ""
+    return f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{gave_up}{away}."
 
 
 def _limit_bound(finding: of.LimitBound) -> str:
@@ -55,12 +54,6 @@ def _limit_bound(finding: of.LimitBound) -> str:
 
 
 def _in_use(finding: of.InUse) -> str:
-    share, near = finding.in_use / finding.supply, ""
-    if NEAR <= share < 1:
-        near = (
-            f", and {100 * share:.0f} % of that is in use on average: the traffic is near what the database can do, "
-            "whatever the pool sizes are"
-        )
     often = "all {connections:,} for {share_full:%} of the time"
     if finding.in_use_p99_9 < finding.connections:
         often = "more than {in_use_p99_9:,} for at most 0.1 % of the time"
@@ -78,7 +71,7 @@ def _in_use(finding: of.InUse) -> str:
             f"{uncounted}. In an overload, all {{connections:,}} connections reach the database."
         )
     at_once = f"In use at once, by all processes: {{in_use:number}} on average, and {often}"
-    return f"{at_once}. The database can use {{supply:,}}{near}. {after}"
+    return f"{at_once}. The database can use {{supply:,}}. {after}"
 
 
 def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
@@ -191,17 +184,23 @@ register_templates(
             f"The deadlock floor of each process{_of(finding)} is " + "{floor:,}, above the {need:,} that the traffic "
             "needs: with fewer connections, threads that hold several can deadlock."
         ),
+        of.NearSupply: lambda finding: (
+            "On average {in_use:number} connections are in use, "
+            f"{100 * finding.in_use / finding.supply:.0f} % of the {{supply:,}} that the database can use: the traffic "
+            "is near what the database can do, whatever the pool sizes are."
+        ),
         of.BeyondSupply: lambda finding: (
-            f"{'By the formula, the' if finding.is_formula else 'The'} database is too small for this traffic: on "
+            f"{'By the formula, the' if finding.cores else 'The'} database is too small for this traffic: on "
             "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. To "
             "use 70 % of the database: "
             + (
-                f"{percent(finding.supply / finding.enough)} of all rates, the same share of all usage times, or "
+                f"{percent(LOAD * finding.supply / finding.in_use)} of all rates, the same share of all usage times, "
+                "or "
                 if finding.services > 1
                 else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
             + "a database that can use {enough:#connection}"
-            f"{f' ({ceil(finding.enough / 2):,} cores)' if finding.is_formula else ''}. If your own code, "
+            f"{f' ({finding.cores:,} cores)' if finding.cores else ''}. If your own code, "
             "or a queue in the database, takes a part of the usage time, measure the database: it may be fast enough."
         ),
         of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
@@ -256,11 +255,11 @@ register_templates(
             + ". Lower the rate, or make the database more than {times:.2f} times as fast."
         ),
         of.SupplyUnknown: lambda finding: (
-            "How many connections the database can use is not known: add --cores of its host, or a measured --run. In "
-            "use at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for "
-            "at most 0.1 % of the time. By the formula, "
-            + ("the busiest second" if finding.has_bursts else "that")
-            + " takes {cores:#core} or more."
+            "By the formula, the "
+            + ("busiest second" if finding.has_bursts else "traffic")
+            + " takes {cores:#core} or more. What the database can use is not known: add --cores of its host, or a "
+            "measured --run. In use at once, by all processes: {in_use:number} connections on average, and more than "
+            "{in_use_p99_9:,} for at most 0.1 % of the time."
         ),
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",
