@@ -416,6 +416,47 @@ def test_a_key_of_springs_files_is_the_value_of_the_source_that_asks_for_it_and_
     assert (", sets shop.replica.maximum-pool-size to" in text or "if shop.replica" in text) != is_default
 
 
+DRUID = """
+@Configuration
+@ConfigurationProperties(prefix = "druid")
+public class A {
+  private String url;
+  private int maxActive = 20;
+  private boolean testOnBorrow;
+  @Bean DataSource a() {
+    DruidDataSource a = new DruidDataSource();
+    a.setUrl(url);
+    a.setMaxActive(maxActive);
+    a.setTestOnBorrow(testOnBorrow);
+    return a;
+  }
+  public void setMaxActive(int maxActive) { this.maxActive = maxActive; }
+}
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("source", "properties", "connections", "is_ignored"),
+    [
+        (DRUID, "druid.max-active=60\ndruid.test-on-borrow=true\n", 60, False),
+        (DRUID, "other.max-active=60\n", 20, False),
+        (DRUID.replace('"druid"', '"shop.db"'), "shop.db.maxActive=60\n", 60, False),
+        (DRUID.replace('"druid"', '"shop.db"'), "druid.max-active=60\n", 28, True),
+        (DRUID.replace("= 20;", ";").replace("private int", '@Value("${druid.max-active}") int'),
+         "druid.max-active=60\n", 60, False),
+    ],
+)  # fmt: skip
+def test_the_keys_that_a_class_binds_are_its_pool_s(
+    poolsize_here: Command, tmp_path: Path, source: str, properties: str, connections: int, is_ignored: bool
+) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "application.properties").write_text(f"druid.url=jdbc:mysql://h/x\n{properties}")
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+    assert ("ignores max-active" in " ".join(done.stdout.split())) == is_ignored
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

@@ -50,7 +50,7 @@ BUILDS = {"builder", "create"}
 OF_PROPERTIES = "initializeDataSourceBuilder"
 """Spring's method that creates a builder with the settings of a properties file."""
 BUILDS_LATER = "@ConfigurationProperties"
-"""Spring's annotation of a method to whose result it adds the settings of a properties file."""
+"""Spring's annotation of a method or a class: it adds the settings of a properties file to the result or the fields."""
 PREFIX = re.compile(rf"{BUILDS_LATER}\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]{{1,200}})\"\s*\)")
 """Its keys, below which the properties file has them."""
 OF_DRIVER = "addDataSourceProperty"
@@ -104,15 +104,22 @@ class JavaTree(SourceTree):
     def __init__(self, text: str) -> None:
         super().__init__(text, GRAMMAR)
         self._injected: dict[str, str] = {}
-        """Name of a field or parameter -> the placeholder in its @Value."""
+        """Name of a field or parameter -> the placeholder in its @Value, or of the key that Spring binds to it."""
         text = without_comments(text).lower()
         self.is_for_mysql = "mysql" in text or "maria" in text
         self.is_for_others = not self.is_for_mysql and names_mysql(text) is False
         """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
-            named = node.child_by_field_name("declarator") or node
+            name = self.text_at(node.child_by_field_name("declarator") or node, "name")
             if match := VALUE.search(self.text(node)):
-                self._injected[self.text_at(named, "name")] = match[1]
+                self._injected[name] = match[1]
+            elif node.type == "field_declaration" and (bound := PREFIX.search(self._annotations(node))):
+                self._injected[name] = f"${{{bound[1]}.{name}}}"
+
+    def _annotations(self, member: Node) -> str:
+        """Return the annotations of the class that a member is of."""
+        of_class = member.parent.parent if member.parent else None
+        return self.text(of_class.child(0)) if of_class else ""
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, an alternative, or a call with a default or a unit of time."""
@@ -129,7 +136,8 @@ class JavaTree(SourceTree):
         name = self.text(node).removeprefix("this.")
         if name.startswith("TimeUnit."):
             return name.removeprefix("TimeUnit.")
-        return _injected(self._injected[name]) if name in self._injected else self.value_of_name(name, node, depth)
+        injected = _injected(self._injected[name]) if name in self._injected else None
+        return self.value_of_name(name, node, depth) if injected is None else injected
 
     def _of_call(self, call: Node, depth: int) -> Value:
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from poolsize.errors import BadInput
@@ -175,19 +176,31 @@ def _numbers(file: PoolFile) -> list[FileSetting]:
 
 
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
-    """Return the files without the pools of own Go code whose size is that of a pool in Go source."""
-    followed = {
-        each.path
+    """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
+
+    Such pools are of own Go code, or of a library's own file without a prefix, as druid.maxActive.
+    """
+    readings = [
+        (pool, name, each)
         for file in files
         for pool in file.pools
-        if pool.library is GO
-        for size in map(pool.settings.get, GO.sizes)
-        if size and size.value
-        for key in size.variables
+        for name, setting in pool.settings.items()
+        for key in setting.variables
         if not NAME.fullmatch(key)
         for each in file.environment.get(key, ())
+    ]
+    of_go = {
+        each.path
+        for pool, name, each in readings
+        if pool.library is GO and name in GO.sizes and pool.settings[name].value
     }
-    return [_without(file, lambda pool: pool.library is OWN_GO) if file.path in followed else file for file in files]
+    others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, each in readings}
+
+    def is_followed(path: Path, pool: FilePool) -> bool:
+        lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
+        return path in of_go if pool.library is OWN_GO else not (pool.place or lines.isdisjoint(others))
+
+    return [_without(file, partial(is_followed, file.path)) for file in files]
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
