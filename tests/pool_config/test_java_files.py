@@ -12,7 +12,7 @@ from poolsize.pool_config.check import CheckedFile, CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
 from poolsize.pool_config.files.programs import read_files
 from poolsize.pool_config.files.reading import may_have_pools, read_pools
-from poolsize.pool_config.libraries.java_frameworks import OfVersion
+from poolsize.pool_config.libraries.java_frameworks import NeedsPoolDriver, OfVersion
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
@@ -231,7 +231,7 @@ CASES = {
         'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build();'
         'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30");'
         'ConnectionFactories.get("r2dbc:pool:mariadb://db/shop?maxSize=20"); ConnectionFactories.get(); } }',
-        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
+        [("R2DBC Pool", 40), ("R2DBC without a pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
         ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"
@@ -464,6 +464,20 @@ def test_a_setting_of_the_pool_among_those_of_the_driver_is_not_read(tmp_path: P
     (pool,) = checked(tmp_path, "A.java", text)
     assert [each.name for each in pool.pool.unread] == ['addDataSourceProperty("connectionTimeout")']
     assert not pool.pool.settings
+
+
+@pytest.mark.parametrize(
+    ("driver", "title"), [('"mariadb"', "R2DBC without a pool"), ('"pool"', "R2DBC Pool"), ("driver", "R2DBC Pool")]
+)
+def test_the_driver_of_r2dbc_s_options_is_what_is_wrong_and_not_the_name(
+    tmp_path: Path, driver: str, title: str
+) -> None:
+    options = f'.option(DRIVER, {driver}).option(HOST, "h").option(INITIAL_SIZE, 9).option(MAX_SIZE, 40)'
+    text = f"class A {{ void f() {{ var o = ConnectionFactoryOptions.builder(){options}.build(); }} }} // mysql"
+    (pool,) = checked(tmp_path, "A.java", text)
+    told = [each.words.format(each) for each in pool.findings if isinstance(each, NeedsPoolDriver)]
+    assert (pool.pool.library.title, bool(told), pool.pool.unread) == (title, "without" in title, ())
+    assert all("INITIAL_SIZE and MAX_SIZE" in each and 'DRIVER to "pool"' in each for each in told)
 
 
 def test_a_setting_of_a_chain_is_on_the_line_of_its_name(tmp_path: Path) -> None:

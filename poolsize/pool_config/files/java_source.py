@@ -22,7 +22,7 @@ from poolsize.pool_config.files.values import (
     value_of,
 )
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
+from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, R2DBC_DRIVER, VERTX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
 GRAMMAR = Grammar(
@@ -313,9 +313,8 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
         pool = replace(pool, settings=url_settings(url, R2DBC, line(created.node), durations=True), complete=True)
         return pool if url.startswith(POOLED) else None
     driver = next((each.text for each in others if each.path[-1] == "DRIVER"), "pool")
-    if kind == OPTIONS and driver != "pool":
-        pool = replace(pool, settings={}, unread=tuple(settings.values()), complete=False)
-        return pool if settings else None
+    if kind == OPTIONS and names_mysql(driver):
+        return replace(pool, library=R2DBC_DRIVER) if settings else None
     has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
     is_created = created.node.type not in DECLARATIONS
     is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)
