@@ -457,6 +457,52 @@ def test_the_keys_that_a_class_binds_are_its_pool_s(
     assert ("ignores max-active" in " ".join(done.stdout.split())) == is_ignored
 
 
+SETTINGS = """
+class Base(BaseSettings):
+    POOL: int = 12
+    DSN: str = "mysql+pymysql://h/x"
+class Settings(Base):
+    OVERFLOW: int = Field(default=8)
+    OTHER: int = 3
+settings = Settings()
+"""
+IMPORTED = """
+from shop.settings import settings
+e = create_engine(str(settings.DSN), pool_size=settings.POOL, max_overflow=settings.OVERFLOW)
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("source", "settings", "env", "connections"),
+    [
+        (IMPORTED, SETTINGS, "", 20),
+        (IMPORTED, SETTINGS, "POOL=30\n", 38),
+        (IMPORTED.replace("from shop.settings", "from .settings"), SETTINGS, "", 20),
+        (IMPORTED.replace("shop.settings import settings", "shop import settings as s").replace("(settings", "(s")
+         .replace("=settings", "=s.settings"), SETTINGS, "", 20),
+        (IMPORTED, SETTINGS.replace("int = 12", "int"), "", None),
+        (IMPORTED, SETTINGS.replace("BaseSettings", "Model"), "", None),
+        (IMPORTED.replace("shop.settings", "shop.other"), SETTINGS, "", None),
+        (IMPORTED.replace("import settings", "import others as settings"), SETTINGS, "", None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_field_of_settings_that_python_imports_has_the_default_of_the_other_file(
+    poolsize_here: Command,
+    tmp_path: Path,
+    source: str,
+    settings: str,
+    env: str,
+    connections: int | None,
+    is_named: bool,
+) -> None:
+    write(tmp_path, engine__py=source, settings__py=settings, __env=env)
+    names = ["engine.py", "settings.py", *([".env"] if env else [])] if is_named else ["."]
+    done = poolsize_here("config", "--check", *names, "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

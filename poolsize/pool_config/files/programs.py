@@ -137,10 +137,18 @@ def _has_client_of_schema(path: Path) -> bool:
 
 def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files with pools or counts: the pools as the variables of all files make them. Raises BadInput."""
+    sources = [file for file in files if file.path.suffix == ".py" and file.variables]
+    known = {file.path: file for file in _in_environment_of(files, sources)}
+    files = [known.get(file.path, file) for file in files]
+    return [file for file in _without_followed(_in_environment_of(files, files)) if file.pools or file.counts]
+
+
+def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return some of the files as the variables of all files make them."""
     asking: dict[str, dict[Path, Path]] = {}
     """Name of a variable -> the files whose pools depend on it, each with its real path."""
-    environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in files}
-    for file in files:
+    environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in asking_files}
+    for file in asking_files:
         for name in (*map(relaxed_key, file.asks_for), *_fields(file)):
             asking.setdefault(name, {})[file.path] = file.path.resolve()
     every = [
@@ -156,8 +164,7 @@ def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
             name = each.variable.setting.name
             spelling = spellings.setdefault((path, relaxed_key(name)), name)
             environments[path].setdefault(spelling, []).append(each)
-    followed = _without_followed([_with_variables(file, environments[file.path]) for file in files])
-    return [file for file in followed if file.pools or file.counts]
+    return [_with_variables(file, environments[file.path]) for file in asking_files]
 
 
 def _fields(file: PoolFile) -> set[str]:
