@@ -190,6 +190,9 @@ def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
     (tmp_path / "gunicorn.conf.py").write_text("workers = 4\nthreads = 8\n")
     values = checked(poolsize_here, ".")
     assert (values["connections"], values["counts"][0]["number"]) == (20, 4)
+    (tmp_path / "gunicorn.conf.py").rename(tmp_path / "gunicorn.service")
+    (tmp_path / "gunicorn.service").write_text("[Service]\nExecStart=/bin/gunicorn -w 4 app\n")
+    assert checked(poolsize_here, ".")["connections"] == 20
     (tmp_path / "Procfile").write_text("web: gunicorn -w 3 app\n")
     assert checked(poolsize_here, ".")["connections"] == 5
     text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
@@ -416,6 +419,10 @@ def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Comman
         ("Dockerfile.web", "FROM a\nENV WEB_CONCURRENCY 2\n# CMD gunicorn -w 9\nCMD exec gunicorn a\n", [2]),
         ("Dockerfile", "FROM a\nCMD sh -c 'uvicorn a:app --workers ${WORKERS:-4}'\n", [4]),
         ("Dockerfile", 'FROM a\nENV a"b c\nCMD ["gunicorn", \n', []),
+        ("a.service", "[Service]\nExecStart=/v/bin/gunicorn \\\n  --threads 8 \\\n  # a\n  -w 3 \\\n  a:app\n", [3]),
+        ("a.service", "[Service]\nExecStart = /bin/sh -c 'cd /a && uvicorn a:app --workers 4'\n", [4]),
+        ("a.service", "[Service]\nExecStart=/bin/gunicorn --workers=${WORKERS} a\n", [None]),
+        ("a.service", "[Service]\n#ExecStart=/bin/gunicorn -w 9 a\nExecStartPre=/bin/gunicorn -w 9 a\n", []),
         ("puma.rb", "workers 0\n", []),
         ("puma.rb", "n = ENV.fetch('WEB_CONCURRENCY') { 3 }\nthreads 5, 5\nworkers n # of them\n", [3]),
         ("puma.rb", "workers Integer(ENV['WEB_CONCURRENCY'] || 2)\n# workers 9\n", [2]),

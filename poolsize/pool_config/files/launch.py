@@ -164,6 +164,14 @@ def java_commands(text: str, *, is_unit: bool) -> Iterator[tuple[list[tuple[str,
             yield [(ASSIGNED.sub("", word), line) for word, line in words], bool(STARTS_JAVA.search(command))
 
 
+def unit_counts(text: str) -> Iterator[Count]:
+    """Yield the numbers of processes that the commands of a unit of systemd start."""
+    for line, number in _whole_lines(text, ("#", ";")):
+        name, _, command = line.partition("=")
+        if name.strip() == "ExecStart":
+            yield from process_counts(split_words([(f"{command} ", number)]))
+
+
 def _shell_commands(text: str) -> Iterator[tuple[str, int]]:
     """Yield the commands in the lines of a shell script that mention Java, each with its line.
 

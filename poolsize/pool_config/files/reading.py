@@ -54,13 +54,16 @@ WORDS = (
 
 Hyphens, underscores and capitals make no difference.
 """
+OF_JAVA = (b"datasource", b"hikari", b"r2dbc")
+"""Words in the options of Java."""
 WORDS_OF = {
     **dict.fromkeys(
         (".java", ".kt"),
         (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
     ),
     **dict.fromkeys((".yml", ".yaml"), (*WORDS, b"env:", b"environment:", b"kind: configmap")),
-    **dict.fromkeys((".sh", ".service"), (b"datasource", b"hikari", b"r2dbc")),
+    ".sh": OF_JAVA,
+    ".service": (*OF_JAVA, *map(str.encode, launch.PROGRAMS)),
     ".env": (b"=",),
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
