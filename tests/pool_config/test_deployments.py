@@ -201,6 +201,33 @@ def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
     assert checked(poolsize_here, ".", "--processes=3")["connections"] == 15
 
 
+DJANGO = "DATABASES = {'default': {'ENGINE': 'django.db.backends.mysql', 'NAME': 'a', 'CONN_MAX_AGE': 60}}\n"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"settings.py": DJANGO}, 6),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\nthreads = 50\nworker_class = 'gthread'\n"}, 150),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\nthreads = 2\nworker_class = 'gevent'\n"}, None),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\n"}, None),
+        ({"settings.py": f"{DJANGO}ASGI_APPLICATION = 'a.asgi'\n"}, None),
+        ({"settings.py": DJANGO, "dev.py": DJANGO}, None),
+    ],
+)
+def test_django_has_a_connection_for_each_thread(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int | None
+) -> None:
+    threads = "workers = int(os.environ.get('WORKERS', '3'))\nthreads = int(os.environ.get('THREADS', '2'))\n"
+    for name, text in {"gunicorn.conf.py": threads, **files}.items():
+        (tmp_path / name).write_text(text)
+    values = checked(poolsize_here, ".")
+    assert values["connections"] == connections
+    said = "and gunicorn.conf.py, line 2, gives each process"
+    assert any(said in each["message"] for each in values["problems"]) == (connections is not None)
+
+
 @pytest.mark.costly
 def test_workloads_with_different_instances_are_summed(poolsize_here: Command, tmp_path: Path) -> None:
     second = DEPLOYMENT.replace("name: shop}", "name: jobs}").replace("replicas: 4", "replicas: 12")
@@ -328,7 +355,8 @@ PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]
     ("vandorjw/flask_worker_app: flask/gunicorn_config.py", "gunicorn_config.py",
      "bind = '0.0.0.0:5000'\nbacklog = 512\nworkers = 10\nworker_class = 'gthread'\n", [], [("processes", 10)]),
     ("ruthlessPuppy/infinita_progressus: backend/gunicorn.conf.py", "gunicorn.conf.py",
-     "bind = \"0.0.0.0:8000\"\nworkers = 4\nthreads = 8\nworker_class = \"gthread\"\n", [], [("processes", 4)]),
+     "bind = \"0.0.0.0:8000\"\nworkers = 4\nthreads = 8\nworker_class = \"gthread\"\n", [],
+     [("processes", 4), ("threads", 8)]),
     ("unmade/shelf-back: gunicorn_conf.py", "gunicorn_conf.py",
      ("import multiprocessing, os\ncores = multiprocessing.cpu_count()\nif os.getenv('W'):\n"
      "    web = int(os.getenv('W'))\n"
