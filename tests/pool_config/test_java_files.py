@@ -207,6 +207,15 @@ CASES = {
         '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n'
         '  val d = HikariConfig().also { d -> d.jdbcUrl = url; d.maximumPoolSize = 4 }\n}\n',
         [("HikariCP", 16), ("HikariCP", 7), ("HikariCP", 4)]),
+    "Kotlin's lambdas as arguments": Case(
+        "Db.kt", "class A(\n  host: String,\n  most: Int = 10\n) : Store.Base(HikariConfig().apply {\n"
+        '  this.jdbcUrl = "jdbc:mysql://$host/a"\n  this.maximumPoolSize = most\n}) {\n  fun b() {\n'
+        "    open(HikariConfig().apply {\n      jdbcUrl = url\n      maximumPoolSize = 5\n    })\n  }\n}\n"
+        "object B : Base(config = HikariConfig().also { it.jdbcUrl = url; it.maximumPoolSize = 4 })\n"
+        "class C(private val size: Int = 3, url: String) {\n  val c = HikariConfig().apply {\n    jdbcUrl = url\n"
+        "    maximumPoolSize = size\n  }\n}\n"
+        "class D(own: Int) : Base(HikariConfig().apply {\n  jdbcUrl = url\n  maximumPoolSize = own\n})\n",
+        [("HikariCP", 10), ("HikariCP", 5), ("HikariCP", 4), ("HikariCP", 3), ("HikariCP", None)]),
     "Kotlin's lines around a long comment": Case(
         "Db.kt", f'fun a() {{\n  val config = HikariConfig()\n  config.jdbcUrl = "{MYSQL}"\n'
         "  // This size\n  // was\n  // measured.\n  config.maximumPoolSize = 12\n}\n", [("HikariCP", 12)]),
