@@ -503,6 +503,43 @@ def test_a_field_of_settings_that_python_imports_has_the_default_of_the_other_fi
     assert json.loads(done.stdout)["connections"] == connections, done.stdout
 
 
+ROUTED = """
+class A {
+  @Value("${spring.datasource.reader.url}") private String url;
+  @Bean DataSource a() {
+    HikariDataSource a = new HikariDataSource();
+    a.setJdbcUrl(url);
+    a.setMaximumPoolSize(20);
+    return a;
+  }
+}
+"""
+OF_READER = "spring.datasource.reader.url=jdbc:mysql://h/x\n"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"application.properties": OF_READER}, 20),
+        ({"application.yml": "spring:\n  jpa.show-sql: true\n  datasource.reader.url: jdbc:mysql://h/x\n"}, 20),
+        ({"application.properties": OF_READER.replace("reader", "writer")}, 30),
+        ({"application.properties": f"{OF_READER}spring.datasource.reader.hikari.maximum-pool-size=5\n"}, 25),
+        ({"application.properties": OF_READER, "../../b/application.properties": OF_READER}, 30),
+    ],
+)
+def test_a_url_that_a_bean_reads_has_no_pool_by_default(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int
+) -> None:
+    for folder in ("a/java", "a/resources", "b"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "a/java/A.java").write_text(ROUTED)
+    for name, text in files.items():
+        (tmp_path / "a/resources" / name).write_text(text)
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

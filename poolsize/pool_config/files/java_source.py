@@ -292,7 +292,7 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
 def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
     settings: dict[str, FileSetting] = {}
-    others, unread = [], []
+    others, unread, urls = [], [], []
     for name, value, at in created.values:
         plain = name.removeprefix("set")
         if setting := created.library.setting(plain, relaxed=True):
@@ -302,11 +302,12 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
         else:
             text = tree.value(value)
             others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
+            urls += [tree.setting(name, value, at)] if normalized(plain).endswith("url") else []
     is_reactive = created.library in REACTIVE
     if has_only_others(others) or (is_reactive and tree.is_for_others):
         return None
     place = f"{created.name}, line {line(created.node)}" if created.name else f"line {line(created.node)}"
-    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete)
+    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete, beside=tuple(urls))
     kind = tree.text(created.node).partition(".")[0]
     if kind == FACTORIES:
         url = tree.string(next(iter(tree.arguments(created.node)), None)) or ""

@@ -185,7 +185,8 @@ def _numbers(file: PoolFile) -> list[FileSetting]:
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
-    Such pools are of own Go code, or of a library's own file without a prefix, as druid.maxActive.
+    Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
+    for a URL that a bean reads.
     """
     readings = [
         (pool, name, each)
@@ -203,9 +204,25 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     }
     others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, each in readings}
 
+    beans = [
+        (file.path.parent.resolve(), relaxed_key(key))
+        for file in files
+        for pool in file.pools
+        for url in pool.beside
+        for key in url.variables
+    ]
+    folders = {file.path.parent.resolve() for file in files if file.path.stem.startswith("application")}
+
+    def is_of_bean(path: Path, pool: FilePool) -> bool:
+        keys = {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
+        near = [bean for bean, key in beans if key in keys and path.parent.resolve() in _nearest(folders, bean)]
+        return bool(near) and not (pool.settings.keys() - {"openInView"} or pool.unread)
+
     def is_followed(path: Path, pool: FilePool) -> bool:
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
-        return path in of_go if pool.library is OWN_GO else not (pool.place or lines.isdisjoint(others))
+        if pool.library is OWN_GO:
+            return path in of_go
+        return is_of_bean(path, pool) or not (pool.place or lines.isdisjoint(others))
 
     return [_without(file, partial(is_followed, file.path)) for file in files]
 
@@ -219,9 +236,14 @@ def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
     if each.variable.folder:
         built = (folder / each.variable.folder).resolve()
         return [path for path, real in asking.items() if real.is_relative_to(built)]
-    common = {path: len(os.path.commonpath([folder, real])) for path, real in asking.items()}
-    nearest = max(common.values(), default=0)
-    return [path for path, length in common.items() if length == nearest]
+    nearest = _nearest(asking.values(), folder)
+    return [path for path, real in asking.items() if real in nearest]
+
+
+def _nearest(paths: Iterable[Path], folder: Path) -> set[Path]:
+    """Return the paths that have the most in common with a folder."""
+    common = {path: len(os.path.commonpath([folder, path])) for path in paths}
+    return {path for path, length in common.items() if length == max(common.values())}
 
 
 def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]]) -> PoolFile:
