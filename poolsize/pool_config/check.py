@@ -7,6 +7,7 @@ from pathlib import Path
 
 from poolsize.answer.finding import Severity
 from poolsize.pool_config.files.reading import PoolFile, SetVariable
+from poolsize.pool_config.files.values import at_least_1
 from poolsize.pool_config.findings import (
     AboveServer,
     BelowNeed,
@@ -20,9 +21,11 @@ from poolsize.pool_config.findings import (
     NotFollowed,
     NotRead,
     OfCpus,
+    OfThreads,
     OnlyDefaults,
     ServerTooSmall,
 )
+from poolsize.pool_config.libraries.python import DJANGO
 from poolsize.pool_config.libraries.rules import known
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, Value, Worded
@@ -87,6 +90,26 @@ def checked_file(file: PoolFile, server: ServerFacts, settings: PoolSettings | N
         for each in check_pools(file.pools, server, settings)
     )
     return CheckedFile(file.path, pools, file.more, file.counts, file.environment)
+
+
+def with_threads(files: Sequence[CheckedFile]) -> list[CheckedFile]:
+    """Return the files, the pools of Django with the threads that another file states.
+
+    Not under ASGI, whose requests are no threads. Several files with Django may be of several environments.
+    """
+    stated = [(file.path.name, each.setting) for file in files for each in file.counts if each.kind == "threads"]
+    of_django = [file for file in files if any(each.pool.library is DJANGO for each in file.pools)]
+    number = at_least_1(stated[0][1].value) if len(stated) == len(of_django) == 1 else None
+    if number is None:
+        return list(files)
+    finding = OfThreads(number, stated[0][0], stated[0][1].line)
+    pools = tuple(
+        replace(each, most_connections=number, findings=(*each.findings, finding))
+        if each.pool.library is DJANGO and not each.pool.has("ASGI_APPLICATION")
+        else each
+        for each in of_django[0].pools
+    )
+    return [replace(file, pools=pools) if file is of_django[0] else file for file in files]
 
 
 def _of_variables(pool: FilePool, environment: Mapping[str, Sequence[SetVariable]]) -> Iterator[Worded]:

@@ -98,6 +98,19 @@ class Defaults(Worded, Reason, code="pool_defaults"):
     size = property(lambda self: count(self.connections, "connection"))
 
 
+class OfThreads(Worded, Reason, code="pool_of_threads"):
+    """Django has a connection for each thread. threads: of a process. file, line: that state them."""
+
+    threads: int
+    file: str
+    line: int
+    words = (
+        "Django has a connection for each thread, and {0.file}, line {0.line}, gives each process {0.size}. "
+        "Source: Django's documentation, Connection management."
+    )
+    size = property(lambda self: count(self.threads, "thread"))
+
+
 class BelowTraffic(Worded, Caution, code="pool_below_traffic"):
     """The traffic keeps as many connections of a process in use as its pool has, or more.
 

@@ -160,10 +160,10 @@ class Variable:
 class Count:
     """A number of instances or processes that a file states.
 
-    kind: instances, max_instances (at the autoscaler's maximum), or processes (of an instance). setting: the statement;
-    its value is a whole number from 1 on, or None where the file alone does not contain it. workload: the name of the
-    Deployment or service that has the instances; "" where the file has none. surge: further instances in a rolling
-    deploy, as Kubernetes writes maxSurge: a share ("25%") or a number.
+    kind: instances, max_instances (at the autoscaler's maximum), processes (of an instance), or threads (of a process).
+    setting: the statement; its value is a whole number from 1 on, or None where the file alone does not contain it.
+    workload: the name of the Deployment or service that has the instances; "" where the file has none. surge: further
+    instances in a rolling deploy, as Kubernetes writes maxSurge: a share ("25%") or a number.
     """
 
     kind: str
@@ -182,7 +182,8 @@ class FilePool:
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
     statements that name a place with further settings, such as an included file. database_known: whether the file shows
-    that the database is MySQL or MariaDB. beside: numbers of a project's own that are no settings of the library.
+    that the database is MySQL or MariaDB. beside: URLs with their hosts as values, and
+    numbers of a project's own, that are no settings of the library.
     """
 
     library: Library

@@ -50,7 +50,7 @@ def _write(stack: Stack, asked: Asked) -> None:
 
 def _check(paths: Sequence[Path], asked: Asked) -> None:
     from poolsize.pool_config.all_pools import count_pools, typed_in, with_stated
-    from poolsize.pool_config.check import checked_file, server_in
+    from poolsize.pool_config.check import checked_file, server_in, with_threads
     from poolsize.pool_config.check_text import (
         github_annotations,
         gitlab_report,
@@ -83,7 +83,7 @@ def _check(paths: Sequence[Path], asked: Asked) -> None:
         max_connections=limit.max_connections or of_server.max_connections,
         wait_timeout_seconds=facts.wait_timeout_seconds or of_server.wait_timeout_seconds,
     )
-    checked = [checked_file(file, facts, settings) for file in files]
+    checked = with_threads([checked_file(file, facts, settings) for file in files])
     together = count_pools(checked, typed, limit, of_server.max_connections)
     if asked.form in ("github", "gitlab"):
         annotated = github_annotations if asked.form == "github" else gitlab_report

@@ -190,12 +190,42 @@ def test_a_lone_number_holds_for_a_pool_in_another_file_and_several_are_unclear(
     (tmp_path / "gunicorn.conf.py").write_text("workers = 4\nthreads = 8\n")
     values = checked(poolsize_here, ".")
     assert (values["connections"], values["counts"][0]["number"]) == (20, 4)
+    (tmp_path / "gunicorn.conf.py").rename(tmp_path / "gunicorn.service")
+    (tmp_path / "gunicorn.service").write_text("[Service]\nExecStart=/bin/gunicorn -w 4 app\n")
+    assert checked(poolsize_here, ".")["connections"] == 20
     (tmp_path / "Procfile").write_text("web: gunicorn -w 3 app\n")
     assert checked(poolsize_here, ".")["connections"] == 5
     text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
     assert "processes of web: 3 (Procfile, line 1: -w)" in text
     assert "give --instances or --processes" in text
     assert checked(poolsize_here, ".", "--processes=3")["connections"] == 15
+
+
+DJANGO = "DATABASES = {'default': {'ENGINE': 'django.db.backends.mysql', 'NAME': 'a', 'CONN_MAX_AGE': 60}}\n"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"settings.py": DJANGO}, 6),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\nthreads = 50\nworker_class = 'gthread'\n"}, 150),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\nthreads = 2\nworker_class = 'gevent'\n"}, None),
+        ({"settings.py": DJANGO, "gunicorn.conf.py": "workers = 3\n"}, None),
+        ({"settings.py": f"{DJANGO}ASGI_APPLICATION = 'a.asgi'\n"}, None),
+        ({"settings.py": DJANGO, "dev.py": DJANGO}, None),
+    ],
+)
+def test_django_has_a_connection_for_each_thread(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int | None
+) -> None:
+    threads = "workers = int(os.environ.get('WORKERS', '3'))\nthreads = int(os.environ.get('THREADS', '2'))\n"
+    for name, text in {"gunicorn.conf.py": threads, **files}.items():
+        (tmp_path / name).write_text(text)
+    values = checked(poolsize_here, ".")
+    assert values["connections"] == connections
+    said = "and gunicorn.conf.py, line 2, gives each process"
+    assert any(said in each["message"] for each in values["problems"]) == (connections is not None)
 
 
 @pytest.mark.costly
@@ -325,7 +355,8 @@ PUBLIC: tuple[tuple[str, str, str, list[int] | None, list[tuple[str, int | None]
     ("vandorjw/flask_worker_app: flask/gunicorn_config.py", "gunicorn_config.py",
      "bind = '0.0.0.0:5000'\nbacklog = 512\nworkers = 10\nworker_class = 'gthread'\n", [], [("processes", 10)]),
     ("ruthlessPuppy/infinita_progressus: backend/gunicorn.conf.py", "gunicorn.conf.py",
-     "bind = \"0.0.0.0:8000\"\nworkers = 4\nthreads = 8\nworker_class = \"gthread\"\n", [], [("processes", 4)]),
+     "bind = \"0.0.0.0:8000\"\nworkers = 4\nthreads = 8\nworker_class = \"gthread\"\n", [],
+     [("processes", 4), ("threads", 8)]),
     ("unmade/shelf-back: gunicorn_conf.py", "gunicorn_conf.py",
      ("import multiprocessing, os\ncores = multiprocessing.cpu_count()\nif os.getenv('W'):\n"
      "    web = int(os.getenv('W'))\n"
@@ -416,6 +447,10 @@ def test_the_profiles_of_an_embedded_file_are_alternatives(poolsize_here: Comman
         ("Dockerfile.web", "FROM a\nENV WEB_CONCURRENCY 2\n# CMD gunicorn -w 9\nCMD exec gunicorn a\n", [2]),
         ("Dockerfile", "FROM a\nCMD sh -c 'uvicorn a:app --workers ${WORKERS:-4}'\n", [4]),
         ("Dockerfile", 'FROM a\nENV a"b c\nCMD ["gunicorn", \n', []),
+        ("a.service", "[Service]\nExecStart=/v/bin/gunicorn \\\n  --threads 8 \\\n  # a\n  -w 3 \\\n  a:app\n", [3]),
+        ("a.service", "[Service]\nExecStart = /bin/sh -c 'cd /a && uvicorn a:app --workers 4'\n", [4]),
+        ("a.service", "[Service]\nExecStart=/bin/gunicorn --workers=${WORKERS} a\n", [None]),
+        ("a.service", "[Service]\n#ExecStart=/bin/gunicorn -w 9 a\nExecStartPre=/bin/gunicorn -w 9 a\n", []),
         ("puma.rb", "workers 0\n", []),
         ("puma.rb", "n = ENV.fetch('WEB_CONCURRENCY') { 3 }\nthreads 5, 5\nworkers n # of them\n", [3]),
         ("puma.rb", "workers Integer(ENV['WEB_CONCURRENCY'] || 2)\n# workers 9\n", [2]),

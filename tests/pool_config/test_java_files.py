@@ -12,7 +12,7 @@ from poolsize.pool_config.check import CheckedFile, CheckedPool, check_pools
 from poolsize.pool_config.files.java_source import CLASSES
 from poolsize.pool_config.files.programs import read_files
 from poolsize.pool_config.files.reading import may_have_pools, read_pools
-from poolsize.pool_config.libraries.java_frameworks import OfVersion
+from poolsize.pool_config.libraries.java_frameworks import NeedsPoolDriver, OfVersion
 
 MYSQL = "jdbc:mysql://db.example.com:3306/shop"
 DYNAMIC = "spring.datasource.dynamic"
@@ -207,6 +207,15 @@ CASES = {
         '  val c = HikariConfig().also { it.jdbcUrl = "jdbc:h2:mem:a"; it.maximumPoolSize = 3 }\n'
         '  val d = HikariConfig().also { d -> d.jdbcUrl = url; d.maximumPoolSize = 4 }\n}\n',
         [("HikariCP", 16), ("HikariCP", 7), ("HikariCP", 4)]),
+    "Kotlin's lambdas as arguments": Case(
+        "Db.kt", "class A(\n  host: String,\n  most: Int = 10\n) : Store.Base(HikariConfig().apply {\n"
+        '  this.jdbcUrl = "jdbc:mysql://$host/a"\n  this.maximumPoolSize = most\n}) {\n  fun b() {\n'
+        "    open(HikariConfig().apply {\n      jdbcUrl = url\n      maximumPoolSize = 5\n    })\n  }\n}\n"
+        "object B : Base(config = HikariConfig().also { it.jdbcUrl = url; it.maximumPoolSize = 4 })\n"
+        "class C(private val size: Int = 3, url: String) {\n  val c = HikariConfig().apply {\n    jdbcUrl = url\n"
+        "    maximumPoolSize = size\n  }\n}\n"
+        "class D(own: Int) : Base(HikariConfig().apply {\n  jdbcUrl = url\n  maximumPoolSize = own\n})\n",
+        [("HikariCP", 10), ("HikariCP", 5), ("HikariCP", 4), ("HikariCP", 3), ("HikariCP", None)]),
     "Kotlin's lines around a long comment": Case(
         "Db.kt", f'fun a() {{\n  val config = HikariConfig()\n  config.jdbcUrl = "{MYSQL}"\n'
         "  // This size\n  // was\n  // measured.\n  config.maximumPoolSize = 12\n}\n", [("HikariCP", 12)]),
@@ -231,7 +240,7 @@ CASES = {
         'var b = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 50).build();'
         'ConnectionFactories.get("r2dbc:pool:mysql://u:secret@db/shop?maxSize=30");'
         'ConnectionFactories.get("r2dbc:pool:mariadb://db/shop?maxSize=20"); ConnectionFactories.get(); } }',
-        [("R2DBC Pool", 40), ("R2DBC Pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
+        [("R2DBC Pool", 40), ("R2DBC without a pool", None), ("R2DBC Pool", 30), ("R2DBC Pool", 20)]),
     "Spring's builder": Case(
         "A.java", f'class A {{ DataSource a() {{ HikariDataSource d = DataSourceBuilder.create().url("{MYSQL}")'
         ".build(); d.setMaximumPoolSize(60); return d; } DataSource b() { return DataSourceBuilder.create().url(url)"
@@ -464,6 +473,20 @@ def test_a_setting_of_the_pool_among_those_of_the_driver_is_not_read(tmp_path: P
     (pool,) = checked(tmp_path, "A.java", text)
     assert [each.name for each in pool.pool.unread] == ['addDataSourceProperty("connectionTimeout")']
     assert not pool.pool.settings
+
+
+@pytest.mark.parametrize(
+    ("driver", "title"), [('"mariadb"', "R2DBC without a pool"), ('"pool"', "R2DBC Pool"), ("driver", "R2DBC Pool")]
+)
+def test_the_driver_of_r2dbc_s_options_is_what_is_wrong_and_not_the_name(
+    tmp_path: Path, driver: str, title: str
+) -> None:
+    options = f'.option(DRIVER, {driver}).option(HOST, "h").option(INITIAL_SIZE, 9).option(MAX_SIZE, 40)'
+    text = f"class A {{ void f() {{ var o = ConnectionFactoryOptions.builder(){options}.build(); }} }} // mysql"
+    (pool,) = checked(tmp_path, "A.java", text)
+    told = [each.words.format(each) for each in pool.findings if isinstance(each, NeedsPoolDriver)]
+    assert (pool.pool.library.title, bool(told), pool.pool.unread) == (title, "without" in title, ())
+    assert all("INITIAL_SIZE and MAX_SIZE" in each and 'DRIVER to "pool"' in each for each in told)
 
 
 def test_a_setting_of_a_chain_is_on_the_line_of_its_name(tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("a.yml", "spring.datasource: {max-active: 9}", "spring.datasource.tomcat: {max-active: 9}", "pool_spring_boot_1"),
     ("a.yml", "spring.datasource: {tomcat.max-active: 9}",
      "spring.datasource: {type: org.apache.tomcat.jdbc.pool.DataSource, tomcat.max-active: 9}", "pool_needs_type"),
+    ("A.java", 'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 9); }',
+     'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "pool").option(MAX_SIZE, 9); }',
+     "pool_needs_driver"),
     ("a.properties", "spring.jpa.properties.hibernate.c3p0.max_size=9", "hibernate.c3p0.max_size=9",
      "pool_springs_data_source"),
     ("a.properties", "hibernate.connection.pool_size=9", "hibernate.c3p0.max_size=9", "pool_not_for_production"),
@@ -213,6 +216,7 @@ def test_every_rule_is_tested() -> None:
     modules = (findings.__name__, libraries.__name__)
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(modules)}
     together = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
+    together |= {"pool_of_threads"}
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
     of_variables = {"pool_from_variable", "pool_only_defaults"}  # test_variables
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables

@@ -416,6 +416,130 @@ def test_a_key_of_springs_files_is_the_value_of_the_source_that_asks_for_it_and_
     assert (", sets shop.replica.maximum-pool-size to" in text or "if shop.replica" in text) != is_default
 
 
+DRUID = """
+@Configuration
+@ConfigurationProperties(prefix = "druid")
+public class A {
+  private String url;
+  private int maxActive = 20;
+  private boolean testOnBorrow;
+  @Bean DataSource a() {
+    DruidDataSource a = new DruidDataSource();
+    a.setUrl(url);
+    a.setMaxActive(maxActive);
+    a.setTestOnBorrow(testOnBorrow);
+    return a;
+  }
+  public void setMaxActive(int maxActive) { this.maxActive = maxActive; }
+}
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("source", "properties", "connections", "is_ignored"),
+    [
+        (DRUID, "druid.max-active=60\ndruid.test-on-borrow=true\n", 60, False),
+        (DRUID, "other.max-active=60\n", 20, False),
+        (DRUID.replace('"druid"', '"shop.db"'), "shop.db.maxActive=60\n", 60, False),
+        (DRUID.replace('"druid"', '"shop.db"'), "druid.max-active=60\n", 28, True),
+        (DRUID.replace("= 20;", ";").replace("private int", '@Value("${druid.max-active}") int'),
+         "druid.max-active=60\n", 60, False),
+    ],
+)  # fmt: skip
+def test_the_keys_that_a_class_binds_are_its_pool_s(
+    poolsize_here: Command, tmp_path: Path, source: str, properties: str, connections: int, is_ignored: bool
+) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "application.properties").write_text(f"druid.url=jdbc:mysql://h/x\n{properties}")
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+    assert ("ignores max-active" in " ".join(done.stdout.split())) == is_ignored
+
+
+SETTINGS = """
+class Base(BaseSettings):
+    POOL: int = 12
+    DSN: str = "mysql+pymysql://h/x"
+class Settings(Base):
+    OVERFLOW: int = Field(default=8)
+    OTHER: int = 3
+settings = Settings()
+"""
+IMPORTED = """
+from shop.settings import settings
+e = create_engine(str(settings.DSN), pool_size=settings.POOL, max_overflow=settings.OVERFLOW)
+"""
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("source", "settings", "env", "connections"),
+    [
+        (IMPORTED, SETTINGS, "", 20),
+        (IMPORTED, SETTINGS, "POOL=30\n", 38),
+        (IMPORTED.replace("from shop.settings", "from .settings"), SETTINGS, "", 20),
+        (IMPORTED.replace("shop.settings import settings", "shop import settings as s").replace("(settings", "(s")
+         .replace("=settings", "=s.settings"), SETTINGS, "", 20),
+        (IMPORTED, SETTINGS.replace("int = 12", "int"), "", None),
+        (IMPORTED, SETTINGS.replace("BaseSettings", "Model"), "", None),
+        (IMPORTED.replace("shop.settings", "shop.other"), SETTINGS, "", None),
+        (IMPORTED.replace("import settings", "import others as settings"), SETTINGS, "", None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_field_of_settings_that_python_imports_has_the_default_of_the_other_file(
+    poolsize_here: Command,
+    tmp_path: Path,
+    source: str,
+    settings: str,
+    env: str,
+    connections: int | None,
+    is_named: bool,
+) -> None:
+    write(tmp_path, engine__py=source, settings__py=settings, __env=env)
+    names = ["engine.py", "settings.py", *([".env"] if env else [])] if is_named else ["."]
+    done = poolsize_here("config", "--check", *names, "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
+ROUTED = """
+class A {
+  @Value("${spring.datasource.reader.url}") private String url;
+  @Bean DataSource a() {
+    HikariDataSource a = new HikariDataSource();
+    a.setJdbcUrl(url);
+    a.setMaximumPoolSize(20);
+    return a;
+  }
+}
+"""
+OF_READER = "spring.datasource.reader.url=jdbc:mysql://h/x\n"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"application.properties": OF_READER}, 20),
+        ({"application.yml": "spring:\n  jpa.show-sql: true\n  datasource.reader.url: jdbc:mysql://h/x\n"}, 20),
+        ({"application.properties": OF_READER.replace("reader", "writer")}, 30),
+        ({"application.properties": f"{OF_READER}spring.datasource.reader.hikari.maximum-pool-size=5\n"}, 25),
+        ({"application.properties": OF_READER, "../../b/application.properties": OF_READER}, 30),
+    ],
+)
+def test_a_url_that_a_bean_reads_has_no_pool_by_default(
+    poolsize_here: Command, tmp_path: Path, files: dict[str, str], connections: int
+) -> None:
+    for folder in ("a/java", "a/resources", "b"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "a/java/A.java").write_text(ROUTED)
+    for name, text in files.items():
+        (tmp_path / "a/resources" / name).write_text(text)
+    done = poolsize_here("config", "--check", ".", "--json")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

@@ -10,7 +10,14 @@ from math import inf, isnan
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.documents import json_entries
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.launch import dockerfile, java_commands, process_counts, split_words, variable_counts
+from poolsize.pool_config.files.launch import (
+    dockerfile,
+    java_commands,
+    process_counts,
+    split_words,
+    unit_counts,
+    variable_counts,
+)
 from poolsize.pool_config.files.places import NO_APPLICATION, SEGMENTS
 from poolsize.pool_config.files.urls import default_url_pools, url_pools
 from poolsize.pool_config.files.values import (
@@ -192,10 +199,11 @@ def env_file_pools(text: str) -> list[PoolOrCount]:
 def command_pools(text: str, *, is_unit: bool = False) -> list[PoolOrCount]:
     """Return the pools that the options of Java configure in a script: of several commands, the largest of each place.
 
-    is_unit: as in java_commands. A pool counts as the largest if its command has a size that is not known.
+    Of a unit of systemd, also the process counts. is_unit: as in java_commands. A pool counts as the largest if its
+    command has a size that is not known.
     """
     largest: dict[tuple[str, str], FilePool] = {}
-    others: dict[PoolOrCount, None] = {}
+    others: dict[PoolOrCount, None] = dict.fromkeys(unit_counts(text) if is_unit else ())
     for options in islice(_starts_of_java(text, is_unit=is_unit), MOST_STARTS):
         for each in environment_pools(options):
             if not isinstance(each, FilePool):

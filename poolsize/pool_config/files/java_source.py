@@ -22,7 +22,7 @@ from poolsize.pool_config.files.values import (
     value_of,
 )
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, VERTX
+from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, R2DBC_DRIVER, VERTX
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
 GRAMMAR = Grammar(
@@ -50,7 +50,7 @@ BUILDS = {"builder", "create"}
 OF_PROPERTIES = "initializeDataSourceBuilder"
 """Spring's method that creates a builder with the settings of a properties file."""
 BUILDS_LATER = "@ConfigurationProperties"
-"""Spring's annotation of a method to whose result it adds the settings of a properties file."""
+"""Spring's annotation of a method or a class: it adds the settings of a properties file to the result or the fields."""
 PREFIX = re.compile(rf"{BUILDS_LATER}\(\s*(?:(?:prefix|value)\s*=\s*)?\"([\w.-]{{1,200}})\"\s*\)")
 """Its keys, below which the properties file has them."""
 OF_DRIVER = "addDataSourceProperty"
@@ -61,6 +61,8 @@ OF_MAP = {FACTORIES, "DruidDataSourceFactory", "BasicDataSourceFactory"}
 """Classes whose methods of any name make a pool, of a URL or of a map."""
 POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
 """Beginnings of URLs of a pool of R2DBC."""
+HOST = re.compile(r"//(?:[^/@?]{0,200}@)?([^/?:@$]{1,200})(?=[/?:]|\Z)")
+"""The host in a URL of a single server."""
 REACTIVE = (R2DBC, VERTX)
 """Libraries whose objects have no URL: other names in the file show the database."""
 DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
@@ -104,15 +106,22 @@ class JavaTree(SourceTree):
     def __init__(self, text: str) -> None:
         super().__init__(text, GRAMMAR)
         self._injected: dict[str, str] = {}
-        """Name of a field or parameter -> the placeholder in its @Value."""
+        """Name of a field or parameter -> the placeholder in its @Value, or of the key that Spring binds to it."""
         text = without_comments(text).lower()
         self.is_for_mysql = "mysql" in text or "maria" in text
         self.is_for_others = not self.is_for_mysql and names_mysql(text) is False
         """Whether the text names other databases only."""
         for node in (*self.nodes("field_declaration"), *self.nodes("formal_parameter")):
-            named = node.child_by_field_name("declarator") or node
+            name = self.text_at(node.child_by_field_name("declarator") or node, "name")
             if match := VALUE.search(self.text(node)):
-                self._injected[self.text_at(named, "name")] = match[1]
+                self._injected[name] = match[1]
+            elif node.type == "field_declaration" and (bound := PREFIX.search(self._annotations(node))):
+                self._injected[name] = f"${{{bound[1]}.{name}}}"
+
+    def _annotations(self, member: Node) -> str:
+        """Return the annotations of the class that a member is of."""
+        of_class = member.parent.parent if member.parent else None
+        return self.text(of_class.child(0)) if of_class else ""
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, an alternative, or a call with a default or a unit of time."""
@@ -129,7 +138,8 @@ class JavaTree(SourceTree):
         name = self.text(node).removeprefix("this.")
         if name.startswith("TimeUnit."):
             return name.removeprefix("TimeUnit.")
-        return _injected(self._injected[name]) if name in self._injected else self.value_of_name(name, node, depth)
+        injected = _injected(self._injected[name]) if name in self._injected else None
+        return self.value_of_name(name, node, depth) if injected is None else injected
 
     def _of_call(self, call: Node, depth: int) -> Value:
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")
@@ -284,7 +294,7 @@ def _settings(tree: JavaTree) -> Iterator[tuple[str, Node, Node, Node]]:
 def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     """Return the pool of an object; None for another database's, and for an object without a sign of a pool."""
     settings: dict[str, FileSetting] = {}
-    others, unread = [], []
+    others, unread, urls = [], [], []
     for name, value, at in created.values:
         plain = name.removeprefix("set")
         if setting := created.library.setting(plain, relaxed=True):
@@ -294,20 +304,22 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
         else:
             text = tree.value(value)
             others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
+            if normalized(plain).endswith("url"):
+                host = HOST.search(text) if isinstance(text, str) else None
+                urls.append(replace(tree.setting(name, value, at), value=host[1] if host else None))
     is_reactive = created.library in REACTIVE
     if has_only_others(others) or (is_reactive and tree.is_for_others):
         return None
     place = f"{created.name}, line {line(created.node)}" if created.name else f"line {line(created.node)}"
-    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete)
+    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete, beside=tuple(urls))
     kind = tree.text(created.node).partition(".")[0]
     if kind == FACTORIES:
         url = tree.string(next(iter(tree.arguments(created.node)), None)) or ""
         pool = replace(pool, settings=url_settings(url, R2DBC, line(created.node), durations=True), complete=True)
         return pool if url.startswith(POOLED) else None
     driver = next((each.text for each in others if each.path[-1] == "DRIVER"), "pool")
-    if kind == OPTIONS and driver != "pool":
-        pool = replace(pool, settings={}, unread=tuple(settings.values()), complete=False)
-        return pool if settings else None
+    if kind == OPTIONS and names_mysql(driver):
+        return replace(pool, library=R2DBC_DRIVER) if settings else None
     has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
     is_created = created.node.type not in DECLARATIONS
     is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)

@@ -7,17 +7,25 @@ from poolsize.pool_config.files.documents import without_comments
 
 LAMBDA = "\x01"
 """Marks the opening brace of a lambda, which in Java ends with })."""
-PARAMETER = re.compile(r"(\w{1,60})\s?:\s?[\w?.<>]{1,60}\s?=\s?([^,()\n]{1,60})")
+PARAMETER = re.compile(r"(\w{1,60})\s?(?::\s?[\w?.<>]{1,60}\s?)?=\s?([^,()\n]{1,60})")
 """A parameter with a default."""
+OF_BASE = re.compile(r"[\w.<>]{1,60}\((?:\w{1,60}\s?=\s?)?\w{1,60}\(\)\s{0,40}\.(?:apply|also)\s?\{\Z")
+"""The end of a class's head that is a lambda in the arguments of its base."""
 
 
 def _class(match: re.Match[str]) -> str:
-    return f"class {match[1] or 'Companion'} {{" + "\n" * match[0].count("\n")
+    base = OF_BASE.search(match[0])
+    before = match[0][: base.start()] if base else match[0]
+    head = f"class {match[1] or 'Companion'} {{ {_defaults(before.partition(')')[0])}" + "\n" * before.count("\n")
+    return f"{head}var base = new {base[0]}" if base else head
+
+
+def _defaults(parameters: str) -> str:
+    return "".join(f"var {name} = {value};" for name, value in PARAMETER.findall(parameters))
 
 
 def _function(match: re.Match[str]) -> str:
-    defaults = "".join(f"var {name} = {value};" for name, value in PARAMETER.findall(match[2]))
-    head = f"var {match[1]} =" if match[3] == "=" else f"void {match[1]}() {{ {defaults}"
+    head = f"var {match[1]} =" if match[3] == "=" else f"void {match[1]}() {{ {_defaults(match[2])}"
     return head + "\n" * match[0].count("\n")
 
 

@@ -94,9 +94,15 @@ def variable_counts(variables: Sequence[Entry], workload: str) -> Iterator[Count
 
 
 def gunicorn_counts(text: str) -> list[Count]:
-    """Return the number of processes in gunicorn's configuration. Raises BadInput for a text that is not Python."""
-    workers = assigned_in(text, "workers")
-    return [Count("processes", workers)] if workers else []
+    """Return the numbers of processes, and of a process's threads, in gunicorn's configuration.
+
+    Other kinds of workers take no number of threads. Raises BadInput for a text that is not Python.
+    """
+    kind = assigned_in(text, "worker_class")
+    numbers = {"processes": assigned_in(text, "workers")}
+    if kind is None or kind.value in {"sync", "gthread"}:
+        numbers["threads"] = assigned_in(text, "threads")
+    return [Count(name, setting) for name, setting in numbers.items() if setting]
 
 
 def procfile_counts(text: str) -> list[Count]:
@@ -162,6 +168,14 @@ def java_commands(text: str, *, is_unit: bool) -> Iterator[tuple[list[tuple[str,
         if OF_JAVA.search(command):
             words = split_words([(part, line) for part in _parts(command)])
             yield [(ASSIGNED.sub("", word), line) for word, line in words], bool(STARTS_JAVA.search(command))
+
+
+def unit_counts(text: str) -> Iterator[Count]:
+    """Yield the numbers of processes that the commands of a unit of systemd start."""
+    for line, number in _whole_lines(text, ("#", ";")):
+        name, _, command = line.partition("=")
+        if name.strip() == "ExecStart":
+            yield from process_counts(split_words([(f"{command} ", number)]))
 
 
 def _shell_commands(text: str) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from poolsize.errors import BadInput
@@ -136,10 +137,18 @@ def _has_client_of_schema(path: Path) -> bool:
 
 def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files with pools or counts: the pools as the variables of all files make them. Raises BadInput."""
+    sources = [file for file in files if file.path.suffix == ".py" and file.variables]
+    known = {file.path: file for file in _in_environment_of(files, sources)}
+    files = [known.get(file.path, file) for file in files]
+    return [file for file in _without_followed(_in_environment_of(files, files)) if file.pools or file.counts]
+
+
+def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return some of the files as the variables of all files make them."""
     asking: dict[str, dict[Path, Path]] = {}
     """Name of a variable -> the files whose pools depend on it, each with its real path."""
-    environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in files}
-    for file in files:
+    environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in asking_files}
+    for file in asking_files:
         for name in (*map(relaxed_key, file.asks_for), *_fields(file)):
             asking.setdefault(name, {})[file.path] = file.path.resolve()
     every = [
@@ -155,8 +164,7 @@ def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
             name = each.variable.setting.name
             spelling = spellings.setdefault((path, relaxed_key(name)), name)
             environments[path].setdefault(spelling, []).append(each)
-    followed = _without_followed([_with_variables(file, environments[file.path]) for file in files])
-    return [file for file in followed if file.pools or file.counts]
+    return [_with_variables(file, environments[file.path]) for file in asking_files]
 
 
 def _fields(file: PoolFile) -> set[str]:
@@ -175,19 +183,48 @@ def _numbers(file: PoolFile) -> list[FileSetting]:
 
 
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
-    """Return the files without the pools of own Go code whose size is that of a pool in Go source."""
-    followed = {
-        each.path
+    """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
+
+    Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
+    for a URL that a bean reads.
+    """
+    readings = [
+        (pool, name, each)
         for file in files
         for pool in file.pools
-        if pool.library is GO
-        for size in map(pool.settings.get, GO.sizes)
-        if size and size.value
-        for key in size.variables
+        for name, setting in pool.settings.items()
+        for key in setting.variables
         if not NAME.fullmatch(key)
         for each in file.environment.get(key, ())
+    ]
+    of_go = {
+        each.path
+        for pool, name, each in readings
+        if pool.library is GO and name in GO.sizes and pool.settings[name].value
     }
-    return [_without(file, lambda pool: pool.library is OWN_GO) if file.path in followed else file for file in files]
+    others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, each in readings}
+
+    beans = [
+        (file.path.parent.resolve(), relaxed_key(key))
+        for file in files
+        for pool in file.pools
+        for url in pool.beside
+        for key in url.variables
+    ]
+    folders = {file.path.parent.resolve() for file in files if file.path.stem.startswith("application")}
+
+    def is_of_bean(path: Path, pool: FilePool) -> bool:
+        keys = {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
+        near = [bean for bean, key in beans if key in keys and path.parent.resolve() in _nearest(folders, bean)]
+        return bool(near) and not (pool.settings.keys() - {"openInView"} or pool.unread)
+
+    def is_followed(path: Path, pool: FilePool) -> bool:
+        lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
+        if pool.library is OWN_GO:
+            return path in of_go
+        return is_of_bean(path, pool) or not (pool.place or lines.isdisjoint(others))
+
+    return [_without(file, partial(is_followed, file.path)) for file in files]
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
@@ -199,9 +236,14 @@ def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
     if each.variable.folder:
         built = (folder / each.variable.folder).resolve()
         return [path for path, real in asking.items() if real.is_relative_to(built)]
-    common = {path: len(os.path.commonpath([folder, real])) for path, real in asking.items()}
-    nearest = max(common.values(), default=0)
-    return [path for path, length in common.items() if length == nearest]
+    nearest = _nearest(asking.values(), folder)
+    return [path for path, real in asking.items() if real in nearest]
+
+
+def _nearest(paths: Iterable[Path], folder: Path) -> set[Path]:
+    """Return the paths that have the most in common with a folder."""
+    common = {path: len(os.path.commonpath([folder, path])) for path in paths}
+    return {path for path, length in common.items() if length == max(common.values())}
 
 
 def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]]) -> PoolFile:

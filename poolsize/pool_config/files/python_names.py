@@ -206,6 +206,23 @@ class Names:
                 yield each
                 pending += [self.classes[last_name(base)] for base in each.bases if last_name(base) in self.classes]
 
+    def of_settings(self) -> Iterator[tuple[str, ast.expr]]:
+        """Yield the fields of the module's objects of pydantic's settings: OBJECT.FIELD, and the field's default."""
+        objects = [(name, self._class_of(nodes[-1])) for (of, name), nodes in self._of(self._tree) if nodes]
+        for name, owner in objects:
+            classes = list(self.with_bases(owner)) if owner else []
+            if any(id(each) in self._prefixes for each in classes):
+                fields = {field: nodes[-1] for each in reversed(classes) for (_, field), nodes in self._of(each)}
+                yield from ((f"{name}.{field}", node) for field, node in fields.items())
+
+    def _of(self, scope: Scope) -> list[tuple[tuple[int, str], list[ast.expr]]]:
+        return [each for each in self._assigned.items() if each[0][0] == id(scope)]
+
+    def imported(self, node: ast.expr) -> str:
+        """Return MODULE.OBJECT.FIELD of an attribute of an object that another module has; "" for anything else."""
+        is_imported = path(node).partition(".")[0] in self.imports
+        return ".".join(self.full_name(node).split(".")[-3:]) if is_imported else ""
+
     def full_name(self, node: ast.expr) -> str:
         """Return the dotted name of a function with the module that it is imported from."""
         first, dot, rest = path(node).partition(".")

@@ -4,16 +4,18 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
 from urllib.parse import parse_qsl
 
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.python_frameworks import FlaskSettings, django_pools, pools_of_other_files
 from poolsize.pool_config.files.python_names import Names, last_name
 from poolsize.pool_config.files.python_values import UNKNOWN, Pairs, Values
-from poolsize.pool_config.files.values import integer_or_text
+from poolsize.pool_config.files.values import integer_or_text, setting_of
 from poolsize.pool_config.libraries import python as libraries
-from poolsize.pool_config.pool import FilePool, FileSetting, Library
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, PoolOrCount, Variable
 
 
 @dataclass(frozen=True)
@@ -63,9 +65,13 @@ OTHER_DRIVERS = {"psycopg", "psycopg2", "pg8000", "pgdb", "sqlite3", "cx_Oracle"
 PEEWEE_URL = re.compile(r"(mysql|mysqlconnector|mariadbconnector)\+pool://")
 
 
-def python_pools(text: str) -> list[FilePool]:
-    """Return the pools of Python source. Raises BadInput for a text that is not Python."""
-    return _Source(_parsed(text)).pools()
+def python_pools(text: str, file_name: str) -> list[PoolOrCount]:
+    """Return the pools of Python source, and the numbers that other modules may import from this file.
+
+    Raises BadInput for a text that is not Python.
+    """
+    source = _Source(_parsed(text))
+    return [*source.pools(), *source.numbers(PurePath(file_name).stem)]
 
 
 def _parsed(text: str) -> ast.Module:
@@ -105,6 +111,13 @@ class _Source:
         pools += self._of_texts()
         pools += pools_of_other_files(self._values)
         return [*pools, *flask.pools(beside_engine=has_engine)]
+
+    def numbers(self, module: str) -> Iterator[Variable]:
+        """Yield the integers of pydantic's settings, as other modules name them. module: the name of this one."""
+        for name, node in self._names.of_settings():
+            found = setting_of(f"{module}.{name}", ast.unparse(node), node.lineno, partial(self._values.value, node))
+            if isinstance(found.value, int) and not isinstance(found.value, bool):
+                yield Variable(replace(found, text=str(found.value)))
 
     def _of_call(self, call: ast.Call) -> Iterator[FilePool]:
         name, place = last_name(call.func), f"{last_name(call.func)}, line {call.lineno}"

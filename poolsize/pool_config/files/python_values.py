@@ -80,7 +80,9 @@ class Values:
         return self.names.variables.get(id(node))
 
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
-        if given := ENVIRONMENT.text(self.variable(node)):
+        is_elsewhere = isinstance(node, ast.Attribute) and not self.definitions(node)
+        key = self.names.imported(node) if is_elsewhere else ""
+        if given := ENVIRONMENT.configured(key) if key else ENVIRONMENT.text(self.variable(node)):
             return integer_or_text(given)
         value: Value = None
         match node:

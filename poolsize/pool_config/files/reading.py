@@ -54,13 +54,16 @@ WORDS = (
 
 Hyphens, underscores and capitals make no difference.
 """
+OF_JAVA = (b"datasource", b"hikari", b"r2dbc")
+"""Words in the options of Java."""
 WORDS_OF = {
     **dict.fromkeys(
         (".java", ".kt"),
         (b"datasource", b"hikari", b"poolproperties", b"pooloptions", b"connectionpool", b"connectionfactor"),
     ),
     **dict.fromkeys((".yml", ".yaml"), (*WORDS, b"env:", b"environment:", b"kind: configmap")),
-    **dict.fromkeys((".sh", ".service"), (b"datasource", b"hikari", b"r2dbc")),
+    ".sh": OF_JAVA,
+    ".service": (*OF_JAVA, *map(str.encode, launch.PROGRAMS)),
     ".env": (b"=",),
 }
 """Ending -> other words than WORDS: many Java files name MySQL in a comment, and others set variables."""
@@ -80,7 +83,6 @@ YAML = (".yml", ".yaml")
 JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
 TYPESCRIPT = (".ts", ".mts", ".cts")
 ENDINGS: dict[str, Reader] = {
-    ".py": python_source.python_pools,
     ".java": java_source.java_pools,
     ".kt": java_source.kotlin_pools,
     ".xml": xml_file.xml_pools,
@@ -102,7 +104,11 @@ ENDINGS: dict[str, Reader] = {
     ".toml": toml_file.toml_pools,
     ".cfg": option_file.section_pools,
 }
-"""Ending of a file's name -> its reader; YAML and .properties need more."""
+"""Ending of a file's name -> its reader; YAML needs more."""
+BY_NAME: dict[str, Callable[..., Sequence[PoolOrCount]]] = {
+    ".properties": documents.properties_pools, ".py": python_source.python_pools,
+}  # fmt: skip
+"""Ending -> a reader that needs the file's name, too."""
 PROXYSQL = (braces.is_proxysql, braces.proxysql_pools)
 BY_TEXT: dict[str, Sequence[tuple[Callable[[str, str], bool], Reader]]] = {
     **dict.fromkeys(YAML, ((rails.is_rails, rails.rails_pools),)),
@@ -129,8 +135,8 @@ def reader(file_name: str, text: str = "") -> Reader | None:
     own += [pools for pattern, pools in NAMES if re.fullmatch(pattern, name)]
     if own:
         return own[0]
-    if ending == ".properties":
-        return partial(documents.properties_pools, file_name=file_name)
+    if ending in BY_NAME:
+        return partial(BY_NAME[ending], file_name=file_name)
     return partial(containers.yaml_contents, read=pools_and_counts) if ending in YAML else ENDINGS.get(ending)
 
 
@@ -225,8 +231,10 @@ class PoolFile:
 
     @property
     def asks_for(self) -> set[str]:
-        """The variables that the pools depend on."""
-        return {name for pool in self.pools for each in pool.settings.values() for name in each.variables}
+        """The variables that the pools depend on, and the numbers of a Python source."""
+        settings = [each for pool in self.pools for each in pool.settings.values()]
+        settings += [each.setting for each in self.variables if self.path.suffix == ".py"]
+        return {name for each in settings for name in each.variables}
 
 
 class NoPools(BadInput):
@@ -259,7 +267,10 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
     )
-    if not (pools or counts or any(not is_named or NAME.fullmatch(each.setting.name) for each in variables)):
+    is_source = path.suffix == ".py"
+    if not (
+        pools or counts or any(not is_named or is_source or NAME.fullmatch(each.setting.name) for each in variables)
+    ):
         raise NoPools(path)
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
     if any(pool.library is QUARKUS for pool in known):

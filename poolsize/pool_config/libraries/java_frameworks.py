@@ -75,6 +75,16 @@ class OldTomcat(Worded, Caution, code="pool_old_tomcat"):
     )
 
 
+class NeedsPoolDriver(Worded, Caution, code="pool_needs_driver"):
+    """Options of R2DBC have settings of a pool, and a driver without a pool. names: of the settings."""
+
+    names: str
+    words = (
+        '{0.names}: no effect. The driver is that of the database, which has no pool. Set DRIVER to "pool" and '
+        'PROTOCOL to "mysql" or "mariadb". Source: r2dbc-pool\'s README, Getting started.'
+    )
+
+
 def _dropwizard(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "checkConnectionOnBorrow")
     is_checked = is_on(pool, "checkConnectionOnBorrow") or (
@@ -104,6 +114,10 @@ def _r2dbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxAcquireTime", WaitsForEver)
     is_checked = in_time(pool, wait_timeout, "maxLifeTime", 1000)
     yield from outlives_server(pool, wait_timeout, "maxIdleTime", 1000, is_checked=is_checked)
+
+
+def _r2dbc_driver(pool: FilePool, _: int) -> Iterator[Worded]:
+    yield NeedsPoolDriver(" and ".join(sorted(each.name for each in pool.settings.values())))
 
 
 def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
@@ -235,6 +249,8 @@ R2DBC = Library(
     durations=frozenset({True, False}),
 )  # fmt: skip
 """r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
+R2DBC_DRIVER = replace(R2DBC, title="R2DBC without a pool", find=_r2dbc_driver, sizes=())
+"""The driver of the database alone."""
 MYBATIS = Library(
     "MyBatis's own pool",
     {
