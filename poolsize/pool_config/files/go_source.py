@@ -11,7 +11,7 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, names_mysql
+from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, KEYS, names_mysql
 from poolsize.pool_config.libraries.go import GO, GO_ZERO
 from poolsize.pool_config.libraries.other_languages import OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
@@ -52,6 +52,8 @@ OPENING = {
 }  # fmt: skip
 APP_CONFIG = re.compile(r"(?:\w{1,40}\.)?AppConfig\.\w{1,40}")
 """A function of beego that reads conf/app.conf."""
+VIPER = re.compile(r"(?:\w{1,40}\.){1,3}Get(?:Int|Uint)(?:32|64)?|(?:\w{1,40}\.){1,3}GetDuration")
+"""A function of viper that reads the key of a configuration."""
 BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
 """The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
 BEEGO_OPTIONS = {
@@ -122,10 +124,13 @@ class GoTree(SourceTree):
             self.fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
 
     def given(self, node: Node) -> str | None:
-        """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
-        if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
-            key = self.string(next(iter(self.arguments(node)), None))
+        """Return the text of the variable, or of the key of beego's or viper's configuration, that a call asks for."""
+        function = self.text_at(node, "function") if node.type == "call_expression" else ""
+        key = self.string(next(iter(self.arguments(node)), None)) if function else None
+        if APP_CONFIG.fullmatch(function):
             return ENVIRONMENT.configured(key.lower()) if key else None
+        if key and KEYS.fullmatch(key) and VIPER.fullmatch(function):
+            return ENVIRONMENT.text(key, is_key=True)
         return super().given(node)
 
     def method(self, call: Node) -> tuple[Node | None, str]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from poolsize.errors import BadInput
@@ -145,9 +146,7 @@ def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
     every = [
         (SetVariable(file.path, each), relaxed_key(each.setting.name)) for file in files for each in file.variables
     ]
-    every += [
-        (SetVariable(file.path, Variable(each)), normalized(each.name)) for file in files for each in _numbers(file)
-    ]
+    every += [(SetVariable(path, Variable(each)), normalized(each.name)) for path, each in _numbers(files)]
     spellings: dict[tuple[Path, str], str] = {}
     """Path of a file that asks for a key, and the key -> how the place with the largest value spells it."""
     for each, asked in sorted(every, key=lambda pair: -pair[0].number):
@@ -165,29 +164,37 @@ def _fields(file: PoolFile) -> set[str]:
     return {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
 
 
-def _numbers(file: PoolFile) -> list[FileSetting]:
-    """Return the numbers from which fields in Go may be set: those of a configuration's only pool of own Go code."""
-    pools = [pool for pool in file.pools if pool.library is OWN_GO and file.path.suffix != ".go"]
-    if len({pool.place for pool in pools}) != 1:
-        return []
-    settings = (each for pool in pools for each in (*pool.settings.values(), *pool.beside))
-    return [each for each in settings if isinstance(each.value, int | float)]
+def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
+    """Return the numbers from which fields in Go may be set: of files with a single pool of own Go code each.
+
+    The defaults of fields in Go give way to a configuration; here they are without those that variables replace.
+    """
+    own = [(file.path, [pool for pool in file.pools if pool.library is OWN_GO]) for file in files]
+    single = [(path, pools) for path, pools in own if len({pool.place for pool in pools}) == 1]
+    configured = [(path, pools) for path, pools in single if path.suffix != ".go"]
+    return [
+        (path, replace(each, text=f"{each.value}") if path.suffix == ".go" and isinstance(each.value, int) else each)
+        for path, pools in configured or single
+        for pool in pools
+        for each in (*pool.settings.values(), *pool.beside)
+        if isinstance(each.value, int | float) and (path.suffix != ".go" or not each.variables)
+    ]
 
 
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools of own Go code whose size is that of a pool in Go source."""
-    followed = {
-        each.path
-        for file in files
-        for pool in file.pools
-        if pool.library is GO
-        for size in map(pool.settings.get, GO.sizes)
-        if size and size.value
-        for key in size.variables
-        if not NAME.fullmatch(key)
-        for each in file.environment.get(key, ())
-    }
-    return [_without(file, lambda pool: pool.library is OWN_GO) if file.path in followed else file for file in files]
+    followed: dict[Path, set[str]] = {}
+    for file in files:
+        sizes = [pool.settings.get(size) for pool in file.pools if pool.library is GO for size in GO.sizes]
+        for key in {key for size in sizes if size and size.value for key in size.variables if not NAME.fullmatch(key)}:
+            for each in file.environment.get(key, ()):
+                followed.setdefault(each.path, set()).add(normalized(key))
+
+    def is_followed(pool: FilePool, keys: set[str]) -> bool:
+        names = (normalized(each.name) for each in pool.settings.values())
+        return pool.library is OWN_GO and any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
+
+    return [_without(file, partial(is_followed, keys=followed.get(file.path, set()))) for file in files]
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
