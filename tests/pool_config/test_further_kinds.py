@@ -379,6 +379,19 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.Use(r)\n\tdb.Use(dbresolver.Register(c).Register(d).SetMaxOpenConns(6))\n}\n"),
         [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}],
     ),
+    (  # without sources, the pool that uses the resolver is its source
+        "replicas.go",
+        ('package a\nfunc f() {\n\tdb, _ := gorm.Open(mysql.Open(x))\n\tr := dbresolver.Register(dbresolver.Config{\n'
+         "\t\t// Sources: s,\n\t\tReplicas: s})\n\tr.SetMaxOpenConns(5)\n\tdb.Use(r)\n"
+         "\tlog, _ := gorm.Open(mysql.Open(y))\n\tlog.Use(dbresolver.Register(d))\n}\n"),
+        [{"SetMaxOpenConns": 5}, {}],
+    ),
+    (
+        "sources.go",
+        ('package a\nfunc f() {\n\tdb, _ := gorm.Open(mysql.Open(x))\n\tr := dbresolver.Register(dbresolver.Config{\n'
+         "\t\tSources: s, Replicas: s})\n\tr.SetMaxOpenConns(5)\n\tdb.Use(r)\n}\n"),
+        [{"SetMaxOpenConns": 5}, {}],
+    ),
     (  # 15509188010/Easy: dev.php
         "dev.php",
         ("<?php return ['SETTING' => ['max_wait_time' => 3], 'MYSQL' => ['host' => 'h', 'port' => 3300, 'user' => 'u', "

@@ -160,7 +160,7 @@ def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
 
 def _fields(file: PoolFile) -> set[str]:
     """Return the normalized names of fields in Go that give limits a value which their file does not contain."""
-    unknown = (each for pool in file.pools if pool.library is GO for each in pool.not_followed)
+    unknown = (each for pool in file.pools if pool.library.stack == GO.stack for each in pool.not_followed)
     return {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
 
 
@@ -185,7 +185,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools of own Go code whose size is that of a pool in Go source."""
     followed: dict[Path, set[str]] = {}
     for file in files:
-        sizes = [pool.settings.get(size) for pool in file.pools if pool.library is GO for size in GO.sizes]
+        sizes = [pool.settings.get(size) for pool in file.pools if pool.library.stack == GO.stack for size in GO.sizes]
         for key in {key for size in sizes if size and size.value for key in size.variables if not NAME.fullmatch(key)}:
             for each in file.environment.get(key, ()):
                 followed.setdefault(each.path, set()).add(normalized(key))
