@@ -518,6 +518,29 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
 
 
 @pytest.mark.parametrize(
+    ("adapter", "url", "known"),
+    [
+        ("mysql2", "ENV['DATABASE_URL']", True),
+        ("sqlite3", "ENV.fetch('SHOP_DB')", False),
+        ("mysql2", "ENV['REDIS_URL']", None),
+        ("mysql2", "ENV['POSTGRES_DB_URL']", None),
+    ],
+)
+def test_an_adapter_that_only_the_url_names_is_that_of_the_other_environments(
+    tmp_path: Path, adapter: str, url: str, known: bool | None
+) -> None:
+    text = (
+        f"development: {{adapter: mysql2}}\ntest: {{adapter: {adapter}}}\nproduction: {{pool: 7, url: <%= {url} %>}}\n"
+    )
+    (tmp_path / "database.yml").write_text(text)
+    pools = [pool for pool in read_pools(tmp_path / "database.yml").pools if pool.alternative == "profile production"]
+    assert [pool.database_known for pool in pools] == [known] * (known is not None)
+    (tmp_path / "database.yml").write_text("test: {adapter: sqlite3}\nproduction: {pool: 7, url: <%= ENV['DB_URL'] %>}")
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "database.yml")
+
+
+@pytest.mark.parametrize(
     ("name", "text", "shown"),
     [
         # kggg/officeoa: models/base.go
