@@ -22,6 +22,7 @@ MARIADB = "import { createPool } from 'mariadb'; "
 TYPEORM = "new DataSource({type: 'mysql', entities: [], "
 ADAPTER = "const adapter = new PrismaMariaDb({host, connectionLimit: 9}); "
 PRISMA = 'datasource db {\nprovider = "mysql"\n'
+POOL_OF_PHP = "['mysql' => ['driver' => 'mysql', 'host' => 'h', 'pool' => ['max_connections' => 9]]]"
 BORDERS: list[tuple[str, str, str | None, str]] = [
     (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
     (PROPERTIES, "maximumPoolSize=${SIZE}", "maximumPoolSize=${SIZE:9}", "pool_not_followed"),
@@ -174,6 +175,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "<?php new PDO('mysql:', $u, $p, [PDO::ATTR_PERSISTENT => false]);", "php_persists"),
     ("database.php", "<?php return ['driver' => 'mysql', 'host' => 'h'];",
      "<?php return ['driver' => 'mysql', 'host' => 'h', 'options' => [PDO::ATTR_PERSISTENT => true]];", "php_connects"),
+    ("database.php", f"<?php use Illuminate\\Support\\Str; return {POOL_OF_PHP};", f"<?php return {POOL_OF_PHP};",
+     "php_pool_not_read"),
     ("doctrine.yaml", "doctrine.dbal: {driver: pdo_mysql}",
      "doctrine.dbal: {driver: pdo_mysql, options: {!php/const PDO::ATTR_PERSISTENT: true}}", "php_connects"),
     ("proxysql.cnf", "mysql_variables={multiplexing=false} mysql_servers=({address=\"a\"})",
