@@ -23,7 +23,7 @@ from poolsize.pool_config.files.reading import (
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
 from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
-from poolsize.pool_config.libraries.other_languages import OWN_GO
+from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
 MOST_FILES = 100_000
@@ -39,6 +39,8 @@ CLIENT_OF_SCHEMA = re.compile(
     re.DOTALL,
 )
 """A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
+MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
+"""The beginning of a pool's place in JavaScript where a call makes the pool of the object."""
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
 
@@ -91,8 +93,9 @@ def _files_in(folder: Path) -> list[Path]:
 def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:
     """Return the files without pools that another file of their program has.
 
-    A URL in the environment is that of a pool in Python source below its folder, if there is any; and a schema of
-    Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
+    A URL in the environment is that of a pool in Python source below its folder, if there is any; a schema of Prisma
+    is that of a client in its project with an adapter or a URL, if all clients have one; and a configuration in
+    JavaScript is that of the source that imports it and makes the pool.
     real_paths: of all files, also of those without pools.
     """
     sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
@@ -102,12 +105,27 @@ def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> 
         return file.path.suffix != ".py" and any(path.is_relative_to(folder) for path in sources)
 
     files = [_without(file, is_of_url) if has_source(file) else file for file in files]
+    files = _without_imported(files)
     return [
         replace(file, pools=())
         if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
         else file
         for file in files
     ]
+
+
+def _without_imported(files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return the files without the pools of configurations in JavaScript that another file imports for its pool."""
+    imported: dict[Path, set[str]] = {}
+    for file in files:
+        sized = {pool.library.title for pool in file.pools if any(map(pool.value, pool.library.sizes))}
+        for path in file.modules if sized else ():
+            imported.setdefault(path.resolve(), {OWN_SIZE.title}).update(sized)
+
+    def is_imported(pool: FilePool, titles: set[str]) -> bool:
+        return pool.library.title in titles and not MAKES_POOL.match(pool.place)
+
+    return [_without(file, partial(is_imported, titles=imported.get(file.path.resolve(), set()))) for file in files]
 
 
 def _without(file: PoolFile, is_left_out: Callable[[FilePool], bool]) -> PoolFile:
