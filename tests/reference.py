@@ -23,8 +23,10 @@ from poolsize.commands import COMMANDS, cli
 from poolsize.facts.machine import Machine
 from poolsize.facts.server import Server
 from poolsize.facts.status import COUNTERS, GAUGES
+from poolsize.pool_config.libraries.go import GO_GROUP, GO_RESOLVER
 from poolsize.pool_config.libraries.java_frameworks import R2DBC_DRIVER
 from poolsize.pool_config.libraries.node import UNUSED_ADAPTER
+from poolsize.pool_config.libraries.other_languages import LARAVEL
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Library
 from poolsize.pool_config.stacks import STACKS
@@ -217,7 +219,7 @@ def libraries_page() -> str:
     rows = (
         (library.title, _stacks(library), _defaults(library))
         for library in sorted(LIBRARIES.values(), key=lambda library: library.title.lower())
-        if library not in (R2DBC_DRIVER, UNUSED_ADAPTER)
+        if library not in (R2DBC_DRIVER, UNUSED_ADAPTER, LARAVEL, GO_GROUP, GO_RESOLVER)  # settings of others, or none
     )
     header = GENERATED.format(source="poolsize/pool_config/libraries")
     return header + LIBRARIES_INTRODUCTION + table(("Library", "Stack", "Settings and defaults"), rows)

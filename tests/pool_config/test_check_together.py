@@ -6,6 +6,9 @@ from typing import Any
 
 import pytest
 
+from poolsize.pool_config.check import checked_file
+from poolsize.pool_config.files.programs import in_environment, read_files
+from poolsize.pool_config.settings import ServerFacts
 from tests.conftest import Command
 
 ENGINE = "create_engine(u, pool_size={}, max_overflow=0, pool_recycle=1800)\n"
@@ -315,6 +318,51 @@ def test_the_limit_of_a_url_that_a_function_makes_is_not_followed(poolsize_here:
     text = " ".join(poolsize_here("config", "--check", "db.ts").stdout.split())
     assert "connection_limit is not checked: the file does not contain its value (limited(process.env." in text
     assert "CPUs" not in text
+
+
+OPTIONS = "{ dialect: 'mysql', pool: { max: 15, min: 0 } }"
+MADE = "import c from './db.config';\nnew Sequelize('d', 'u', 'p', "
+MIKRO = "import { defineConfig } from '@mikro-orm/mysql';\nimport c from './db.config';\n"
+IMPORTS = [
+    ("db.config.js", f"module.exports = {OPTIONS};", f"{MADE}{{ dialect: c.dialect, pool: {{ max: c.pool.max }} }});",
+     {"made.js": [(15, 2)]}),
+    ("db.config.js", f"const size = 15;\nmodule.exports = {OPTIONS.replace('15', 'size')};",
+     "const c = require('./db.config.js');\nconst size = 4;\nnew Sequelize('d', 'u', 'p', {...c, pool: c.pool});",
+     {"made.js": [(15, 1)]}),
+    ("db.config.json", '{"host": "h", "user": "u", "connectionLimit": 15}',
+     "const mysql = require('mysql2');\nconst c = require('./db.config.json');\nmysql.createPool({...c});",
+     {"made.js": [(15, 2)]}),
+    ("db.config.ts", "const c = { dbName: 'd', user: 'u' };\nexport default c;",
+     f"{MIKRO}export default defineConfig({{ ...c, host: 'h' }});", {"made.js": [(10, 0)]}),
+    ("db.config.js", f"module.exports = (e) => ({OPTIONS});",
+     f"{MADE}{{ dialect: 'mysql', pool: {{ max: c.max }} }});",
+     {"db.config.js": [(15, 1)], "made.js": [(None, 2)]}),
+    ("db.config.js", f"module.exports = {OPTIONS}; )", f"{MADE}{{ dialect: 'mysql', pool: {{ max: c.pool.max }} }});",
+     {"db.config.js": [(15, 1)], "made.js": [(None, 2)]}),
+    ("db.config.js", f"module.exports = new Sequelize('d', 'u', 'p', {OPTIONS});",
+     f"{MADE}{{ dialect: 'mysql', pool: {{ max: 7, min: c.min }} }});",
+     {"db.config.js": [(15, 1)], "made.js": [(7, 2)]}),
+    ("db.config.js", f"module.exports = {{ production: {OPTIONS} }};", f"{MADE}{{ ...c[process.env.NODE_ENV] }});",
+     {"db.config.js": [(15, 1)]}),
+]  # fmt: skip
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(("name", "configuration", "made", "pools"), IMPORTS)
+def test_a_configuration_that_the_source_of_the_pool_imports_is_no_further_pool(
+    tmp_path: Path, name: str, configuration: str, made: str, pools: dict[str, list[tuple[int | None, int]]]
+) -> None:
+    (tmp_path / name).write_text(configuration)
+    (tmp_path / "made.js").write_text(f"{made}\n")
+    files = [checked_file(file, ServerFacts(), None) for file in in_environment(read_files([tmp_path])[0])]
+    sizes = {
+        file.path.name: [
+            (each.most_connections, max((setting.line for setting in each.pool.settings.values()), default=0))
+            for each in file.pools
+        ]
+        for file in files
+    }
+    assert sizes == pools
 
 
 def test_a_name_holds_a_pool_or_a_cluster(poolsize_here: Command, tmp_path: Path) -> None:

@@ -379,6 +379,19 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          "\tdb.Use(r)\n\tdb.Use(dbresolver.Register(c).Register(d).SetMaxOpenConns(6))\n}\n"),
         [{"SetMaxOpenConns": 5}, {"SetMaxOpenConns": 6}],
     ),
+    (  # without sources, the pool that uses the resolver is its source
+        "replicas.go",
+        ('package a\nfunc f() {\n\tdb, _ := gorm.Open(mysql.Open(x))\n\tr := dbresolver.Register(dbresolver.Config{\n'
+         "\t\t// Sources: s,\n\t\tReplicas: s})\n\tr.SetMaxOpenConns(5)\n\tdb.Use(r)\n"
+         "\tlog, _ := gorm.Open(mysql.Open(y))\n\tlog.Use(dbresolver.Register(d))\n}\n"),
+        [{"SetMaxOpenConns": 5}, {}],
+    ),
+    (
+        "sources.go",
+        ('package a\nfunc f() {\n\tdb, _ := gorm.Open(mysql.Open(x))\n\tr := dbresolver.Register(dbresolver.Config{\n'
+         "\t\tSources: s, Replicas: s})\n\tr.SetMaxOpenConns(5)\n\tdb.Use(r)\n}\n"),
+        [{"SetMaxOpenConns": 5}, {}],
+    ),
     (  # 15509188010/Easy: dev.php
         "dev.php",
         ("<?php return ['SETTING' => ['max_wait_time' => 3], 'MYSQL' => ['host' => 'h', 'port' => 3300, 'user' => 'u', "
@@ -502,6 +515,29 @@ def test_pools_of_other_databases_are_none(tmp_path: Path, name: str, text: str)
     (tmp_path / name).write_text(text)
     with pytest.raises(BadInput, match="no settings of a pool"):
         read_pools(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    ("adapter", "url", "known"),
+    [
+        ("mysql2", "ENV['DATABASE_URL']", True),
+        ("sqlite3", "ENV.fetch('SHOP_DB')", False),
+        ("mysql2", "ENV['REDIS_URL']", None),
+        ("mysql2", "ENV['POSTGRES_DB_URL']", None),
+    ],
+)
+def test_an_adapter_that_only_the_url_names_is_that_of_the_other_environments(
+    tmp_path: Path, adapter: str, url: str, known: bool | None
+) -> None:
+    text = (
+        f"development: {{adapter: mysql2}}\ntest: {{adapter: {adapter}}}\nproduction: {{pool: 7, url: <%= {url} %>}}\n"
+    )
+    (tmp_path / "database.yml").write_text(text)
+    pools = [pool for pool in read_pools(tmp_path / "database.yml").pools if pool.alternative == "profile production"]
+    assert [pool.database_known for pool in pools] == [known] * (known is not None)
+    (tmp_path / "database.yml").write_text("test: {adapter: sqlite3}\nproduction: {pool: 7, url: <%= ENV['DB_URL'] %>}")
+    with pytest.raises(BadInput, match="no settings of a pool"):
+        read_pools(tmp_path / "database.yml")
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ MARIADB = "import { createPool } from 'mariadb'; "
 TYPEORM = "new DataSource({type: 'mysql', entities: [], "
 ADAPTER = "const adapter = new PrismaMariaDb({host, connectionLimit: 9}); "
 PRISMA = 'datasource db {\nprovider = "mysql"\n'
+POOL_OF_PHP = "['mysql' => ['driver' => 'mysql', 'host' => 'h', 'pool' => ['max_connections' => 9]]]"
 BORDERS: list[tuple[str, str, str | None, str]] = [
     (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
     (PROPERTIES, "maximumPoolSize=${SIZE}", "maximumPoolSize=${SIZE:9}", "pool_not_followed"),
@@ -143,6 +144,10 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("a.go", "func f() { d.SetConnMaxLifetime(600) }", "func f() { d.SetConnMaxLifetime(-1) }", "go_nanoseconds"),
     ("a.go", 'func f() { d.SetConnMaxLifetime(time.Duration(getEnv("LIFE", 600))) }',
      'func f() { d.SetConnMaxLifetime(getEnvSeconds("LIFE", 600)) }', "go_nanoseconds"),
+    ("a.go", 'func f() { g, _ := xorm.NewEngineGroup("mysql", dsns); g.SetMaxOpenConns(9) }',
+     'func f() { g, _ := xorm.NewEngineGroup("mysql", dsns); g.DB().SetMaxOpenConns(9) }', "go_of_each_pool"),
+    ("a.go", "func f() { db.Use(dbresolver.Register(c).SetMaxOpenConns(9)) }",
+     "func f() { db.Use(dbresolver.Register(c)); db.SetMaxOpenConns(9) }", "go_of_each_pool"),
     ("a.js", f"{MYSQL2}createPool({{connectionLimit: 9}})", f"{MYSQL2}createPool({{queueLimit: 1}})",
      "pool_queue_unlimited"),
     ("a.js", f"{MYSQL2}createPool({{connectionLimit: 0}})", f"{MYSQL2}createPool({{connectionLimit: 1}})",
@@ -173,6 +178,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "<?php new PDO('mysql:', $u, $p, [PDO::ATTR_PERSISTENT => false]);", "php_persists"),
     ("database.php", "<?php return ['driver' => 'mysql', 'host' => 'h'];",
      "<?php return ['driver' => 'mysql', 'host' => 'h', 'options' => [PDO::ATTR_PERSISTENT => true]];", "php_connects"),
+    ("database.php", f"<?php use Illuminate\\Support\\Str; return {POOL_OF_PHP};", f"<?php return {POOL_OF_PHP};",
+     "php_pool_not_read"),
     ("doctrine.yaml", "doctrine.dbal: {driver: pdo_mysql}",
      "doctrine.dbal: {driver: pdo_mysql, options: {!php/const PDO::ATTR_PERSISTENT: true}}", "php_connects"),
     ("proxysql.cnf", "mysql_variables={multiplexing=false} mysql_servers=({address=\"a\"})",

@@ -338,6 +338,53 @@ def test_a_field_in_go_has_no_value_where_two_places_have_its_key(tmp_path: Path
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize(
+    ("code", "other", "most"),
+    [
+        (
+            'viper.GetInt("shop.mysql.max_open_conns")',
+            "log: {mysql: {host: h, port: 3306, max_open_conns: 7}}",
+            [40, 7],
+        ),
+        ('config.V.GetInt64("shop.mysql.maxOpenConns")', "", [40]),
+        ('viper.GetInt("audit.mysql.max_open_conns")', "", [None, 40]),
+        ('redis.Get("shop.mysql.max_open_conns")', "", [None, 40]),
+    ],
+)
+def test_a_key_that_viper_reads_is_that_of_its_configuration(
+    tmp_path: Path, code: str, other: str, most: list[int | None]
+) -> None:
+    opened = f"func f() {{\n\tmost := {code}\n{MYSQL_GO.replace('c.MaxOpenConns', 'int(most)').partition('{')[2]}"
+    write(tmp_path, main__go=go(opened.replace("\tdb.SetConnMaxLifetime(LIFETIME)\n", "")))
+    (tmp_path / "shop.yaml").write_text(f"shop: {{mysql: {{host: h, port: 3306, max_open_conns: 40}}}}\n{other}\n")
+    files = in_environment(read_files([tmp_path])[0])
+    checked = [checked_file(file, ServerFacts(), None) for file in files]
+    assert [pool.most_connections for file in checked for pool in file.pools] == most
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("default", "keys", "most"),
+    [
+        ("300", "", [300]),
+        ("most", "", [300]),
+        ("300", "max_open_conns: 40", [300, 40]),
+        ('env.Int("SHOP_POOL", 300)', "", [300, None]),
+    ],
+)
+def test_a_field_in_go_has_the_default_of_another_file(
+    tmp_path: Path, default: str, keys: str, most: list[int | None]
+) -> None:
+    write(tmp_path, main__go=go(MYSQL_GO.replace("\tdb.SetConnMaxLifetime(LIFETIME)\n", "")))
+    settings = f'const most = 300\nfunc d() *C {{ return &C{{Driver: "mysql", MaxOpenConns: {default}}} }}'
+    write(tmp_path, config__go=go(settings))
+    (tmp_path / "local.yaml").write_text(f"mysql: {{host: h, port: 3306, {keys}}}\n")
+    files = in_environment(read_files([tmp_path])[0])
+    checked = [checked_file(file, ServerFacts(), None) for file in files]
+    assert [pool.most_connections for file in checked for pool in file.pools] == most
+
+
+@pytest.mark.costly
 def test_a_duration_in_go_without_a_unit_is_shown_in_nanoseconds(poolsize_here: Command, tmp_path: Path) -> None:
     text = MYSQL_GO.replace("c.MaxOpenConns", "9").replace("LIFETIME", 'time.Duration(env.Int("LIFE", 600))')
     write(tmp_path, main__go=go(text), __env="LIFE=3600\n")

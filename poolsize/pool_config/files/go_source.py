@@ -11,10 +11,10 @@ from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
 from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
-from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, names_mysql
-from poolsize.pool_config.libraries.go import GO, GO_ZERO
+from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, KEYS, names_mysql
+from poolsize.pool_config.libraries.go import GO, GO_GROUP, GO_RESOLVER, GO_ZERO
 from poolsize.pool_config.libraries.other_languages import OWN_GO
-from poolsize.pool_config.pool import FilePool, FileSetting, Value, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
 GRAMMAR = Grammar(
     Language(tree_sitter_go.language()),
@@ -31,6 +31,8 @@ UNITS = {
 """In seconds. A duration is a float here; an integer is a number of nanoseconds."""
 DURATIONS = {"SetConnMaxLifetime", "SetConnMaxIdleTime"}
 LIMITS = GO.defaults.keys() - GO.constants
+OF_SEVERAL = {"NewEngineGroup": GO_GROUP, "Register": GO_RESOLVER}
+"""Functions whose result sets the limits of several pools at once."""
 DURATION = re.compile(r"(\d{1,9})(ms|s|m|h)")
 IN_SECONDS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 CONVERSIONS = {
@@ -52,6 +54,8 @@ OPENING = {
 }  # fmt: skip
 APP_CONFIG = re.compile(r"(?:\w{1,40}\.)?AppConfig\.\w{1,40}")
 """A function of beego that reads conf/app.conf."""
+VIPER = re.compile(r"(?:\w{1,40}\.){1,3}Get(?:Int|Uint)(?:32|64)?|(?:\w{1,40}\.){1,3}GetDuration")
+"""A function of viper that reads the key of a configuration."""
 BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
 """The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
 BEEGO_OPTIONS = {
@@ -122,10 +126,13 @@ class GoTree(SourceTree):
             self.fields.setdefault(self.text(arguments[0]).rpartition(".")[2].lstrip("&"), []).append(arguments[-2])
 
     def given(self, node: Node) -> str | None:
-        """Return the text of the variable, or of the key of beego's configuration, that a call asks for."""
-        if node.type == "call_expression" and APP_CONFIG.fullmatch(self.text_at(node, "function")):
-            key = self.string(next(iter(self.arguments(node)), None))
+        """Return the text of the variable, or of the key of beego's or viper's configuration, that a call asks for."""
+        function = self.text_at(node, "function") if node.type == "call_expression" else ""
+        key = self.string(next(iter(self.arguments(node)), None)) if function else None
+        if APP_CONFIG.fullmatch(function):
             return ENVIRONMENT.configured(key.lower()) if key else None
+        if key and KEYS.fullmatch(key) and VIPER.fullmatch(function):
+            return ENVIRONMENT.text(key, is_key=True)
         return super().given(node)
 
     def method(self, call: Node) -> tuple[Node | None, str]:
@@ -205,9 +212,9 @@ class GoTree(SourceTree):
         opening = name in OPENING and not is_driver(self.text(package)) and not HAS_POOL.search(self.text(call))
         return opening or (name == "Register" and self.text(package) == "dbresolver")
 
-    def opened_by(self, node: Node | None) -> set[int]:
-        """Return the first bytes of the calls that may open what a variable or a method's result stands for."""
-        opened, seen, left = set[int](), set[int](), [node]
+    def opened_by(self, node: Node | None) -> dict[int, str]:
+        """Return the calls that may open what a variable or a method's result is: their first bytes and names."""
+        opened, seen, left = dict[int, str](), set[int](), [node]
         while left:
             node = left.pop()
             if node is None or node.id in seen:
@@ -215,7 +222,7 @@ class GoTree(SourceTree):
             self.count_value(len(seen))
             seen.add(node.id)
             if node.type == "call_expression" and self.opens(node):
-                opened.add(node.start_byte)
+                opened[node.start_byte] = self.method(node)[1]
                 left += self.arguments(node)  # those of a group are engines
             elif node.type == "call_expression":
                 left.append(self.method(node)[0])
@@ -224,6 +231,12 @@ class GoTree(SourceTree):
             else:
                 left += children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         return opened
+
+    def library(self, receiver: Node) -> Library:
+        """Return the library of what limits are set of: a single pool, or each of several."""
+        is_result = receiver.type == "call_expression" and self.method(receiver)[1] not in {*LIMITS, *OF_SEVERAL}
+        opened = () if is_result else self.opened_by(receiver).values()  # group.DB() is that of its master
+        return next((OF_SEVERAL[name] for name in opened if name in OF_SEVERAL), GO)
 
     def is_in_nanoseconds(self, value: Node) -> bool:
         """Return whether an integer is a duration: not where a function, or another file, may know its unit.
@@ -362,6 +375,10 @@ def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], ope
     """
     limited = {(tree.function(call), tree.text(of)): of for call, of, name in calls if of and name in LIMITS}
     led_to = [tree.opened_by(receiver) for receiver in limited.values()]
+    if "Sources" not in tree.fields:  # a resolver's source is then the pool of gorm.Open, whose limits it sets, too
+        resolvers = {start for each in led_to for start, name in each.items() if name == "Register"}
+        using = [(of, each) for call, of, name in calls if name == "Use" for each in tree.arguments(call) if resolvers]
+        led_to += [tree.opened_by(of) for of, each in using if resolvers & tree.opened_by(each).keys()]
     further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
     mains = {each.start_byte for each in tree.nodes("function_declaration") if tree.text_at(each, "name") == "main"}
     closed = [of for call, of, name in calls if name == "Close" and tree.function_start(call) not in mains]
@@ -370,7 +387,7 @@ def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], ope
 
 
 def _with_limits(tree: GoTree) -> list[FilePool]:
-    pools: dict[str, list[tuple[int, dict[str, FileSetting]]]] = {}
+    pools: dict[str, list[tuple[int, dict[str, FileSetting], Library]]] = {}
     databases: dict[tuple[int, str], bool | None] = {}
     for call in tree.nodes("call_expression"):
         receiver, name = tree.method(call)
@@ -386,14 +403,14 @@ def _with_limits(tree: GoTree) -> list[FilePool]:
             continue
         of_name = pools.setdefault(_name(tree, receiver) + _alias(tree, call), [])
         if not of_name or (limits.keys() & of_name[-1][1].keys() and of_name[-1][0] != function):
-            of_name.append((function, tree.constants_of(GO, call)))
+            of_name.append((function, tree.constants_of(GO, call), tree.library(receiver)))
         group = of_name[-1][1]
         for limit, argument in limits.items():
             group[limit] = _larger(group.get(limit), _setting(tree, call, limit, argument))
     return [
-        FilePool(GO, f"{name}, line {min(group[limit].line for limit in LIMITS & group.keys())}", group)
+        FilePool(library, f"{name}, line {min(group[limit].line for limit in LIMITS & group.keys())}", group)
         for name, groups in pools.items()
-        for _, group in groups
+        for _, group, library in groups
     ]
 
 

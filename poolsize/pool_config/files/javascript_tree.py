@@ -1,15 +1,16 @@
 """JavaScript and TypeScript: the objects and values of a source, also of JSON, which is an object of JavaScript."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import tree_sitter_typescript
-from tree_sitter import Language, Node
+from tree_sitter import Language, Node, Parser
 
 from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
-from poolsize.pool_config.files.values import integer_or_text, largest
+from poolsize.pool_config.files.values import ENVIRONMENT, integer_or_text, largest
 from poolsize.pool_config.pool import FileSetting, Value
 
 INITIALISERS = {
@@ -30,6 +31,14 @@ CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
 NAMES = {"identifier", "shorthand_property_identifier", "member_expression", "subscript_expression"}
 ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
 """In the names of functions of a name and a default."""
+IMPORT = re.compile(
+    r"\b(?:import {1,9}(?P<name>\w{1,60}) {1,9}from {0,9}"
+    r"|(?:const|let|var) {1,9}(?P<required>\w{1,60}) {0,9}= {0,9}require\()"
+    r"[\"'](?P<module>\.{1,2}/[\w./-]{1,200})[\"']"
+)
+"""Of a file of the project, under a name."""
+EXPORT = re.compile(r"^(?:module\.exports\s{0,9}=|export\s{1,9}default)(?=\s{0,9}[{\w])", re.MULTILINE)
+"""Before the configuration that a file is for."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,10 @@ class Pair:
 
 
 class JavascriptTree(SourceTree):
-    """A source of JavaScript or TypeScript. spread: first bytes of the objects that are part of another object."""
+    """A source of JavaScript or TypeScript. spread: first bytes of the objects that are part of another object.
+
+    A configuration that it imports is a function at its end, so that the values of both files are followed.
+    """
 
     types: ClassVar[frozenset[str]] = frozenset({
         "call_expression", "new_expression", "object", "import_statement", "string", "assignment_expression",
@@ -49,7 +61,10 @@ class JavascriptTree(SourceTree):
     })  # fmt: skip
 
     def __init__(self, text: str, grammar: Grammar) -> None:
-        super().__init__(text, grammar)
+        self._imports: list[tuple[int, int]] = []
+        """First line of an imported configuration, and the line of its import."""
+        self._own_bytes = sys.maxsize
+        super().__init__(self._with_modules(text, grammar), grammar)
         self.spread: set[int] = set()
         self._assigned: set[str] = set()
         """Names whose assigned objects are being merged: they may name themselves."""
@@ -73,12 +88,35 @@ class JavascriptTree(SourceTree):
                 changed, *others = self.arguments(node)
                 for other in others:
                     self._members.setdefault(self.text(changed), []).extend(self.pairs(other)[0].values())
+        if self._imports:
+            self._own_bytes = len(b"".join(self.source.splitlines(keepends=True)[: self._imports[0][0] - 1]))
+
+    def _with_modules(self, text: str, grammar: Grammar) -> str:
+        """Return a text with the configurations that it imports at its end, as functions which return them."""
+        modules: list[str] = []
+        first = text.count("\n") + 2
+
+        def as_call(match: re.Match[str]) -> str:
+            module, name = ENVIRONMENT.modules.get(match["module"]), match["name"] or match["required"]
+            if module is None or Parser(grammar.language).parse(module.encode(errors="replace")).root_node.has_error:
+                return match[0]
+            self._imports.append((first + "".join(modules).count("\n"), text.count("\n", 0, match.start()) + 1))
+            modules.append(f"\nfunction module_{name}() {{ {EXPORT.sub('return ', module)}\n}}")
+            return f"const {name} = module_{name}({')' * (match['name'] is not None)}"
+
+        return IMPORT.sub(as_call, text) + "".join(modules) if ENVIRONMENT.modules else text
+
+    def nodes(self, kind: str) -> list[Node]:
+        """Return nodes as in SourceTree, without those of imported configurations once the tree is made."""
+        return [node for node in super().nodes(kind) if node.start_byte < self._own_bytes]
 
     def setting(self, name: str, node: Node, at: Node | None = None) -> FileSetting:
         """Return a setting as in SourceTree; of a name that stands for `condition ? 10 : 4`, with this as its text."""
         target = self.resolved(node) if node.type in NAMES else None
         is_choice = target is not None and target.type == "ternary_expression"
-        return super().setting(name, target if target and is_choice else node, at or node)
+        setting = super().setting(name, target if target and is_choice else node, at or node)
+        imports = [at_import for first, at_import in self._imports if setting.line >= first]
+        return replace(setting, line=imports[-1]) if imports else setting
 
     def key(self, node: Node | None) -> str:
         """Return the key of an object without quotes, or the last part of a dotted name."""

@@ -11,7 +11,7 @@ from pygments.token import Comment, String, Text
 from poolsize.pool_config.files.keys import own_name
 from poolsize.pool_config.files.places import NO_DATABASE
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME, names_mysql, setting_of, value_of
-from poolsize.pool_config.libraries.other_languages import HYPERF, OWN_SIZE, PHP, SWOOLE
+from poolsize.pool_config.libraries.other_languages import HYPERF, LARAVEL, OWN_SIZE, PHP, SWOOLE
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value
 
 RELEVANT = re.compile(
@@ -22,6 +22,8 @@ RELEVANT = re.compile(
 DRIVER_KEYS = ("driver", "DBDriver", "dbdriver", "type", "dsn")
 LITERALS = re.compile(r"(?i:true|false)|-?\d{1,9}(?:\.\d{1,6})?")
 LONGEST_CALL = 300
+OF_LARAVEL = re.compile(r"\bIlluminate\\Support\b|\bdatabase_path\(")
+"""What the configuration of Laravel has; that of webman, which has Laravel's database layer, has no such name."""
 SWOOLE_POOLS = ("PDOPool", "MysqliPool")
 NO_MYSQL = NO_DATABASE | {"amqp", "mail", "mq", "smtp"}
 """In the keys around an array that configures another service."""
@@ -65,7 +67,8 @@ def php_pools(text: str) -> list[FilePool]:
             library = HYPERF if is_group and _settings(HYPERF, array) else OWN_SIZE
             settings = _settings(library, array)
             if (is_mysql and library is HYPERF) or any(size in settings for size in library.sizes):
-                pools.append(FilePool(library, _place(array), settings))
+                is_of_laravel = library is HYPERF and OF_LARAVEL.search(text)
+                pools.append(FilePool(LARAVEL if is_of_laravel else library, _place(array), settings))
         settings = _settings(PHP, array)
         if settings and (is_mysql or "persistent" not in settings):  # a word with other meanings, too
             pools.append(FilePool(PHP, _place(array), settings))

@@ -23,7 +23,7 @@ from poolsize.pool_config.files.reading import (
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
 from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
-from poolsize.pool_config.libraries.other_languages import OWN_GO
+from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
 MOST_FILES = 100_000
@@ -39,6 +39,8 @@ CLIENT_OF_SCHEMA = re.compile(
     re.DOTALL,
 )
 """A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
+MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
+"""The beginning of a pool's place in JavaScript where a call makes the pool of the object."""
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
 
@@ -91,8 +93,9 @@ def _files_in(folder: Path) -> list[Path]:
 def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:
     """Return the files without pools that another file of their program has.
 
-    A URL in the environment is that of a pool in Python source below its folder, if there is any; and a schema of
-    Prisma is that of a client in its project with an adapter or a URL, if all clients have one.
+    A URL in the environment is that of a pool in Python source below its folder, if there is any; a schema of Prisma
+    is that of a client in its project with an adapter or a URL, if all clients have one; and a configuration in
+    JavaScript is that of the source that imports it and makes the pool.
     real_paths: of all files, also of those without pools.
     """
     sources = [file.path.resolve() for file in files if file.path.suffix == ".py" and file.pools]
@@ -102,12 +105,27 @@ def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> 
         return file.path.suffix != ".py" and any(path.is_relative_to(folder) for path in sources)
 
     files = [_without(file, is_of_url) if has_source(file) else file for file in files]
+    files = _without_imported(files)
     return [
         replace(file, pools=())
         if file.path.suffix == ".prisma" and _is_replaced(file.path, files, real_paths)
         else file
         for file in files
     ]
+
+
+def _without_imported(files: Sequence[PoolFile]) -> list[PoolFile]:
+    """Return the files without the pools of configurations in JavaScript that another file imports for its pool."""
+    imported: dict[Path, set[str]] = {}
+    for file in files:
+        sized = {pool.library.title for pool in file.pools if any(map(pool.value, pool.library.sizes))}
+        for path in file.modules if sized else ():
+            imported.setdefault(path.resolve(), {OWN_SIZE.title}).update(sized)
+
+    def is_imported(pool: FilePool, titles: set[str]) -> bool:
+        return pool.library.title in titles and not MAKES_POOL.match(pool.place)
+
+    return [_without(file, partial(is_imported, titles=imported.get(file.path.resolve(), set()))) for file in files]
 
 
 def _without(file: PoolFile, is_left_out: Callable[[FilePool], bool]) -> PoolFile:
@@ -154,9 +172,7 @@ def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFil
     every = [
         (SetVariable(file.path, each), relaxed_key(each.setting.name)) for file in files for each in file.variables
     ]
-    every += [
-        (SetVariable(file.path, Variable(each)), normalized(each.name)) for file in files for each in _numbers(file)
-    ]
+    every += [(SetVariable(path, Variable(each)), normalized(each.name)) for path, each in _numbers(files)]
     spellings: dict[tuple[Path, str], str] = {}
     """Path of a file that asks for a key, and the key -> how the place with the largest value spells it."""
     for each, asked in sorted(every, key=lambda pair: -pair[0].number):
@@ -169,17 +185,25 @@ def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFil
 
 def _fields(file: PoolFile) -> set[str]:
     """Return the normalized names of fields in Go that give limits a value which their file does not contain."""
-    unknown = (each for pool in file.pools if pool.library is GO for each in pool.not_followed)
+    unknown = (each for pool in file.pools if pool.library.stack == GO.stack for each in pool.not_followed)
     return {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
 
 
-def _numbers(file: PoolFile) -> list[FileSetting]:
-    """Return the numbers from which fields in Go may be set: those of a configuration's only pool of own Go code."""
-    pools = [pool for pool in file.pools if pool.library is OWN_GO and file.path.suffix != ".go"]
-    if len({pool.place for pool in pools}) != 1:
-        return []
-    settings = (each for pool in pools for each in (*pool.settings.values(), *pool.beside))
-    return [each for each in settings if isinstance(each.value, int | float)]
+def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
+    """Return the numbers from which fields in Go may be set: of files with a single pool of own Go code each.
+
+    The defaults of fields in Go give way to a configuration; here they are without those that variables replace.
+    """
+    own = [(file.path, [pool for pool in file.pools if pool.library is OWN_GO]) for file in files]
+    single = [(path, pools) for path, pools in own if len({pool.place for pool in pools}) == 1]
+    configured = [(path, pools) for path, pools in single if path.suffix != ".go"]
+    return [
+        (path, replace(each, text=f"{each.value}") if path.suffix == ".go" and isinstance(each.value, int) else each)
+        for path, pools in configured or single
+        for pool in pools
+        for each in (*pool.settings.values(), *pool.beside)
+        if isinstance(each.value, int | float) and (path.suffix != ".go" or not each.variables)
+    ]
 
 
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
@@ -189,7 +213,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     for a URL that a bean reads.
     """
     readings = [
-        (pool, name, each)
+        (pool, name, key, each)
         for file in files
         for pool in file.pools
         for name, setting in pool.settings.items()
@@ -197,13 +221,26 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         if not NAME.fullmatch(key)
         for each in file.environment.get(key, ())
     ]
-    of_go = {
-        each.path
-        for pool, name, each in readings
-        if pool.library is GO and name in GO.sizes and pool.settings[name].value
-    }
-    others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, each in readings}
+    others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, _, each in readings}
+    of_go: dict[Path, set[str]] = {}
+    for pool, name, key, each in readings:
+        if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
+            of_go.setdefault(each.path, set()).add(normalized(key))
+    is_of_bean = _is_of_bean(files)
 
+    def is_followed(path: Path, pool: FilePool) -> bool:
+        if pool.library is OWN_GO:
+            names = (normalized(each.name) for each in pool.settings.values())
+            keys = of_go.get(path, set())
+            return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
+        lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
+        return is_of_bean(path, pool) or not (pool.place or lines.isdisjoint(others))
+
+    return [_without(file, partial(is_followed, file.path)) for file in files]
+
+
+def _is_of_bean(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
+    """Return whether a pool is Spring's by default, for a URL that a bean of the nearest project reads."""
     beans = [
         (file.path.parent.resolve(), relaxed_key(key))
         for file in files
@@ -218,13 +255,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         near = [bean for bean, key in beans if key in keys and path.parent.resolve() in _nearest(folders, bean)]
         return bool(near) and not (pool.settings.keys() - {"openInView"} or pool.unread)
 
-    def is_followed(path: Path, pool: FilePool) -> bool:
-        lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
-        if pool.library is OWN_GO:
-            return path in of_go
-        return is_of_bean(path, pool) or not (pool.place or lines.isdisjoint(others))
-
-    return [_without(file, partial(is_followed, file.path)) for file in files]
+    return is_of_bean
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:

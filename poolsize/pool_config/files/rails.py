@@ -9,7 +9,7 @@ import yaml
 
 from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import ENVIRONMENT, is_number, setting_of, value_of
+from poolsize.pool_config.files.values import ENVIRONMENT, is_number, names_mysql, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
 from poolsize.pool_config.pool import FilePool, Value
 
@@ -36,6 +36,9 @@ PRODUCT = re.compile(r"(\d{1,9})\s{0,9}([*+])\s{0,9}(\d{1,9})")
 ASSIGNMENT = re.compile(r"(?P<name>[a-z_]\w{0,60})\s{0,9}=\s{0,9}(?P<code>[^=\n][^\n]{0,400})")
 MARK = re.compile(r"__ruby_(\d{1,6})__")
 USUAL = {"development", "test", "staging", "production"}
+BY_URL = "URL"
+"""In place of an adapter, which the URL in a variable has."""
+URL_OF_DATABASE = re.compile(r"<%.{0,200}(?:DATABASE|MYSQL|MARIADB|(?<![A-Z])DB)", re.IGNORECASE | re.DOTALL)
 MYSQL = ("mysql", "trilogy")
 """Beginnings of the names of adapters, also of mysql2 and mysql2_makara."""
 
@@ -55,11 +58,14 @@ def rails_pools(text: str) -> list[FilePool]:
     environments = _mappings(documents[0]) if documents else {}
     databases = [inner for node in environments.values() for inner in _mappings(node).values()]
     merged = {id(each) for node in (*environments.values(), *databases) for each in _merged(node)}
+    known = {_database(_values(node, tags)) for node in (*environments.values(), *databases)} - {"", BY_URL}
+    is_mysql = {database.startswith(MYSQL) for database in known}
     return [
-        pool
+        replace(pool, database_known=is_mysql == {True}) if is_by_url else pool
         for name, node in environments.items()
         if id(node) not in merged or name in USUAL
-        for pool in _of_environment(name, node, tags)
+        for pool, is_by_url in _of_environment(name, node, tags)
+        if True in is_mysql or not is_by_url
     ]
 
 
@@ -95,23 +101,25 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
             yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
 
 
-def _of_environment(name: str, node: yaml.MappingNode, tags: list[str]) -> list[FilePool]:
-    """Return the pools of an environment: of its only database, or of each."""
+def _of_environment(name: str, node: yaml.MappingNode, tags: list[str]) -> list[tuple[FilePool, bool]]:
+    """Return the pools of an environment, of its only database or of each; and whether only its URL has the adapter."""
     databases = {"primary": node} if _database(_values(node, tags)) else _mappings(node)
     values = {database: _values(each, tags) for database, each in databases.items()}
     return [
-        replace(_pool(database, each), alternative=f"profile {name}")
+        (replace(_pool(database, each), alternative=f"profile {name}"), _database(each) == BY_URL)
         for database, each in values.items()
-        if _database(each).startswith(MYSQL)
+        if _database(each).startswith((*MYSQL, BY_URL))
     ]
 
 
 def _database(values: Mapping[str, tuple[str, int]]) -> str:
-    """Return the adapter, or the scheme of the URL, which overrides it; "" for none."""
+    """Return the adapter, or the scheme of the URL, which overrides it; BY_URL for an unknown URL, "" for none."""
     adapter, url = (values.get(name, ("", 0))[0] for name in ("adapter", "url"))
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme.isalnum():
         return scheme
+    if not adapter and URL_OF_DATABASE.match(url) and names_mysql(url) is not False:
+        return BY_URL
     quoted = re.findall(r"['\"]([a-z]\w{1,20})['\"]", adapter)  # <%= ENV["X"] || "mysql2" %>
     return quoted[-1] if "<%" in adapter and quoted else adapter
 

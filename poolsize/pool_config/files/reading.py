@@ -32,6 +32,7 @@ from poolsize.pool_config.files import (
     urls,
     xml_file,
 )
+from poolsize.pool_config.files.javascript_tree import IMPORT
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
 from poolsize.pool_config.libraries.table import LIBRARIES
@@ -165,6 +166,8 @@ MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
 PROPERTIES_FILE = re.compile(rb"[\"'/:>,\s]([\w-][\w.-]{0,80}\.properties)[\"'<,\s]")
 """The name of a file in XML, as in classpath:jdbc.properties."""
+READS_CONFIGURATION = r"(?:\.\.\.\s?{0}\b|\b{0}\.(?:\w{{1,60}}\.){{0,3}}(?i:pool|max|min|dialect|connection_?limit))"
+"""In a source of JavaScript: an object contains what the name stands for, or has a setting of it."""
 MOST_FOLDERS = 5
 """Folders above a file: from src/main/resources/config to that of the build file."""
 BUILD_FILES = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
@@ -219,7 +222,8 @@ class PoolFile:
 
     pools: the first pools; none for a file that has counts or variables only. more: the number of further pools.
     counts: the numbers of instances and processes that it states. variables: that it sets. environment: name of a
-    variable that the pools depend on -> where files set it, the largest value first (files/programs.py).
+    variable that the pools depend on -> where files set it, the largest value first (files/programs.py). modules: the
+    files whose configurations a source imports.
     """
 
     path: Path
@@ -228,6 +232,7 @@ class PoolFile:
     counts: tuple[Count, ...] = ()
     variables: tuple[Variable, ...] = ()
     environment: Mapping[str, tuple[SetVariable, ...]] = field(default_factory=dict)
+    modules: tuple[Path, ...] = ()
 
     @property
     def asks_for(self) -> set[str]:
@@ -256,9 +261,11 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         raise NoPools(path)
 
     beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
+    modules = dict(_modules_named(_text(raw), path)) if path.suffix in JAVASCRIPT + TYPESCRIPT else {}
 
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
         ENVIRONMENT.texts |= texts or {}
+        ENVIRONMENT.modules |= {module: text for module, (_, text) in modules.items()}
         for each in beside:
             with suppress(BadInput):
                 ENVIRONMENT.keys |= documents.keys_of(_text(each))
@@ -276,7 +283,22 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if any(pool.library is QUARKUS for pool in known):
         library = quarkus_of(_version_of_quarkus(path))
         known = tuple(replace(pool, library=library) if pool.library is QUARKUS else pool for pool in known)
-    return PoolFile(path, known, number - len(pools), counts, variables)
+    read = tuple(file for file, _ in modules.values())
+    return PoolFile(path, known, number - len(pools), counts, variables, modules=read)
+
+
+def _modules_named(text: str, path: Path) -> Iterator[tuple[str, tuple[Path, str]]]:
+    """Yield the configurations that a source of JavaScript imports and reads: each module with its file and text."""
+    imports = [(match["name"] or match["required"], match["module"]) for match in IMPORT.finditer(text)]
+    for name, module in imports[:MOST_UNREAD]:
+        if not re.search(READS_CONFIGURATION.format(re.escape(name)), text):
+            continue
+        for ending in ("", *JAVASCRIPT, *TYPESCRIPT, ".json"):
+            file = path.parent / f"{module}{ending}"
+            if file.suffix in (*JAVASCRIPT, *TYPESCRIPT, ".json") and file.is_file():
+                with suppress(BadInput):
+                    yield module, (file, "return " * (file.suffix == ".json") + _text(content(file, MOST_BYTES)))
+                break
 
 
 def _properties_named(raw: bytes, path: Path) -> Iterator[bytes]:

@@ -136,12 +136,14 @@ class Environment:
     """The environment of the program while a file is read, and the variables that a value asks for.
 
     texts: name -> text of the variables that other files set; no others are known. keys: those of the properties files
-    that the file names, with their texts.
+    that the file names, with their texts. modules: the configurations that a source of JavaScript imports, by their
+    names in it, with their texts.
     """
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
         self.keys: dict[str, str] = {}
+        self.modules: dict[str, str] = {}
         self._asked: list[str] = []
 
     def text(self, name: str | None, *, is_key: bool = False) -> str | None:

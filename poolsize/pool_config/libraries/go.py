@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from poolsize.answer.finding import Caution
+from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.libraries.rules import Unlimited, closes_idle, no_limit
 from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
 
@@ -30,6 +31,14 @@ class GoLifetime(Worded, Caution, code="go_lifetime"):
         """The lifetime in words."""
         longest = "Connections have no longest lifetime"
         return longest if self.value is None else f"SetConnMaxLifetime is {self.value:,.0f} s"
+
+
+class OfEachPool(Worded, Reason, code="go_of_each_pool"):
+    """A call sets the limits of several pools, whose number the file may not show. pools: in words."""
+
+    pools: str
+    source: str
+    words = "The limits hold for each of {0.pools}. This check counts one pool. Source: {0.source}."
 
 
 class GoNanoseconds(OfSetting, Caution, code="go_nanoseconds"):
@@ -68,6 +77,21 @@ GO = Library(
     sizes=("SetMaxOpenConns",),
     largest={"SetConnMaxLifetime": 300},
     constants=frozenset({"WaitLimit"}),
+)
+GO_GROUP = replace(
+    GO,
+    title="Go's database/sql in each engine of xorm's group",
+    notes=(OfEachPool("the group's engines: the master and the slaves", "xorm's documentation, EngineGroup"),),
+)
+GO_RESOLVER = replace(
+    GO,
+    title="Go's database/sql in each pool of dbresolver",
+    notes=(
+        OfEachPool(
+            "the resolver's sources and replicas; where it has no sources, gorm.Open()'s pool is the source",
+            "GORM's documentation, DBResolver",
+        ),
+    ),
 )
 GO_ZERO = Library(
     "go-zero's sqlx",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from math import nan
 
-from poolsize.answer.finding import Reason
+from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.files.values import without_unit
 from poolsize.pool_config.libraries.rules import OwnNames, Unlimited, WaitsForEver, outlives_server
 from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
@@ -47,6 +47,17 @@ class PhpConnects(Worded, Reason, code="php_connects"):
     words = (
         "PHP has no pool: each request opens a connection and closes it. The workers limit the connections: "
         "pm.max_children of PHP-FPM. Source: PHP's manual, Persistent Database Connections."
+    )
+
+
+class PoolOfLaravel(Worded, Caution, code="php_pool_not_read"):
+    """A block `pool` in Laravel's configuration, which only Hyperf and webman read."""
+
+    about = "max_connections"
+    words = (
+        "Laravel itself does not read this block, so it has no effect: PHP has no pool, and the workers limit the "
+        "connections (pm.max_children of PHP-FPM). Hyperf and webman read such a block. Source: Laravel's "
+        "documentation, Database."
     )
 
 
@@ -206,6 +217,7 @@ HYPERF = Library(
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
 )  # fmt: skip
+LARAVEL = Library("Laravel, a pool block", HYPERF.defaults, aliases=HYPERF.aliases, notes=(PoolOfLaravel(),))
 SWOOLE = Library("Swoole", {"size": 64}, sizes=("size",))
 """Of PDOPool and MysqliPool: the second argument."""
 
