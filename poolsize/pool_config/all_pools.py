@@ -5,10 +5,9 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from pathlib import Path
 
-from poolsize.answer.fleet import ServerLimit, Service, ServicePool, connections_of, in_deploy_of, service_pool
+from poolsize.answer.fleet import ServerLimit, Service, connections_of, in_deploy_of, service_pool
 from poolsize.answer.fleet_plan import more_instances
 from poolsize.command_line.fleet_options import FleetOptions
 from poolsize.command_line.options import is_typed
@@ -21,7 +20,7 @@ from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAbov
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.rules import Unlimited
 from poolsize.pool_config.libraries.server import SERVER, STATUS
-from poolsize.pool_config.pool import Count, FilePool, FileSetting, Value, normalized
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, normalized
 from poolsize.pool_config.settings import DEFAULT_MAX_CONNECTIONS
 from poolsize.pool_config.stacks import STACKS
 
@@ -199,7 +198,7 @@ class AllPools:
     of workloads with different numbers. stated, unclear: as in PoolFleet, of all pools. usable: connections that the
     server's limit leaves. is_compared: whether all processes are compared with them. to_give: options that this needs;
     none where the files do not have the connections of a process. is_default: whether MySQL's default limit decides
-    usable. finding: why usable is too little for the pools of a server, or None. servers: that the URLs differ in.
+    usable. finding: why usable is too little, or None.
     """
 
     of_process: tuple[tuple[CheckedFile, CheckedPool], ...]
@@ -215,7 +214,6 @@ class AllPools:
     to_give: tuple[str, ...]
     is_default: bool
     finding: AboveLimit | WorkloadsAboveLimit | None
-    servers: int = 1
 
 
 _Key = tuple[str | Path, str, tuple[str, str]]
@@ -416,29 +414,7 @@ def count_pools(
         are_servers or (bool(fleets) and not to_give), to_give, is_default, None,
     )  # fmt: skip
     service, surge = next(iter(same))
-    servers = {_server(checked.pool) for _, checked in of_process} - {()}
-    of_servers = [together]
-    if len(servers) > 1:
-        of_servers = [_of_server(together, totals, server) for server in servers]
-    largest = max(of_servers, key=lambda each: each.connections_in_deploy)
-    finding = _above_limit(largest, service, replace(limit, surge=surge))
-    return replace(together, finding=finding, servers=len(of_servers))
-
-
-def _server(pool: FilePool) -> tuple[Value, ...]:
-    """Return the keys of a pool's URL in source, or its host; () where they are not known."""
-    url = next(iter(pool.beside), None) if pool.library is not OWN_GO else None
-    return url.variables or tuple(filter(None, [url.value])) if url else ()
-
-
-def _of_server(together: AllPools, totals: Sequence[ServicePool], server: tuple[Value, ...]) -> AllPools:
-    """Return the pools of a server, with those whose server is not known. totals: of all pools, in their order."""
-    are_of = [_server(checked.pool) in ((), server) for _, checked in together.of_process]
-    own = list(compress(totals, are_of))
-    return replace(
-        together, of_process=tuple(compress(together.of_process, are_of)), connections=connections_of(own),
-        connections_in_deploy=in_deploy_of(own),
-    )  # fmt: skip
+    return replace(together, finding=_above_limit(together, service, replace(limit, surge=surge)))
 
 
 def _to_give(fleets: Sequence[PoolFleet], typed: Typed, *, is_default: bool) -> tuple[str, ...]:

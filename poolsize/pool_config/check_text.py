@@ -204,8 +204,7 @@ def _together_text(together: AllPools) -> Iterator[str]:
             usually += f" in {count(together.processes, 'process', 'processes')}"
         most = f", and {in_deploy:,} in a rolling deploy" if in_deploy > connections else ""
         limit = f"{server_limit(is_default=together.is_default)} leaves {together.usable:,}."
-        several = " The URLs are of different servers: each is compared alone." if together.servers > 1 else ""
-        yield paragraph(f"{subject} may open {usually}{most}. {limit}{several}{_left_out(together)}")
+        yield paragraph(f"{subject} may open {usually}{most}. {limit}{_left_out(together)}")
 
 
 def _not_checked_text(together: AllPools) -> Iterator[str]:

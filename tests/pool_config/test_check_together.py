@@ -456,39 +456,3 @@ def test_a_bootstrap_file_sets_the_same_pool_as_the_applications_file(poolsize_h
     for name, size in (("application.yml", 20), ("bootstrap.yml", 50), ("bootstrap-prod.yml", 30)):
         (tmp_path / name).write_text(f"spring.datasource.hikari.maximum-pool-size: {size}\n")
     assert json.loads(poolsize_here("config", "--check", ".", "--json").stdout)["connections"] == 50
-
-
-BEANS = """
-class A {
-  @Value("${reader.url}") private String readerUrl;
-  @Value("${writer.url}") private String writerUrl;
-  DataSource a() { var a = new HikariDataSource(); a.setJdbcUrl(FIRST); a.setMaximumPoolSize(120); return a; }
-  DataSource b() { var b = new HikariDataSource(); b.setJdbcUrl(SECOND); b.setMaximumPoolSize(40); return b; }
-}
-"""
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize(
-    ("first", "second", "code"),
-    [
-        ("readerUrl", "writerUrl", 0),
-        ("readerUrl", "readerUrl", 3),
-        ("readerUrl", "other", 3),
-        ("readerUrl", '"jdbc:mysql://h/a"', 0),
-        ('"jdbc:mysql://h/a"', '"jdbc:mysql://u:secret@i:3306/a"', 0),
-        ('"jdbc:mysql://h/a"', '"jdbc:mysql://h:3306/b"', 3),
-        ('"jdbc:mysql://h/a"', '"jdbc:mysql://" + host', 3),
-    ],
-)
-def test_pools_whose_urls_are_of_different_servers_are_not_added_against_a_limit(
-    poolsize_here: Command, tmp_path: Path, first: str, second: str, code: int
-) -> None:
-    (tmp_path / "A.java").write_text(BEANS.replace("FIRST", first).replace("SECOND", second))
-    values = checked(poolsize_here, ".", code=code)
-    assert values["connections"] == 160
-    text = " ".join(poolsize_here("config", "--check", ".").stdout.split())
-    assert ("of different servers: each is compared alone." in text) == (code == 0)
-    assert "secret" not in text
-    (tmp_path / "A.java").write_text((tmp_path / "A.java").read_text().replace("120", "150"))
-    checked(poolsize_here, ".", code=3)

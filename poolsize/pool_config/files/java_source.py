@@ -61,8 +61,6 @@ OF_MAP = {FACTORIES, "DruidDataSourceFactory", "BasicDataSourceFactory"}
 """Classes whose methods of any name make a pool, of a URL or of a map."""
 POOLED = ("r2dbc:pool:mysql", "r2dbc:pool:mariadb")
 """Beginnings of URLs of a pool of R2DBC."""
-HOST = re.compile(r"//(?:[^/@?]{0,200}@)?([^/?:@$]{1,200})(?=[/?:]|\Z)")
-"""The host in a URL of a single server."""
 REACTIVE = (R2DBC, VERTX)
 """Libraries whose objects have no URL: other names in the file show the database."""
 DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
@@ -304,9 +302,7 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
         else:
             text = tree.value(value)
             others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
-            if normalized(plain).endswith("url"):
-                host = HOST.search(text) if isinstance(text, str) else None
-                urls.append(replace(tree.setting(name, value, at), value=host[1] if host else None))
+            urls += [tree.setting(name, value, at)] if normalized(plain).endswith("url") else []
     is_reactive = created.library in REACTIVE
     if has_only_others(others) or (is_reactive and tree.is_for_others):
         return None
