@@ -194,8 +194,8 @@ def _of_current(answer: TrafficAnswer, current: int | None) -> Iterator[Finding]
     service = answer.traffic.service
     (of_current,) = (each for each in answer.sizes if each.pool_size == current)
     is_endless = isinf(of_current.usual.wait_p99_ms)
-    use = of_current.one_away or of_current.usual
-    waits = (inf if is_endless else use.wait_p99_ms, use.share_timed_out)
+    use = of_current.usual if is_endless else of_current.one_away or of_current.usual
+    waits = (use.wait_p99_ms, use.share_timed_out)
     connections, away_of = (current * service.pools, answer.connections), None if is_endless else service.one_away_of
     yield CurrentPool(current, answer.pool_size, *waits, *connections, away_of, answer.limit)
 

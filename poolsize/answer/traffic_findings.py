@@ -167,7 +167,7 @@ class InUse(Reason, code="traffic_in_use"):
 
 
 class NearSupply(Caution, code="traffic_near_supply"):
-    """Nearly as many connections are in use on average as the database can use."""
+    """Of the connections that the database can use, a share of NEAR or more is in use on average."""
 
     in_use: float
     supply: int
@@ -177,13 +177,13 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     """On average at least as many connections are in use as the database can use.
 
     rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
-    it can use are in use. cores: with which the formula gives as many; None where it does not say what the database
-    can use. services: that the traffic is of.
+    it can use are in use. more_cores: with which the formula gives as many; None where it does not say what the
+    database can use. services: that the traffic is of.
     """
 
     in_use: float
     supply: int
-    cores: int | None
+    more_cores: int | None
     rate: float
     usage_ms: float
     enough: int
@@ -316,11 +316,6 @@ class CurrentPool(Reason, code="traffic_current"):
     limit: int | None
 
 
-def cores_for(connections: int) -> int:
-    """Return the fewest cores with which the formula gives at least so many connections, with one disk."""
-    return max(1, ceil((connections - 1) / CONNECTIONS_PER_CORE))
-
-
 def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None, together: Traffic) -> Traffic:
     """Return the traffic with the usage times under the load, or else with the fewest connections that keep up.
 
@@ -365,7 +360,8 @@ def of_database(
                 yield Collapses(connections, most, traffic.rate)
     elif supply is None:
         busiest = traffic.burst * in_use
-        yield SupplyUnknown(in_use, load.quantile(OFTEN), cores_for(floor(round(busiest, 9)) + 1), traffic.burst > 1)
+        cores = max(1, ceil(floor(round(busiest, 9)) / CONNECTIONS_PER_CORE))  # the formula adds a disk
+        yield SupplyUnknown(in_use, load.quantile(OFTEN), cores, traffic.burst > 1)
     else:
         yield from _in_use(traffic, in_use, supply, load, connections)
     yield from supply.doubts if supply else ()
@@ -373,9 +369,9 @@ def of_database(
 
 def _beyond_supply(traffic: Traffic, in_use: float, supply: Supply, services: int) -> BeyondSupply:
     times, enough = in_use / supply.connections / LOAD, ceil(round(in_use / LOAD, 9))
-    cores = cores_for(enough) if supply.basis == "formula" else None
+    more_cores = ceil((enough - supply.connections) / CONNECTIONS_PER_CORE) if supply.basis == "formula" else None
     at_load = (traffic.rate / times, traffic.usage.mean_ms / times, enough)
-    return BeyondSupply(in_use, supply.connections, cores, *at_load, services)
+    return BeyondSupply(in_use, supply.connections, more_cores, *at_load, services)
 
 
 def _in_use(traffic: Traffic, in_use: float, supply: Supply, load: DatabaseLoad, connections: int) -> Iterator[Finding]:

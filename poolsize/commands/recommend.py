@@ -97,7 +97,7 @@ GROUPS = {
     "--usage-time",
     "usage_time_ms",
     help="Mean usage time of a transaction in your application, e.g. 3.1ms: from getting a connection to giving it "
-    "back. With --run it is the time when nothing queues; with --rate alone, that at your peak.",
+    "back. With --run: when nothing queues. With --rate alone: at your peak.",
 )
 @duration_option(
     "--app-cpu-time",

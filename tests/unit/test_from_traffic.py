@@ -121,9 +121,10 @@ def test_the_cores_that_an_answer_names_are_the_fewest(rate: int) -> None:
     assert not found(BeyondSupply, unknown.cores)
     if unknown.cores > 1:
         (beyond,) = found(BeyondSupply, unknown.cores - 1)
-        assert beyond.cores
-        assert starting_point(beyond.cores).connections * 0.7 >= rate / 100
-        assert starting_point(beyond.cores - 1).connections * 0.7 < rate / 100
+        assert beyond.more_cores
+        enough = unknown.cores - 1 + beyond.more_cores
+        assert starting_point(enough).connections * 0.7 >= rate / 100
+        assert starting_point(enough - 1).connections * 0.7 < rate / 100
     assert found(NearSupply, unknown.cores)
     assert not found(NearSupply, 2 * unknown.cores)
 

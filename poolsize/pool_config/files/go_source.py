@@ -234,8 +234,15 @@ class GoTree(SourceTree):
 
     def library(self, receiver: Node) -> Library:
         """Return the library of what limits are set of: a single pool, or each of several."""
-        is_result = receiver.type == "call_expression" and self.method(receiver)[1] not in {*LIMITS, *OF_SEVERAL}
-        opened = () if is_result else self.opened_by(receiver).values()  # group.DB() is that of its master
+        values = [receiver] if receiver.type == "call_expression" else self.named(self.text(receiver), receiver)
+        calls = [children(each)[0] if each.type == "expression_list" else each for each in values if each]
+        is_result = any(  # group.DB() is the pool of its master
+            each.type == "call_expression"
+            and not self.opens(each)
+            and self.method(each)[1] not in {*LIMITS, *OF_SEVERAL}
+            for each in calls
+        )
+        opened = () if is_result else self.opened_by(receiver).values()
         return next((OF_SEVERAL[name] for name in opened if name in OF_SEVERAL), GO)
 
     def is_in_nanoseconds(self, value: Node) -> bool:

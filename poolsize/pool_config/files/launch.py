@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import PurePosixPath
+from typing import Literal
 
 from poolsize.pool_config.files.javascript_tree import TSX, JavascriptTree
 from poolsize.pool_config.files.python_source import assigned_in
@@ -66,10 +67,14 @@ def process_counts(words: Words, workload: str = "") -> Iterator[Count]:
             return
         if program in PROGRAMS:
             yield from _stated(PROGRAMS[program], following, workload)
+            if program == "gunicorn":
+                yield from _stated(("--threads",), following, workload, "threads")
             return
 
 
-def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Count]:
+def _stated(
+    options: Sequence[str], words: Words, workload: str, kind: Literal["processes", "threads"] = "processes"
+) -> Iterator[Count]:
     setting = None
     for (word, line), (following, _) in pairwise([*words, ("", 0)]):
         for option in options:
@@ -81,7 +86,7 @@ def _stated(options: Sequence[str], words: Words, workload: str) -> Iterator[Cou
             if value is not None:
                 setting = FileSetting(option, value, number_from(value), line)
     if setting:
-        yield Count("processes", setting, workload)
+        yield Count(kind, setting, workload)
 
 
 def variable_counts(variables: Sequence[Entry], workload: str) -> Iterator[Count]:

@@ -41,6 +41,7 @@ CLIENT_OF_SCHEMA = re.compile(
 """A client of Prisma without an adapter and a URL of its own: it has the schema's URL."""
 MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
 """The beginning of a pool's place in JavaScript where a call makes the pool of the object."""
+SPRING_FILE = re.compile(r"application(-[\w-]{1,60})?\.(ya?ml|properties)")
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
 
@@ -221,26 +222,27 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         if not NAME.fullmatch(key)
         for each in file.environment.get(key, ())
     ]
-    others = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, _, each in readings}
-    of_go: dict[Path, set[str]] = {}
+    read_lines = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, _, each in readings}
+    keys_of_go: dict[Path, set[str]] = {}
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
-            of_go.setdefault(each.path, set()).add(normalized(key))
+            keys_of_go.setdefault(each.path, set()).add(normalized(key))
     is_of_bean = _is_of_bean(files)
 
     def is_followed(path: Path, pool: FilePool) -> bool:
         if pool.library is OWN_GO:
             names = (normalized(each.name) for each in pool.settings.values())
-            keys = of_go.get(path, set())
+            keys = keys_of_go.get(path, set())
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
-        return is_of_bean(path, pool) or not (pool.place or lines.isdisjoint(others))
+        is_read = not pool.place and bool(lines & read_lines)
+        return is_read or is_of_bean(path, pool)
 
     return [_without(file, partial(is_followed, file.path)) for file in files]
 
 
 def _is_of_bean(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
-    """Return whether a pool is Spring's by default, for a URL that a bean of the nearest project reads."""
+    """Return a function: whether a pool is Spring's by default, for a URL that a bean of the nearest project reads."""
     beans = [
         (file.path.parent.resolve(), relaxed_key(key))
         for file in files
@@ -248,12 +250,12 @@ def _is_of_bean(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
         for url in pool.beside
         for key in url.variables
     ]
-    folders = {file.path.parent.resolve() for file in files if file.path.stem.startswith("application")}
+    folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
 
     def is_of_bean(path: Path, pool: FilePool) -> bool:
         keys = {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
-        near = [bean for bean, key in beans if key in keys and path.parent.resolve() in _nearest(folders, bean)]
-        return bool(near) and not (pool.settings.keys() - {"openInView"} or pool.unread)
+        is_read = any(key in keys and path.parent.resolve() in _nearest(folders, bean) for bean, key in beans)
+        return is_read and not (pool.settings.keys() - {"openInView"} or pool.unread)
 
     return is_of_bean
 
@@ -274,7 +276,8 @@ def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
 def _nearest(paths: Iterable[Path], folder: Path) -> set[Path]:
     """Return the paths that have the most in common with a folder."""
     common = {path: len(os.path.commonpath([folder, path])) for path in paths}
-    return {path for path, length in common.items() if length == max(common.values())}
+    longest = max(common.values(), default=0)
+    return {path for path, length in common.items() if length == longest}
 
 
 def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]]) -> PoolFile:

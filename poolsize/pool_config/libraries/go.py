@@ -81,14 +81,14 @@ GO = Library(
 GO_GROUP = replace(
     GO,
     title="Go's database/sql in each engine of xorm's group",
-    notes=(OfEachPool("the group's engines: the master and the slaves", "xorm's documentation, EngineGroup"),),
+    notes=(OfEachPool("the master and the slaves of the group", "xorm's documentation, EngineGroup"),),
 )
 GO_RESOLVER = replace(
     GO,
     title="Go's database/sql in each pool of dbresolver",
     notes=(
         OfEachPool(
-            "the resolver's sources and replicas; where it has no sources, gorm.Open()'s pool is the source",
+            "the resolver's sources (or the pool of gorm.Open(), if it has none) and of its replicas",
             "GORM's documentation, DBResolver",
         ),
     ),

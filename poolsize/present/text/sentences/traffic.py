@@ -37,7 +37,8 @@ def _current_pool(finding: of.CurrentPool) -> str:
         )
     if isinf(finding.current_p99_ms):
         return f"With your pool size of {{current:,}}, the queue grows without end{away}."
-    gave_up = ", and {current_timed_out:%} of the requests time out" if finding.current_timed_out else ""
+    is_shown = finding.current_timed_out >= 1e-4
+    gave_up = ", and {current_timed_out:%} of the requests time out" if is_shown else ""
     return f"With your pool size of {{current:,}}, the p99 wait time is {{current_p99_ms:ms}}{gave_up}{away}."
 
 
@@ -186,11 +187,11 @@ register_templates(
         ),
         of.NearSupply: lambda finding: (
             "On average {in_use:number} connections are in use, "
-            f"{100 * finding.in_use / finding.supply:.0f} % of the {{supply:,}} that the database can use: the traffic "
+            f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: the traffic "
             "is near what the database can do, whatever the pool sizes are."
         ),
         of.BeyondSupply: lambda finding: (
-            f"{'By the formula, the' if finding.cores else 'The'} database is too small for this traffic: on "
+            f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
             "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. To "
             "use 70 % of the database: "
             + (
@@ -200,7 +201,8 @@ register_templates(
                 else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
             + "a database that can use {enough:#connection}"
-            f"{f' ({finding.cores:,} cores)' if finding.cores else ''}. If your own code, "
+            + (f" ({count(finding.more_cores, 'more core')})" if finding.more_cores else "")
+            + ". If your own code, "
             "or a queue in the database, takes a part of the usage time, measure the database: it may be fast enough."
         ),
         of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
