@@ -156,8 +156,8 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
 
 def _least_misfit(classes: _Classes) -> float:
     """Return a misfit below which no distribution comes: that where each class is as large as expected."""
-    seen = classes.values[classes.values > 0]
-    return float((seen - seen * np.log(seen)).sum())
+    values = classes.values[classes.values > 0]
+    return float((values - values * np.log(values)).sum())
 
 
 def _log_factorials(observed: Vector) -> float:

@@ -182,8 +182,8 @@ class FilePool:
     not read, because it has another name for them or none. complete: whether the settings that the file does not have
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
     statements that name a place with further settings, such as an included file. database_known: whether the file shows
-    that the database is MySQL or MariaDB. beside: URLs, and numbers of a project's own, that
-    are no settings of the library.
+    that the database is MySQL or MariaDB. beside: URLs, and numbers of a project's own, that are no settings of the
+    library.
     """
 
     library: Library

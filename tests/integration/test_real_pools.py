@@ -323,7 +323,7 @@ def test_requests_wait_for_a_busy_database_as_the_model_says(
 
     The model has the rates of pools that are always full, as a run has. With 30 % of the capacity, two and three
     connections of HikariCP and database/sql complete less than such pools, so more requests wait than the model says.
-    The rates of other traffic show that this is the cause: with them, the model's share holds.
+    The rates of other traffic show that this is the cause: with them, the model's share holds in most measurements.
     """
     command, variables = POOLS[pool](busy_server.url)
     with RunningProgram(((*command, "oltp_read_write"), variables)) as running:

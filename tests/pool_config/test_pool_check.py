@@ -225,8 +225,9 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | 
 def test_every_rule_is_tested() -> None:
     modules = (findings.__name__, libraries.__name__)
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(modules)}
-    together = {"server_too_small", "pools_above_limit", "workloads_above_limit"}  # test_check_together, _deployments
-    together |= {"pool_of_threads"}
+    together = {  # test_check_together, test_deployments
+        "server_too_small", "pools_above_limit", "workloads_above_limit", "pool_of_threads",
+    }  # fmt: skip
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
     of_variables = {"pool_from_variable", "pool_only_defaults"}  # test_variables
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables

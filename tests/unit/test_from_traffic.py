@@ -113,20 +113,20 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
 def test_the_cores_that_an_answer_names_are_the_fewest(rate: int) -> None:
     asked = traffic(rate, 10, Service("a", 4, 1))
 
-    def found(kind: type[Finding], cores: int | None) -> list[Any]:
+    def findings_of(kind: type[Finding], cores: int | None) -> list[Any]:
         supply = Supply(starting_point(cores).connections, None, "formula") if cores else None
         return [each for each in recommend_for(asked, supply).findings if isinstance(each, kind)]
 
-    (unknown,) = found(SupplyUnknown, None)
-    assert not found(BeyondSupply, unknown.cores)
+    (unknown,) = findings_of(SupplyUnknown, None)
+    assert not findings_of(BeyondSupply, unknown.cores)
     if unknown.cores > 1:
-        (beyond,) = found(BeyondSupply, unknown.cores - 1)
+        (beyond,) = findings_of(BeyondSupply, unknown.cores - 1)
         assert beyond.more_cores
         enough = unknown.cores - 1 + beyond.more_cores
         assert starting_point(enough).connections * 0.7 >= rate / 100
         assert starting_point(enough - 1).connections * 0.7 < rate / 100
-    assert found(NearSupply, unknown.cores)
-    assert not found(NearSupply, 2 * unknown.cores)
+    assert findings_of(NearSupply, unknown.cores)
+    assert not findings_of(NearSupply, 2 * unknown.cores)
 
 
 def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:

@@ -54,7 +54,7 @@ OPENING = {
 }  # fmt: skip
 APP_CONFIG = re.compile(r"(?:\w{1,40}\.)?AppConfig\.\w{1,40}")
 """A function of beego that reads conf/app.conf."""
-VIPER = re.compile(r"(?:\w{1,40}\.){1,3}Get(?:Int|Uint)(?:32|64)?|(?:\w{1,40}\.){1,3}GetDuration")
+VIPER = re.compile(r"(?:\w{1,40}\.){1,3}Get(?:(?:Int|Uint)(?:32|64)?|Duration)")
 """A function of viper that reads the key of a configuration."""
 BEEGO = ("SetMaxIdleConns", "SetMaxOpenConns")
 """The limits that beego's RegisterDataBase sets by the arguments after the DSN."""
@@ -214,13 +214,13 @@ class GoTree(SourceTree):
 
     def opened_by(self, node: Node | None) -> dict[int, str]:
         """Return the calls that may open what a variable or a method's result is: their first bytes and names."""
-        opened, seen, left = dict[int, str](), set[int](), [node]
+        opened, visited, left = dict[int, str](), set[int](), [node]
         while left:
             node = left.pop()
-            if node is None or node.id in seen:
+            if node is None or node.id in visited:
                 continue
-            self.count_value(len(seen))
-            seen.add(node.id)
+            self.count_value(len(visited))
+            visited.add(node.id)
             if node.type == "call_expression" and self.opens(node):
                 opened[node.start_byte] = self.method(node)[1]
                 left += self.arguments(node)  # those of a group are engines
@@ -382,9 +382,11 @@ def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], ope
     """
     limited = {(tree.function(call), tree.text(of)): of for call, of, name in calls if of and name in LIMITS}
     led_to = [tree.opened_by(receiver) for receiver in limited.values()]
-    if "Sources" not in tree.fields:  # a resolver's source is then the pool of gorm.Open, whose limits it sets, too
-        resolvers = {start for each in led_to for start, name in each.items() if name == "Register"}
-        using = [(of, each) for call, of, name in calls if name == "Use" for each in tree.arguments(call) if resolvers]
+    resolvers = {start for each in led_to for start, name in each.items() if name == "Register"}
+    if (
+        resolvers and "Sources" not in tree.fields
+    ):  # the source is then the pool of gorm.Open, whose limits it sets, too
+        using = [(of, each) for call, of, name in calls if name == "Use" for each in tree.arguments(call)]
         led_to += [tree.opened_by(of) for of, each in using if resolvers & tree.opened_by(each).keys()]
     further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
     mains = {each.start_byte for each in tree.nodes("function_declaration") if tree.text_at(each, "name") == "main"}

@@ -180,7 +180,7 @@ def unit_counts(text: str) -> Iterator[Count]:
     for line, number in _whole_lines(text, ("#", ";")):
         name, _, command = line.partition("=")
         if name.strip() == "ExecStart":
-            yield from process_counts(split_words([(f"{command} ", number)]))
+            yield from process_counts(split_words([(command, number)]))
 
 
 def _shell_commands(text: str) -> Iterator[tuple[str, int]]:

@@ -208,15 +208,15 @@ class Names:
 
     def of_settings(self) -> Iterator[tuple[str, ast.expr]]:
         """Yield the fields of the module's objects of pydantic's settings: OBJECT.FIELD, and the field's default."""
-        objects = [(name, self._class_of(nodes[-1])) for (of, name), nodes in self._of(self._tree) if nodes]
+        objects = [(name, self._class_of(nodes[-1])) for name, nodes in self._assigned_in(self._tree) if nodes]
         for name, owner in objects:
             classes = list(self.with_bases(owner)) if owner else []
             if any(id(each) in self._prefixes for each in classes):
-                fields = {field: nodes[-1] for each in reversed(classes) for (_, field), nodes in self._of(each)}
+                fields = {field: nodes[-1] for each in reversed(classes) for field, nodes in self._assigned_in(each)}
                 yield from ((f"{name}.{field}", node) for field, node in fields.items())
 
-    def _of(self, scope: Scope) -> list[tuple[tuple[int, str], list[ast.expr]]]:
-        return [each for each in self._assigned.items() if each[0][0] == id(scope)]
+    def _assigned_in(self, scope: Scope) -> list[tuple[str, list[ast.expr]]]:
+        return [(name, nodes) for (of, name), nodes in self._assigned.items() if of == id(scope)]
 
     def imported(self, node: ast.expr) -> str:
         """Return MODULE.OBJECT.FIELD of an attribute of an object that another module has; "" for anything else."""

@@ -115,9 +115,9 @@ class _Source:
     def numbers(self, module: str) -> Iterator[Variable]:
         """Yield the integers of pydantic's settings, as other modules name them. module: the name of this one."""
         for name, node in self._names.of_settings():
-            found = setting_of(f"{module}.{name}", ast.unparse(node), node.lineno, partial(self._values.value, node))
-            if isinstance(found.value, int) and not isinstance(found.value, bool):
-                yield Variable(replace(found, text=str(found.value)))
+            setting = setting_of(f"{module}.{name}", ast.unparse(node), node.lineno, partial(self._values.value, node))
+            if isinstance(setting.value, int) and not isinstance(setting.value, bool):
+                yield Variable(replace(setting, text=str(setting.value)))
 
     def _of_call(self, call: ast.Call) -> Iterator[FilePool]:
         name, place = last_name(call.func), f"{last_name(call.func)}, line {call.lineno}"

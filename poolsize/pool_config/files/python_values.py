@@ -82,8 +82,9 @@ class Values:
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
         is_elsewhere = isinstance(node, ast.Attribute) and not self.definitions(node)
         key = self.names.imported(node) if is_elsewhere else ""
-        if given := ENVIRONMENT.configured(key) if key else ENVIRONMENT.text(self.variable(node)):
-            return integer_or_text(given)
+        text = ENVIRONMENT.configured(key) if key else ENVIRONMENT.text(self.variable(node))
+        if text:
+            return integer_or_text(text)
         value: Value = None
         match node:
             case ast.Constant(value=int() | float() | str() as literal):

@@ -36,7 +36,7 @@ PRODUCT = re.compile(r"(\d{1,9})\s{0,9}([*+])\s{0,9}(\d{1,9})")
 ASSIGNMENT = re.compile(r"(?P<name>[a-z_]\w{0,60})\s{0,9}=\s{0,9}(?P<code>[^=\n][^\n]{0,400})")
 MARK = re.compile(r"__ruby_(\d{1,6})__")
 USUAL = {"development", "test", "staging", "production"}
-BY_URL = "URL"
+UNKNOWN_URL = "URL"
 """In place of an adapter, which the URL in a variable has."""
 URL_OF_DATABASE = re.compile(r"<%.{0,200}(?:DATABASE|MYSQL|MARIADB|(?<![A-Z])DB)", re.IGNORECASE | re.DOTALL)
 MYSQL = ("mysql", "trilogy")
@@ -58,14 +58,13 @@ def rails_pools(text: str) -> list[FilePool]:
     environments = _mappings(documents[0]) if documents else {}
     databases = [inner for node in environments.values() for inner in _mappings(node).values()]
     merged = {id(each) for node in (*environments.values(), *databases) for each in _merged(node)}
-    known = {_database(_values(node, tags)) for node in (*environments.values(), *databases)} - {"", BY_URL}
-    is_mysql = {database.startswith(MYSQL) for database in known}
+    known = {_database(_values(node, tags)) for node in (*environments.values(), *databases)} - {"", UNKNOWN_URL}
+    are_mysql = {database.startswith(MYSQL) for database in known}
     return [
-        replace(pool, database_known=is_mysql == {True}) if is_by_url else pool
+        pool
         for name, node in environments.items()
         if id(node) not in merged or name in USUAL
-        for pool, is_by_url in _of_environment(name, node, tags)
-        if True in is_mysql or not is_by_url
+        for pool in _of_environment(name, node, tags, are_mysql)
     ]
 
 
@@ -101,25 +100,32 @@ def _merged(node: yaml.MappingNode) -> Iterator[yaml.Node]:
             yield from value.value if isinstance(value, yaml.SequenceNode) else [value]
 
 
-def _of_environment(name: str, node: yaml.MappingNode, tags: list[str]) -> list[tuple[FilePool, bool]]:
-    """Return the pools of an environment, of its only database or of each; and whether only its URL has the adapter."""
+def _of_environment(name: str, node: yaml.MappingNode, tags: list[str], are_mysql: set[bool]) -> list[FilePool]:
+    """Return the pools of an environment: of its only database, or of each.
+
+    are_mysql: whether the file's known adapters are MySQL's; an unknown URL has one of them.
+    """
     databases = {"primary": node} if _database(_values(node, tags)) else _mappings(node)
     values = {database: _values(each, tags) for database, each in databases.items()}
     return [
-        (replace(_pool(database, each), alternative=f"profile {name}"), _database(each) == BY_URL)
+        replace(
+            _pool(database, each),
+            alternative=f"profile {name}",
+            database_known=_database(each) != UNKNOWN_URL or are_mysql == {True},
+        )
         for database, each in values.items()
-        if _database(each).startswith((*MYSQL, BY_URL))
+        if _database(each).startswith(MYSQL) or (_database(each) == UNKNOWN_URL and True in are_mysql)
     ]
 
 
 def _database(values: Mapping[str, tuple[str, int]]) -> str:
-    """Return the adapter, or the scheme of the URL, which overrides it; BY_URL for an unknown URL, "" for none."""
+    """Return the adapter, or the scheme of the URL, which overrides it; UNKNOWN_URL for such a URL, "" for none."""
     adapter, url = (values.get(name, ("", 0))[0] for name in ("adapter", "url"))
     scheme = url.partition("://")[0] if "://" in url else ""
     if scheme.isalnum():
         return scheme
     if not adapter and URL_OF_DATABASE.match(url) and names_mysql(url) is not False:
-        return BY_URL
+        return UNKNOWN_URL
     quoted = re.findall(r"['\"]([a-z]\w{1,20})['\"]", adapter)  # <%= ENV["X"] || "mysql2" %>
     return quoted[-1] if "<%" in adapter and quoted else adapter
 

@@ -55,8 +55,8 @@ class PoolOfLaravel(Worded, Caution, code="php_pool_not_read"):
 
     about = "max_connections"
     words = (
-        "Laravel itself does not read this block, so it has no effect: PHP has no pool, and the workers limit the "
-        "connections (pm.max_children of PHP-FPM). Hyperf and webman read such a block. Source: Laravel's "
+        "Laravel does not read this block, so it has no effect: PHP has no pool, and the workers limit the "
+        "connections (pm.max_children of PHP-FPM). Hyperf and webman have such a block. Source: Laravel's "
         "documentation, Database."
     )
 
