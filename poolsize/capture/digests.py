@@ -111,5 +111,5 @@ def _weights(weights: Vector, contents: Vector, counts: Vector) -> Vector:
 
 
 def _share(amounts: Vector, covered: Vector) -> float:
-    """Return the share of the amounts that is covered. covered: the share of each amount."""
-    return float(amounts @ covered / amounts.sum()) if amounts.any() else 1.0
+    """Return the share of the amounts that is covered, at most 1 in spite of rounding. covered: the share of each."""
+    return min(1.0, float(amounts @ covered / amounts.sum())) if amounts.any() else 1.0

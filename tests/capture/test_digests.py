@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from poolsize.capture.digests import Digest, statement_key, weighted
 from poolsize.capture.workload import CapturedWorkload, TransactionKind
@@ -54,6 +56,18 @@ def test_statements_that_no_kind_has_are_other_statements() -> None:
     assert corrected.kinds[0].weight == 100
     assert corrected.other_share_of_statements == pytest.approx(0.2)
     assert corrected.other_share_of_time == pytest.approx(0.75)
+
+
+@given(times=st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=10))
+def test_the_share_of_other_statements_is_a_share(times: list[float]) -> None:
+    """All statements are in the kind, so their times add up to those of all but for rounding."""
+    reads = kind("reads", 10, *(statement(f"SELECT {column} FROM t WHERE id=%s") for column in "abcdefghij"))
+    digests = [
+        Digest(f"SELECT `{column}` FROM `t` WHERE `id` = ?", 100, seconds)
+        for column, seconds in zip("abcdefghij", times, strict=True)
+    ]
+    corrected = weighted(a_workload(reads), digests, seconds=10)
+    assert corrected.other_share_of_time == pytest.approx(0, abs=1e-9)
 
 
 def test_a_kind_that_the_server_does_not_count_keeps_its_proportion() -> None:
