@@ -29,6 +29,8 @@ Form = Literal["short", "why", "json"]
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 LIMITS = ("current", "max_p95_ms", "max_p99_ms")
 """Parameters of the options of limit_options."""
+TEXT = "poolsize.text."
+"""Before a parameter's name: the key, in click's meta data, of the text that read_by has read."""
 
 
 def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
@@ -36,7 +38,13 @@ def read_by(reader: Callable[[str], Any]) -> Callable[[click.Context, click.Para
 
     An option that was not typed and has no default stays None. Raises BadInput for a text that the reader refuses.
     """
-    return lambda _, parameter, text: None if text is None else read(str(parameter.name), text, reader)
+
+    def value(context: click.Context, parameter: click.Parameter, text: str | None) -> Any:
+        name = str(parameter.name)
+        context.meta[f"{TEXT}{name}"] = text
+        return None if text is None else read(name, text, reader)
+
+    return value
 
 
 def completed_by(
@@ -182,9 +190,13 @@ def is_typed(name: str) -> bool:
 
 
 def typed_words(*names: str) -> list[object]:
-    """Return the options of these parameters that were typed, for another command."""
-    params = click.get_current_context().params
-    return [word for name in names if is_typed(name) for word in (flag(name), params[name])]
+    """Return the options of these parameters as they were typed, for another command."""
+    context = click.get_current_context()
+    option_of = {option.name: option.opts[0] for option in context.command.params}
+    typed = filter(is_typed, names)
+    return [
+        word for name in typed for word in (option_of[name], context.meta.get(f"{TEXT}{name}", context.params[name]))
+    ]
 
 
 def flag(name: str) -> str:

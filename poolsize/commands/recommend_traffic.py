@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from poolsize.command_line.fleet_options import FleetOptions
-from poolsize.command_line.options import Encryption, Form, flag, inspection_of, is_typed
+from poolsize.command_line.options import Encryption, Form, flag, inspection_of, is_typed, typed_words
 from poolsize.command_line.run_file import Source, client_times_of, end_unless, supply_of, traffic_with
-from poolsize.command_line.traffic_options import TrafficOptions
+from poolsize.command_line.traffic_options import TRAFFIC_OPTIONS, TrafficOptions
 from poolsize.errors import BadInput
 from poolsize.present.text.json_text import json_text
 from poolsize.quick_record import QuickRecord
@@ -148,7 +148,8 @@ def answer_traffic(
         values = traffic_values(answer, fleet.values_of_class())
         click.echo(json_text(_of_observation(values, observed) if observed else values))
     else:
-        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, is_observed=observed is not None)
+        typed = typed_words("run_path", "rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:-1]) if observed is None else ()
+        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, typed)
         click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.helps)
 

@@ -51,7 +51,6 @@ from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
 
-CONFIGURE_SAME = "poolsize config --for STACK, with the same traffic and fleet"
 CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 OF_SERVICES = "by the traffic of each service"
 """The basis of the pool sizes of several services."""
@@ -70,8 +69,11 @@ NONE = "-"
 """The cell of a number that does not exist."""
 
 
-def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
-    """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings."""
+def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
+    """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings.
+
+    typed: the options of the traffic, for the command that configures the pool; without them, it has the size.
+    """
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
         return "\n\n".join([*map(paragraph, refusals), _bounds_table(answer).as_text()])
@@ -83,19 +85,22 @@ def traffic_text(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
         bullets(reason_sentences(answer.findings)),
         "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer.traffic)),
         caution(others),
-        *(f"The lines for your library: {each}" for each in _configure(answer, is_observed=is_observed)),
+        *(f"The lines for your library: {each}" for each in _configure(answer, typed)),
     )
     return "\n\n".join(filter(None, parts))
 
 
-def traffic_in_short(answer: TrafficAnswer, *, is_observed: bool = False) -> str:
-    """Return the pool size, the three numbers that bound it, the most important warning, and the next commands."""
+def traffic_in_short(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
+    """Return the pool size, the three numbers that bound it, the most important warning, and the next commands.
+
+    typed: as in traffic_text.
+    """
     if answer.need is None:
         return traffic_text(answer)
     doubts, others = _doubts_and_others(answer.findings, FIRST)
     headline = f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}."
     labelled = [*_labelled(answer, doubts), main_caution(others)]
-    commands = [*_configure(answer, is_observed=is_observed), SAME]
+    commands = [*_configure(answer, typed), SAME]
     return "\n".join([*_first(doubts), short_answer(headline, labelled, commands)])
 
 
@@ -107,12 +112,13 @@ def _doubts_and_others(
     return doubts, [each for each in findings if each not in doubts]
 
 
-def _configure(answer: TrafficAnswer, *, is_observed: bool) -> list[str]:
-    """Return the command for the configuration, if a size is known to help; it takes no observation, but the size."""
+def _configure(answer: TrafficAnswer, typed: Sequence[object]) -> list[str]:
+    """Return the command for the configuration, if a size is known to help."""
+    if not answer.helps or any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings):
+        return []
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
-    sized = pasteable("poolsize", "config", "--for", "STACK", "--size", answer.connections, *of_fleet)
-    is_unknown = any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings)
-    return [sized if is_observed else CONFIGURE_SAME] if answer.helps and not is_unknown else []
+    of_traffic = typed or ("--size", answer.connections)
+    return [pasteable("poolsize", "config", "--for", "STACK", *of_traffic, *of_fleet)]
 
 
 def _first(doubts: Sequence[Finding]) -> list[str]:
