@@ -149,8 +149,8 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
     powers = ranks**-exponent
     rates = draws * powers / float(weights @ powers)
     below = pdtr(classes.bounds[:, None] - 1, rates[None, :]) @ weights
-    expected = np.append(np.maximum(np.diff(below), 1e-12), max(below[0], 1e-12))
-    observed = np.append(classes.values, max(values - classes.values.sum(), 0.0))
+    expected = np.maximum(np.concatenate([below[1:] - below[:-1], below[:1]]), 1e-12)
+    observed = np.concatenate([classes.values, [max(values - classes.values.sum(), 0.0)]])
     return float((expected - observed * np.log(expected)).sum() + _log_factorials(observed))
 
 
