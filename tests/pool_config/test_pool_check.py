@@ -199,6 +199,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("appsettings.json", '{"A": "Server=h;Uid=u;Pooling=false"}', '{"A": "Server=h;Uid=u;Pooling=true"}', "pool_off"),
     ("appsettings.json", '{"A": "Server=h;User Id=u"}', '{"A": "Server=h;User Id=u;Port=3306"}',
      "pool_database_unknown"),
+    ("a.go", 'package a\nimport ("github.com/lib/pq"; "github.com/go-sql-driver/mysql")\nfunc f() { sql.Open(d, u) }',
+     'package a\nimport "github.com/go-sql-driver/mysql"\nfunc f() { sql.Open(d, u) }', "pool_database_unknown"),
     ("application.properties", "quarkus.datasource.db-kind=mysql",
      "quarkus.datasource.db-kind=mysql\nquarkus.datasource.jdbc.max-size=9", "pool_of_version"),
     ("database.yml", "production: {adapter: mysql2}", None, "pool_threads"),  # each process of Rails has threads
