@@ -103,6 +103,7 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("dbcp2.properties", "testOnBorrow=false", "testOnBorrow=false\ntimeBetweenEvictionRunsMillis=60000",
      "pool_outlives_server"),
     ("dbcp2.properties", "maxTotal=9\nmaxIdle=8", "maxTotal=9\nmaxIdle=-1", "pool_closes_idle"),
+    (".env", "SPRING_DATASOURCE_DBCP2_MAX_TOTAL=-1", None, "pool_unlimited"),  # another file may set maxIdle
     (PROPERTIES, "maxLifetime=0\nkeepaliveTime=10000", "maxLifetime=0\nkeepaliveTime=30000",
      "pool_outlives_server"),
     ("db.py", "create_engine(u)", "create_engine(u, pool_recycle=28799)", "pool_outlives_server"),
@@ -132,6 +133,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "D = {'CONN_MAX_AGE': 1, 'OPTIONS': {'charset': 'utf8mb4'}}", "django_pool"),
     ("a.go", "func f() { d.SetMaxIdleConns(9) }", "func f() { d.SetMaxOpenConns(9) }", "pool_unlimited"),
     ("a.go", "func f() { d.SetMaxOpenConns(9) }", "func f() { d.SetMaxOpenConns(9); d.SetMaxIdleConns(9) }",
+     "pool_closes_idle"),
+    ("a.go", "func f() { d.SetMaxOpenConns(c.Most) }", "func f() { d.SetMaxOpenConns(c.Most); d.SetMaxIdleConns(1) }",
      "pool_closes_idle"),
     ("a.go", "func f() { d.SetConnMaxLifetime(301 * time.Second) }",
      "func f() { d.SetConnMaxLifetime(5 * time.Minute) }", "go_lifetime"),
