@@ -374,6 +374,27 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         [{"SetMaxOpenConns": 10}, {}],
     ),
     (
+        "chosen.go",
+        ('package a\nfunc f() {\n\td := "sqlite"\n\tif big {\n\t\td = "mysql"\n\t}\n\ta, _ := sql.Open(d, x)\n'
+         '\tif d == "sqlite" {\n\t\ta.SetMaxOpenConns(1)\n\t}\n\tb, _ := sql.Open("mysql", y)\n'
+         "\tb.SetMaxOpenConns(10)\n}\n"),
+        [{"SetMaxOpenConns": 10}, {}],
+    ),
+    (  # what closes a pool, and what does not
+        "closes.go",
+        ('package a\nfunc f() error {\n\ta, err := sql.Open("mysql", x)\n\tdefer a.Close()\n\treturn err\n}\n'
+         'func g() (*sql.DB, error) {\n\tb, err := sql.Open("mysql", x)\n\tif err != nil {\n\t\tb.Close()\n\t}\n'
+         "\trows, err := b.Query(q)\n\tdefer rows.Close()\n\treturn b, err\n}\n"
+         'func h() {\n\tc, _ := sql.Open("mysql", x)\n\tc.Close()\n\tc, _ = sql.Open("mysql", y)\n}\n'
+         'func run() {\n\td, _ := sql.Open("mysql", x)\n\tdefer func() { d.Close() }()\n}\n'),
+        [{}, {}, {}],
+    ),
+    (
+        "all_closed.go",
+        'package a\nfunc f() {\n\ta, _ := sql.Open("mysql", x)\n\tdefer a.Close()\n\tserve(a)\n}\n',
+        [{}],
+    ),
+    (
         "resolver.go",
         ('package a\nimport "gorm.io/driver/mysql"\nfunc f() {\n\tr := dbresolver.Register(c)\n\tr.SetMaxOpenConns(5)\n'
          "\tdb.Use(r)\n\tdb.Use(dbresolver.Register(c).Register(d).SetMaxOpenConns(6))\n}\n"),

@@ -1285,6 +1285,9 @@ def test_durations_of_go_by_name(tmp_path: Path) -> None:
             1,
         ),
         ("db.Use(dbresolver.Register(c).SetMaxIdleConns(10).SetMaxOpenConns(100))", 1),
+        ('d := ""; switch t { case "p": d = "pgx"; case "m": d = "mysql" }; db, _ := sql.Open(d, u)', 1),
+        ('d := ""; switch t { case "p": d = "pgx"; case "s": d = "sqlite" }; db, _ := sql.Open(d, u)', 0),
+        ('db, _ := sql.Open(d, u); switch d { case "sqlite3": db.SetMaxOpenConns(1) }', 0),
     ],
 )
 def test_only_pools_that_may_be_mysql_s_are_read_in_go(tmp_path: Path, lines: str, pools: int) -> None:

@@ -310,10 +310,10 @@ func open() {
         ("time.Duration(c.Timeout)", {"go_nanoseconds"}),
         ("time.Duration(c.Timeout) * time.Second", {"go_lifetime"}),
         ("c.Timeout", {"pool_not_followed"}),
-        ("time.Duration(c.Password)", {"pool_not_followed"}),
+        ("time.Duration(c.Password)", {"pool_not_followed", "go_no_unit"}),
         ("time.Duration(s.cfg.MySQL.Timeout)", {"go_nanoseconds"}),
-        ("time.Duration(c.Redis.Timeout)", {"pool_not_followed"}),
-        ("time.Duration(c.RedisDB.Timeout)", {"pool_not_followed"}),
+        ("time.Duration(c.Redis.Timeout)", {"pool_not_followed", "go_no_unit"}),
+        ("time.Duration(c.RedisDB.Timeout)", {"pool_not_followed", "go_no_unit"}),
         ("time.Duration(c.Reports.Timeout) * time.Second", {"pool_not_followed"}),
     ],
 )

@@ -1,7 +1,7 @@
 """Go source -> pools: the limits of database/sql, also through sqlx, gorm, ent and beego."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import ClassVar
@@ -202,6 +202,8 @@ class GoTree(SourceTree):
             return True
         if node.type == "call_expression":
             return self._opened_with(node, depth)
+        if "string" in node.type:  # one of the names that a variable may have
+            return names_mysql(self.text(node)) or None
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         known = {self.database(each, depth + 1) for each in nodes} - {None}
         return True in known if known else None
@@ -212,8 +214,11 @@ class GoTree(SourceTree):
         opening = name in OPENING and not is_driver(self.text(package)) and not HAS_POOL.search(self.text(call))
         return opening or (name == "Register" and self.text(package) == "dbresolver")
 
-    def opened_by(self, node: Node | None) -> dict[int, str]:
-        """Return the calls that may open what a variable or a method's result is: their first bytes and names."""
+    def opened_by(self, node: Node | None, methods: Collection[str] = ()) -> dict[int, str]:
+        """Return the calls that may open what a variable or a method's result is: their first bytes and names.
+
+        methods: those whose result is the pool; by default, all.
+        """
         opened, visited, left = dict[int, str](), set[int](), [node]
         while left:
             node = left.pop()
@@ -225,7 +230,8 @@ class GoTree(SourceTree):
                 opened[node.start_byte] = self.method(node)[1]
                 left += self.arguments(node)  # those of a group are engines
             elif node.type == "call_expression":
-                left.append(self.method(node)[0])
+                operand, name = self.method(node)
+                left += [operand] if not methods or name in methods else []
             elif node.type in {"composite_literal", "literal_value", "literal_element"}:
                 left += children(node)
             else:
@@ -282,17 +288,28 @@ class GoTree(SourceTree):
             return limits or dict(zip(BEEGO, arguments[3:], strict=False))
         return {name: arguments[-1]} if name in LIMITS and arguments else {}
 
-    def is_for_others(self, node: Node) -> bool:
-        """Return whether a node is in the branch of an `if` for another database, as in driver == "sqlite3"."""
+    def conditions(self, node: Node) -> Iterator[str]:
+        """Yield the conditions of the branches around a node in its function: of an `if`, and of a `case`."""
         around = node.parent
         while around is not None and around.type not in GRAMMAR.functions:
-            if around.type == "if_statement" and node == around.child_by_field_name("consequence"):
-                condition = self.text_at(around, "condition")
-                databases = {bool(match["mysql"]) for match in DATABASE.finditer(condition)}
-                if databases == {False} and "!" not in condition:
-                    return True
+            if around.type == "expression_case" or node == around.child_by_field_name("consequence"):
+                yield self.text_at(around, "condition") or self.text_at(around, "value")
             node, around = around, around.parent
-        return False
+
+    def is_for_others(self, node: Node) -> bool:
+        """Return whether a node is in a branch for another database, as in driver == "sqlite3"."""
+        return any(
+            "!" not in condition and {bool(match["mysql"]) for match in DATABASE.finditer(condition)} == {False}
+            for condition in self.conditions(node)
+        )
+
+    def closed_by(self, call: Node) -> set[int]:
+        """Return the first bytes of the calls that open what a call closes, unless only under a condition."""
+        operand, name = self.method(call)
+        is_deferred = call.parent is not None and call.parent.type == "defer_statement"
+        if name != "Close" or not (is_deferred or next(self.conditions(call), None) is None):
+            return set()
+        return {start for start in self.opened_by(operand, {"DB"}) if start < call.start_byte}
 
     def _opened_with(self, call: Node, depth: int) -> bool | None:
         """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
@@ -325,29 +342,34 @@ def go_pools(text: str) -> list[FilePool]:
 
     A pool is what the limits are set of, by its name in the source. Limits that a further function sets again are those
     of another pool; of two in one function, the larger counts: in the branches of an `if`, SQLite has the smaller one.
+    A pool that its function closes counts only where the file has no other.
     """
     tree = GoTree(text)
     imported = {names_mysql(tree.text(node)) for node in tree.nodes("import_spec")}
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
-    opening = [call for call, *_ in calls if tree.opens(call)]
-    opened = [(call, tree.database(call)) for call in opening]
-    has_others = False in {*imported, *dict(opened).values()}
-    if True in imported and not has_others:  # then a driver from elsewhere can only be this one
-        opened = [
-            (call, True if is_mysql is None and tree.text(tree.method(call)[0]) in PACKAGES else is_mysql)
-            for call, is_mysql in opened
-        ]
-    of_mysql = [call for call, is_mysql in opened if is_mysql]
+    opened = {call: tree.database(call) for call, *_ in calls if tree.opens(call)}
+    databases = {*imported, *opened.values()}
+    is_only = True in imported and False not in databases  # then a driver from elsewhere can only be this one
     limited = _with_limits(tree)
     of_go_zero = _of_go_zero(tree, has_limits=bool(limited))
-    if not of_mysql and True not in imported and has_others:
+    if False in databases and True not in databases:
         return of_go_zero
-    unlimited = _unlimited(tree, calls, of_mysql) if limited else of_mysql
-    of_calls = (FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}) for call in unlimited)
+    packages = PACKAGES if is_only else PACKAGES - {"dbresolver"}  # a resolver has the database of a pool beside it
+    may_be_mysql = [
+        call
+        for call, is_mysql in opened.items()
+        if is_mysql or (is_mysql is None and True in databases and tree.text(tree.method(call)[0]) in packages)
+    ]
+    unlimited = _unlimited(tree, calls, may_be_mysql)
+    if not (limited or unlimited):
+        unlimited = may_be_mysql
+    of_calls = (
+        FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}, database_known=opened[call] or is_only)
+        for call in unlimited
+    )
     pools = [*limited, *of_calls, *of_go_zero]
     if not pools and (of_fields := _of_fields(tree)):
-        databases = {bool(match["mysql"]) for match in DATABASE.finditer(text)}
-        pools = of_fields if databases == {True} else []
+        pools = of_fields if {bool(match["mysql"]) for match in DATABASE.finditer(text)} == {True} else []
     if not pools:
         tree.refuse_damage("Go", "SetMaxOpenConns|SetMaxIdleConns")
     return pools
@@ -376,22 +398,25 @@ def _of_go_zero(tree: GoTree, *, has_limits: bool) -> list[FilePool]:
 
 
 def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], opened: Sequence[Node]) -> list[Node]:
-    """Return the calls that open a pool to which no limit leads, and which no function closes, `main` excepted.
+    """Return the calls that open a pool to which no limit leads, and which no function closes but main() and run().
 
     None, where the file does not show which pool each limit is for. calls: with what each is on, and its name.
     """
-    limited = {(tree.function(call), tree.text(of)): of for call, of, name in calls if of and name in LIMITS}
+    limited = {
+        (tree.function(call), tree.text(of)): of
+        for call, of, name in calls
+        if of and name in LIMITS and not tree.is_for_others(call)
+    }
     led_to = [tree.opened_by(receiver) for receiver in limited.values()]
     resolvers = {start for each in led_to for start, name in each.items() if name == "Register"}
-    if (
-        resolvers and "Sources" not in tree.fields
-    ):  # the source is then the pool of gorm.Open, whose limits it sets, too
+    if resolvers and "Sources" not in tree.fields:  # the source is then the pool of gorm.Open: it has its limits
         using = [(of, each) for call, of, name in calls if name == "Use" for each in tree.arguments(call)]
         led_to += [tree.opened_by(of) for of, each in using if resolvers & tree.opened_by(each).keys()]
     further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
-    mains = {each.start_byte for each in tree.nodes("function_declaration") if tree.text_at(each, "name") == "main"}
-    closed = [of for call, of, name in calls if name == "Close" and tree.function_start(call) not in mains]
-    further = further.difference(*(tree.opened_by(of) for of in closed if further))
+    functions = tree.nodes("function_declaration")
+    mains = {tree.function(children(each)[-1]) for each in functions if tree.text_at(each, "name") in {"main", "run"}}
+    closing = [call for call, *_ in calls if further and mains.isdisjoint(tree.around(call))]
+    further = further.difference(*map(tree.closed_by, closing))
     return [call for call in opened if call.start_byte in further and not tree.limits(call)]
 
 

@@ -11,6 +11,7 @@ from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
 SHORTEST_SECONDS = 1e-3
 """A shorter duration in Go is a number whose unit was forgotten, if its text has no unit of SHORT_UNITS."""
 SHORT_UNITS = re.compile(r"\btime\.(?:Micro|Nano)second\b")
+NO_UNIT = re.compile(r"time\.Duration\((?P<number>[\w.]{1,100})\)")
 
 
 class GoLifetime(Worded, Caution, code="go_lifetime"):
@@ -41,13 +42,12 @@ class OfEachPool(Worded, Reason, code="go_of_each_pool"):
     words = "The limits hold for each of {0.pools}. This check counts one pool. Source: {0.source}."
 
 
-class GoNanoseconds(OfSetting, Caution, code="go_nanoseconds"):
-    """A duration in Go has no unit, so Go reads the number as nanoseconds. nanoseconds: the number."""
+class WithoutUnit(OfSetting):
+    """A duration in Go has no unit, so Go reads a number as nanoseconds."""
 
-    nanoseconds: int
-    words = (
-        "{0.setting} is {0.nanoseconds:,} ns: the pool closes {0.closed}. A number without a unit is in nanoseconds: "
-        "write the unit, as in 180 * time.Second. Source: the documentation of Go's package time, Duration."
+    advice = (
+        "the pool closes {0.closed}. A number without a unit is in nanoseconds: write the unit, as in "
+        "180 * time.Second. Source: the documentation of Go's package time, Duration."
     )
 
     @property
@@ -57,9 +57,25 @@ class GoNanoseconds(OfSetting, Caution, code="go_nanoseconds"):
         return idle if self.setting == "SetConnMaxIdleTime" else "each connection after a single use"
 
 
+class GoNanoseconds(WithoutUnit, Caution, code="go_nanoseconds"):
+    """A duration without a unit is short. nanoseconds: the number."""
+
+    nanoseconds: int
+    words = "{0.setting} is {0.nanoseconds:,} ns: " + WithoutUnit.advice
+
+
+class GoNoUnit(WithoutUnit, Reason, code="go_no_unit"):
+    """A duration is a number that the file does not contain, without a unit. number: its name in the file."""
+
+    number: str
+    words = "{0.setting} has no unit: if {0.number} is a number such as 180, " + WithoutUnit.advice
+
+
 def _go(pool: FilePool, _: int) -> Iterator[Worded]:
     for setting in ("SetConnMaxLifetime", "SetConnMaxIdleTime"):
         seconds = pool.number(setting)
+        if pool.is_unknown(setting) and (match := NO_UNIT.fullmatch(pool.settings[setting].text)):
+            yield GoNoUnit(setting, match["number"])
         if 0 < seconds < SHORTEST_SECONDS and not SHORT_UNITS.search(pool.settings[setting].text):
             yield GoNanoseconds(setting, round(seconds * 1e9))
     yield from no_limit(pool, "SetMaxOpenConns", Unlimited)

@@ -8,6 +8,7 @@ from poolsize.pool_config.pool import FilePool, MayBeDefault, OfSetting, Worded
 from poolsize.pool_config.settings import SURVEY
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
+FEW = 2
 
 
 class NoLimit(MayBeDefault):
@@ -124,9 +125,13 @@ def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
 
 
 def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Worded]:
-    """Find a pool that keeps fewer idle connections than it opens. idle, most: the settings of these numbers."""
+    """Find a pool that keeps fewer idle connections than it opens. idle, most: the settings of these numbers.
+
+    A pool whose size the file does not contain has more connections than FEW.
+    """
     kept, opened = pool.number(idle), pool.number(most)
-    if kept < opened > 0 or (opened <= 0 and not pool.has(idle)):
+    has_more = opened <= 0 or (kept <= FEW and pool.is_unknown(most))
+    if kept < opened > 0 or (kept >= 0 and has_more and not pool.has(idle)):
         yield ClosesIdle(idle, not pool.has(idle), max(0, int(kept)))
 
 
