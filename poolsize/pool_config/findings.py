@@ -12,7 +12,7 @@ from poolsize.units import count
 
 
 class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
-    """A pool whose size the file does not set, and whose default depends on the CPUs. formula: the default, in words.
+    """A pool whose size the file does not set, and whose default the file does not tell. formula: on what it depends.
 
     setting: that would set it. source: of the default.
     """
@@ -21,8 +21,8 @@ class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
     formula: str
     source: str
     words = (
-        "The file sets no {0.setting}. The default of {0.library} depends on the machine: {0.formula}. This pool is "
-        "not counted. Source: {0.source}."
+        "The file sets no {0.setting}. The default of {0.library} depends on {0.formula}. This pool is not counted. "
+        "Source: {0.source}."
     )
 
 
