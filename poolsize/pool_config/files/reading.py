@@ -84,6 +84,8 @@ NAMES: Sequence[tuple[str, Reader]] = (
 YAML = (".yml", ".yaml")
 JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
 TYPESCRIPT = (".ts", ".mts", ".cts")
+SOURCES = (".py", *JAVASCRIPT, *TYPESCRIPT)
+"""Endings of sources whose numbers may be those of pools in other files."""
 ENDINGS: dict[str, Reader] = {
     ".java": java_source.java_pools,
     ".kt": java_source.kotlin_pools,
@@ -189,20 +191,25 @@ LONGEST_TEXT = 200
 
 @dataclass(frozen=True)
 class SetVariable:
-    """An environment variable that a file sets. path: of the file."""
+    """An environment variable that a file sets. path: of the file.
+
+    unset: the variables of a source that decide its number and that no file sets.
+    """
 
     path: Path
     variable: Variable
+    unset: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """What the file sets it to."""
-        return self.variable.setting.text
+        """What the file sets it to, for people."""
+        return self.variable.setting.text + (f" by default ({' and '.join(self.unset)})" if self.unset else "")
 
     @property
     def given(self) -> str:
         """What a program reads: the text, or its number where the text has a reference or a template."""
-        return f"{self.number:.10g}" if {"$", "{"} & {*self.text} else self.text
+        text = self.variable.setting.text
+        return f"{self.number:.10g}" if {"$", "{"} & {*text} else text
 
     @property
     def number(self) -> float:
@@ -243,9 +250,9 @@ class PoolFile:
 
     @property
     def asks_for(self) -> set[str]:
-        """The variables that the pools depend on, and the numbers of a Python source."""
+        """The variables that the pools depend on, and the numbers of a source."""
         settings = [each for pool in self.pools for each in pool.settings.values()]
-        settings += [each.setting for each in self.variables if self.path.suffix == ".py"]
+        settings += [each.setting for each in self.variables if self.path.suffix in SOURCES]
         return {name for each in settings for name in each.variables}
 
 
