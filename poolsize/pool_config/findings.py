@@ -12,7 +12,7 @@ from poolsize.units import count
 
 
 class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
-    """A pool whose size the file does not set, and whose default depends on the CPUs. formula: the default, in words.
+    """A pool whose size the file does not set, and whose default the file does not tell. formula: on what it depends.
 
     setting: that would set it. source: of the default.
     """
@@ -21,8 +21,8 @@ class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
     formula: str
     source: str
     words = (
-        "The file sets no {0.setting}. The default of {0.library} depends on the machine: {0.formula}. This pool is "
-        "not counted. Source: {0.source}."
+        "The file sets no {0.setting}. The default of {0.library} depends on {0.formula}. This pool is not counted. "
+        "Source: {0.source}."
     )
 
 
@@ -78,8 +78,8 @@ class OnlyDefaults(OfVariables, code="pool_only_defaults"):
     """No file of the check sets the variables, so that the values are those without them."""
 
     words = (
-        "{0.shown} only by default: no file of this check sets {0.names} to a number. If another file does, check "
-        "both together."
+        "{0.shown} only by default: no file of this check sets {0.names} to a number, as far as poolsize follows it. "
+        "If another file does, check both together."
     )
 
 

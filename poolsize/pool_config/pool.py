@@ -72,8 +72,8 @@ class Library:
     not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
     seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
     constants: names that poolsize's own code has beside the pool, which the library does not read.
-    switch: the setting that switches the pool off; "" for none. of_cpus: how the default size depends on the CPUs, and
-    the source.
+    switch: the setting that switches the pool off; "" for none. of_cpus: what the default size depends on, and the
+    source.
     """
 
     title: str

@@ -821,6 +821,23 @@ def test_a_schema_whose_url_is_elsewhere_has_an_unknown_size(tmp_path: Path) -> 
     assert checked.most_connections is None
 
 
+@pytest.mark.parametrize(
+    ("version", "default"),
+    [
+        ("6.2.1", "the machine: physical CPUs * 2 + 1. This"),
+        ("^7.1.0", "the driver adapter (Prisma 7 or later). This"),
+        (">=5", "the machine: physical CPUs * 2 + 1 (from Prisma 7 on, the"),
+    ],
+)
+def test_the_version_of_prisma_decides_its_default(
+    poolsize_here: Command, tmp_path: Path, version: str, default: str
+) -> None:
+    (tmp_path / "schema.prisma").write_text('datasource db {\n  provider = "mysql"\n  url = env("URL")\n}')
+    (tmp_path / "package.json").write_text(f'{{"dependencies": {{"@prisma/client": "{version}"}}}}')
+    text = " ".join(poolsize_here("config", "--check", "schema.prisma").stdout.split())
+    assert f"The default of Prisma depends on {default}" in text
+
+
 HOSTILE = [
     ("database.yml", "a:\n  adapter: mysql2\n  pool: " + "<%= " * 100_000),
     ("database.yml", "a:\n  adapter: mysql2\n  pool: " + "<%= ENV.fetch('A') { " * 20_000),

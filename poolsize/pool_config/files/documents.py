@@ -189,9 +189,11 @@ def keys_of(text: str) -> dict[str, str]:
     return {".".join(entry.path): entry.text for document in _properties(text) for entry in document}
 
 
-def json_pools(text: str) -> list[FilePool]:
+def json_pools(text: str) -> list[PoolOrCount]:
     """Return the pools of JSON, which may have comments: of the options of Sequelize and the like, or by its keys."""
-    return javascript_pools(f"({text}\n)") or pools_of(json_entries(text))
+    contents = javascript_pools(f"({text}\n)")
+    has_pool = any(isinstance(each, FilePool) for each in contents)
+    return contents if has_pool else [*contents, *pools_of(json_entries(text))]
 
 
 def json_entries(text: str) -> list[Entry]:

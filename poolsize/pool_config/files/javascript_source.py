@@ -8,13 +8,13 @@ from functools import partial
 
 from tree_sitter import Node
 
-from poolsize.pool_config.files.javascript_tree import NAMES, TSX, JavascriptTree, Pair, modules_of
-from poolsize.pool_config.files.source_tree import Grammar, children, line
+from poolsize.pool_config.files.javascript_tree import LIMITS, NAMES, TSX, JavascriptTree, Pair, modules_of
+from poolsize.pool_config.files.source_tree import DEEPEST, LONGEST_TEXT, Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import names_mysql
+from poolsize.pool_config.files.values import is_number, names_mysql
 from poolsize.pool_config.libraries import node as libraries
 from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, PoolOrCount, Variable, normalized
 
 DRIVERS = {
     **dict.fromkeys(("mysql2", "mysql2-promise", "drizzle-orm"), libraries.NODE_MYSQL2),
@@ -22,8 +22,21 @@ DRIVERS = {
     "mariadb": libraries.NODE_MARIADB,
 }
 """First part of a module's name -> the driver whose pool it makes."""
+OF_NEST = {"mysql2-nestjs": libraries.NODE_MYSQL2}
+"""Module of Nest that hands the options of its factory to a driver -> the driver."""
+PACKAGE = re.compile(r"(?:@[\w.-]{1,100}/)?\w[\w.-]{0,100}")
+"""The module of a package, and no file of the project."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
+PASSED_ON = {
+    "await_expression", "parenthesized_expression", "as_expression", "non_null_expression", "ternary_expression",
+    "member_expression", "call_expression",
+}  # fmt: skip
+"""Nodes whose value is that of a node in them, or made of it, as that of createPool().promise()."""
+NEW = {"return_statement", "arrow_function", "variable_declarator"}
+"""Where a function makes a pool that it did not keep from an earlier call."""
+MAY_KEEP = re.compile(rb"\bif\b|\?\?|\|\|")
+"""Before a pool in a function that may return an earlier pool."""
 POOL_TYPES = {"PoolOptions", "PoolConfig"}
 OWN_URL = {"adapter", "datasources", "datasourceUrl"}
 """Options of PrismaClient that replace the URL of the schema."""
@@ -54,24 +67,47 @@ OF_ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|d
 """Keys of an object whose values are the same settings for different environments."""
 
 
-def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
-    """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
+def javascript_pools(text: str, grammar: Grammar = TSX) -> list[PoolOrCount]:
+    """Return the pools of JavaScript, or of TypeScript with JSX, and numbers for pools of other files.
+
+    Raises BadInput for damage that may hide a pool.
+    """
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     pools = pools or list(_typed_pools(tree, names))
+    limits: list[Variable] = []
     if CONNECTION_LIMIT.search(text):
         lines = {setting.line for pool in pools for setting in (*pool.settings.values(), *pool.unread)}
-        pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
+        limits = [each for each in _limits(tree, names) if each.setting.line not in lines]
+        pools += [own for own in _own_pools(tree, modules) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
-    return pools
+    return [*pools, *limits]
+
+
+def _limits(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[Variable]:
+    """Yield the numbers of LIMITS in objects, without those that a function or a class of a package is given."""
+    of_project = (node for node in tree.nodes("object") if not PACKAGE.fullmatch(_taker(tree, names, node)))
+    for pair in (child for node in of_project for child in children(node) if child.type == "pair"):
+        key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
+        if key and value and tree.key(key) in LIMITS:
+            setting = tree.setting(tree.key(key), value, key)
+            if is_number(setting.value):
+                yield Variable(replace(setting, text=f"{setting.value}"))
+
+
+def _taker(tree: JavascriptTree, names: Mapping[str, str], node: Node) -> str:
+    """Return the module of the function or the class that an object is an argument of; "" for none."""
+    is_argument = node.parent is not None and node.parent.type == "arguments"
+    return names.get(tree.text(_name(node)).partition(".")[0], "") if is_argument else ""
 
 
 def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
     """Yield the pools of createPool, and of each server that is added to a cluster."""
     drivers = [driver for module in sorted(modules) if (driver := _driver(module)) and not module.startswith("drizzle")]
     either = _pools_or_clusters(tree)
+    own_calls = _own_calls(tree, names)
     for call in tree.nodes("call_expression"):
         function = call.child_by_field_name("function")
         name, arguments = tree.key(function), tree.arguments(call)
@@ -88,7 +124,7 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             if complete and "connection" not in pairs:
                 continue
             arguments = [pairs["connection"].value] if "connection" in pairs else arguments[:1]
-        elif name not in CREATES:
+        elif name not in CREATES or call.start_byte in own_calls.get(name, {}):
             continue
         module = names.get(root) or names.get(name)
         library = _driver(module) if module else next(iter(drivers), None)
@@ -98,7 +134,46 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             holder = tree.text_at(function, "object") if function and name == "add" else either.get(call.start_byte)
             if holder and holder in either.values():
                 pool = replace(pool, place=holder, alternative=pool.place)
-            yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
+            pool = replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
+            yield from [replace(pool, place=pool.place + each) for each in _kept_calls(tree, call, own_calls)] or [pool]
+
+
+def _own_calls(tree: JavascriptTree, modules: Mapping[str, str]) -> dict[str, dict[int, Node]]:
+    """Return the calls of functions and methods of the file by their names and first bytes. modules: their names."""
+    own = {*tree.function_names.values()} - {""}
+    calls: dict[str, dict[int, Node]] = {}
+    for call in tree.nodes("call_expression"):
+        path = tree.text_at(call, "function").split(".")
+        if path[-1] in own and len(path) < 3 and path[0] not in modules and path[-1] not in tree.functions_around(call):
+            calls.setdefault(path[-1], {})[call.start_byte] = call
+    return calls
+
+
+def _kept_calls(tree: JavascriptTree, made: Node, own_calls: Mapping[str, Mapping[int, Node]]) -> list[str]:
+    """Return the calls of the function that makes a pool, in words, if the file keeps the new pools of several.
+
+    A call keeps the pool if it is in no function, or is assigned; a name keeps a single pool.
+    """
+    function, *_ = *tree.functions_around(made), ""
+    before = tree.source[max(tree.function_start(made), made.start_byte - LONGEST_TEXT, 0) : made.start_byte]
+    if function not in own_calls or _holder(tree, made)[0] not in NEW or MAY_KEEP.search(before):
+        return []
+    kept: dict[str, Node] = {}
+    for call in own_calls[function].values():
+        holder, name = _holder(tree, call)
+        if tree.function(call) < 0 or holder == "assignment_expression":
+            kept.setdefault(name, call)
+    calls = kept.values() if len(kept) > 1 else ()
+    return [f", call {number} in line {line(call)}" for number, call in enumerate(calls, 1)]
+
+
+def _holder(tree: JavascriptTree, call: Node) -> tuple[str, str]:
+    """Return the type of the node around a call, and the name that it gives to it; without one, the call's byte."""
+    around = call.parent
+    for _ in range(DEEPEST):
+        around = around.parent if around is not None and around.type in PASSED_ON else around
+    names = [tree.text_at(around, field) for field in ("left", "name")] if around is not None else []
+    return around.type if around is not None else "", next(filter(None, names), str(call.start_byte))
 
 
 def _cluster(tree: JavascriptTree, node: Node | None) -> Node | None:
@@ -289,16 +364,20 @@ def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
     return named
 
 
-def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:
+def _own_pools(tree: JavascriptTree, modules: Set[str]) -> Iterator[FilePool]:
     """Yield the pools of objects with a server, a user and a connectionLimit, which another file hands to a driver."""
     if _names_others(tree):
         return
+    of_nest = next((library for module, library in OF_NEST.items() if module in modules), None)
     for node in tree.nodes("object"):
         pairs = {normalized(name): pair for name, pair in tree.pairs(node)[0].items()}
         size = pairs.get("connectionlimit")
         if size and "host" in pairs and {"user", "username"} & pairs.keys():
             settings = {"connectionLimit": tree.setting(tree.key(size.key), size.value, size.key)}
-            yield FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
+            pool = FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
+            if of_nest and of_nest.setting(tree.key(size.key)):
+                pool = replace(_driver_pool(tree, of_nest, pool.place, node), alternative=pool.alternative)
+            yield pool
 
 
 def _names_others(tree: JavascriptTree) -> bool:

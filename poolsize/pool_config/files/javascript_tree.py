@@ -9,8 +9,17 @@ from typing import ClassVar
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
-from poolsize.pool_config.files.values import ENVIRONMENT, integer_or_text, largest
+from poolsize.pool_config.files.source_tree import (
+    DEEPEST,
+    FALLBACK,
+    VARIABLE,
+    WRAPPERS,
+    Grammar,
+    SourceTree,
+    children,
+    larger,
+)
+from poolsize.pool_config.files.values import ENVIRONMENT, NAME, integer_or_text, is_number, largest
 from poolsize.pool_config.pool import FileSetting, Value
 
 INITIALISERS = {
@@ -28,9 +37,17 @@ TSX = Grammar(Language(tree_sitter_typescript.language_tsx()), INITIALISERS, FUN
 """Also of JavaScript, which people mix with types."""
 CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
 """Functions with the value of their first argument."""
+NAMED_BY = ("name", "left", "key")
+"""Fields with the name of a function, or of what a function is the value of."""
 NAMES = {"identifier", "shorthand_property_identifier", "member_expression", "subscript_expression"}
+LIMITS = {"connectionLimit", "queueLimit"}
+"""Names that only the drivers of MySQL have, so that a number of such a name is for a pool of theirs."""
+DEFAULTS = {"assignment_pattern", "object_assignment_pattern", "required_parameter", "optional_parameter"}
+"""Types of nodes with the default of a parameter, or of a member of an object."""
 ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
 """In the names of functions of a name and a default."""
+PATH = re.compile(r"[a-zA-Z_$][\w$]{0,60}(?:\.[\w$]{1,60}){0,10}")
+"""A name, or names with dots between them."""
 IMPORT = re.compile(
     r"\b(?:import {1,9}(?P<name>\w{1,60}) {1,9}from {0,9}"
     r"|(?:const|let|var) {1,9}(?P<required>\w{1,60}) {0,9}= {0,9}require\()"
@@ -83,6 +100,10 @@ class JavascriptTree(SourceTree):
         self._name_at = {value.start_byte: node.child_by_field_name("name") for value, node in declared if value}
         """First byte of a value -> the name of the variable that it is assigned to."""
         self._declared = {self.text_at(node, "name"): node for node in self.nodes("function_declaration")}
+        self.function_names = {
+            function.start_byte: self._name_of(function) for kind in FUNCTIONS for function in self.nodes(kind)
+        }
+        """First byte of a function or a method -> its name without its object; "" for none."""
         for node in self.nodes("call_expression"):
             if self.text_at(node, "function") == "Object.assign" and self.arguments(node):
                 changed, *others = self.arguments(node)
@@ -115,6 +136,8 @@ class JavascriptTree(SourceTree):
         target = self.resolved(node) if node.type in NAMES else None
         is_choice = target is not None and target.type == "ternary_expression"
         setting = super().setting(name, target if target and is_choice else node, at or node)
+        if setting.value is not None and not is_number(setting.value):  # other files are read for numbers
+            setting = replace(setting, variables=tuple(filter(NAME.fullmatch, setting.variables)))
         imports = [at_import for first, at_import in self._imports if setting.line >= first]
         return replace(setting, line=imports[-1]) if imports else setting
 
@@ -123,6 +146,14 @@ class JavascriptTree(SourceTree):
         if node is not None and node.type == "member_expression":
             node = node.child_by_field_name("property")
         return self.text(node).strip("'\"`")
+
+    def _name_of(self, function: Node) -> str:
+        names = [each.child_by_field_name(field) for each in (function, function.parent) if each for field in NAMED_BY]
+        return self.key(next(filter(None, names), None))
+
+    def functions_around(self, node: Node) -> list[str]:
+        """Return the names of the functions around a node, from the innermost; "" for a function without a name."""
+        return [self.function_names[self._functions[place][0]] for place in self.around(node) if place >= 0]
 
     def resolved(self, node: Node | None, depth: int = 0) -> Node | None:
         """Return what a name, a member or a wrapped expression stands for; None where the file does not contain it."""
@@ -134,12 +165,16 @@ class JavascriptTree(SourceTree):
             return self.resolved(inner[0], depth + 1) if inner else None
         if node.type == "call_expression":
             return self._returned(node, depth + 1) or node
-        if node.type not in NAMES:
+        known = self.named(self.text(node), node) if node.type in NAMES else []
+        if node.type not in NAMES or any(each and each.type == "number" and self._is_default(each) for each in known):
             return node
-        known = self.named(self.text(node), node)
         if known:
             return self.resolved(known[0], depth + 1) if len(known) == 1 else None
         return self._of_member(node, depth + 1)
+
+    def _is_default(self, node: Node | None) -> bool:
+        """Return whether what gives a name its value leaves another one possible: a default, or a mere parameter."""
+        return node is None or (node.parent is not None and node.parent.type in DEFAULTS)
 
     def _of_member(self, node: Node, depth: int) -> Node | None:
         index = node.child_by_field_name("index")
@@ -256,10 +291,27 @@ class JavascriptTree(SourceTree):
         return compute(node, depth)
 
     def _of_name(self, node: Node, depth: int) -> Value:
-        if self.named(self.text(node), node):
-            return self.value_of_name(self.text(node), node, depth)
+        name = self.text(node)
+        if known := self.named(name, node):
+            given = self._of_other_file(name) if any(map(self._is_default, known)) else None
+            return self.value_of_name(name, node, depth) if given is None else given
         target = self.resolved(node, depth)
-        return self.value(target, depth) if target is not None and target != node else None
+        if target is not None and target != node:
+            return self.value(target, depth)
+        return self._of_other_file(name.replace("?.", "."))
+
+    def _of_other_file(self, name: str) -> Value:
+        """Return the number that another file gives to an option: a parameter, a member, or a key of a configuration.
+
+        None where none is known; its name is noted, as that of a variable is.
+        """
+        if VARIABLE.match(name) or not PATH.fullmatch(name):
+            return None
+        is_variable = NAME.fullmatch(name)
+        given = ENVIRONMENT.text(name) if is_variable else ENVIRONMENT.of_field(name.rpartition(".")[2])
+        if given is None and not is_variable:
+            ENVIRONMENT.note([name if "." in name else f"the option {name}"])
+        return None if given is None else self.of_text(given)
 
     def _of_ternary(self, node: Node, depth: int) -> Value:
         """Return the larger of two alternatives, or the default beside an unknown alternative."""
@@ -292,7 +344,9 @@ class JavascriptTree(SourceTree):
         if asked and (self.text(asked).startswith("process.env") or isinstance(self.value(asked, depth), str)):
             values, given = self.values(arguments[-2:], depth)
             return values[-1] if given is None else given
-        return None
+        key = self.key(arguments[0])
+        is_asked = len(arguments) == 1 and "." in key and ASKS.search(self.text(function))
+        return self._of_other_file(key) if is_asked else None
 
 
 def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:

@@ -35,8 +35,9 @@ from poolsize.pool_config.files import (
 from poolsize.pool_config.files.javascript_tree import IMPORT
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
 from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
+from poolsize.pool_config.libraries.other_languages import PRISMA, prisma_of
 from poolsize.pool_config.libraries.table import LIBRARIES
-from poolsize.pool_config.pool import Count, FilePool, FileSetting, PoolOrCount, Variable
+from poolsize.pool_config.pool import Count, FilePool, FileSetting, Library, PoolOrCount, Variable
 
 Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
@@ -83,6 +84,8 @@ NAMES: Sequence[tuple[str, Reader]] = (
 YAML = (".yml", ".yaml")
 JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
 TYPESCRIPT = (".ts", ".mts", ".cts")
+SOURCES = (".py", *JAVASCRIPT, *TYPESCRIPT)
+"""Endings of sources whose numbers may be those of pools in other files."""
 ENDINGS: dict[str, Reader] = {
     ".java": java_source.java_pools,
     ".kt": java_source.kotlin_pools,
@@ -177,25 +180,36 @@ VERSION_OF_QUARKUS = re.compile(
     re.IGNORECASE,
 )
 """In a build file of Maven or Gradle: its property, its platform, or its plugin."""
+VERSION_OF_PRISMA = re.compile(r"\"(?:@prisma/client|prisma)\"\s{0,9}:\s{0,9}\"[~^=v]{0,2}(\d{1,4})\.(\d{1,4})")
+"""In package.json. A range such as >=6 does not tell the version."""
+VERSIONED: Sequence[tuple[Library, Callable[[tuple[int, int] | None], Library], Sequence[str], re.Pattern[str]]] = (
+    (QUARKUS, quarkus_of, BUILD_FILES, VERSION_OF_QUARKUS), (PRISMA, prisma_of, ("package.json",), VERSION_OF_PRISMA),
+)  # fmt: skip
+"""Library whose defaults depend on its version -> it with those of a version, and the files that name the version."""
 LONGEST_TEXT = 200
 
 
 @dataclass(frozen=True)
 class SetVariable:
-    """An environment variable that a file sets. path: of the file."""
+    """An environment variable that a file sets. path: of the file.
+
+    unset: the variables of a source that decide its number and that no file sets.
+    """
 
     path: Path
     variable: Variable
+    unset: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """What the file sets it to."""
-        return self.variable.setting.text
+        """What the file sets it to, for people."""
+        return self.variable.setting.text + (f" by default ({' and '.join(self.unset)})" if self.unset else "")
 
     @property
     def given(self) -> str:
         """What a program reads: the text, or its number where the text has a reference or a template."""
-        return f"{self.number:.10g}" if {"$", "{"} & {*self.text} else self.text
+        text = self.variable.setting.text
+        return f"{self.number:.10g}" if {"$", "{"} & {*text} else text
 
     @property
     def number(self) -> float:
@@ -236,9 +250,9 @@ class PoolFile:
 
     @property
     def asks_for(self) -> set[str]:
-        """The variables that the pools depend on, and the numbers of a Python source."""
+        """The variables that the pools depend on, and the numbers of a source."""
         settings = [each for pool in self.pools for each in pool.settings.values()]
-        settings += [each.setting for each in self.variables if self.path.suffix == ".py"]
+        settings += [each.setting for each in self.variables if self.path.suffix in SOURCES]
         return {name for each in settings for name in each.variables}
 
 
@@ -280,9 +294,10 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     ):
         raise NoPools(path)
     known = tuple(FilePool(LIBRARIES[pool[0]], *pool[1:]) for pool in pools)
-    if any(pool.library is QUARKUS for pool in known):
-        library = quarkus_of(_version_of_quarkus(path))
-        known = tuple(replace(pool, library=library) if pool.library is QUARKUS else pool for pool in known)
+    for library, of_version, files, pattern in VERSIONED:
+        if any(pool.library is library for pool in known):
+            of_project = of_version(_version(path, files, pattern))
+            known = tuple(replace(pool, library=of_project) if pool.library is library else pool for pool in known)
     read = tuple(file for file, _ in modules.values())
     return PoolFile(path, known, number - len(pools), counts, variables, modules=read)
 
@@ -320,11 +335,11 @@ def _folders_above(path: Path) -> Iterator[Path]:
             return
 
 
-def _version_of_quarkus(path: Path) -> tuple[int, int] | None:
+def _version(path: Path, files: Sequence[str], pattern: re.Pattern[str]) -> tuple[int, int] | None:
     """Return the version that the nearest build file above a file names; None without any."""
-    for build_file in (parent / name for parent in _folders_above(path) for name in BUILD_FILES):
+    for build_file in (parent / name for parent in _folders_above(path) for name in files):
         with suppress(BadInput):
-            if match := VERSION_OF_QUARKUS.search(_text(content(build_file, MOST_BYTES))):
+            if match := pattern.search(_text(content(build_file, MOST_BYTES))):
                 return int(match[1]), int(match[2])
     return None
 

@@ -111,7 +111,7 @@ DEADPOOL = Library(
     {"max_size": None, "wait_timeout": None, "create_timeout": None, "recycle_timeout": None},
     find=_deadpool,
     sizes=("max_size",),
-    of_cpus=("CPUs * 2 (in older versions, physical cores * 4)", "deadpool's documentation, PoolConfig"),
+    of_cpus=("the machine: CPUs * 2 (in older versions, physical cores * 4)", "deadpool's documentation, PoolConfig"),
 )
 MYSQL_ASYNC = Library("mysql or mysql_async", {"max": 100, "min": 10}, sizes=("max",))
 """Of the crates `mysql` and `mysql_async`: the arguments of PoolConstraints::new."""
@@ -119,7 +119,7 @@ ROCKET = Library(
     "Rocket",
     {"max_connections": None, "min_connections": None, "connect_timeout": 5, "idle_timeout": None},
     sizes=("max_connections",),
-    of_cpus=("workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
+    of_cpus=("the machine: workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
 )
 ROCKET_SYNC = replace(
     ROCKET, title="Rocket's rocket_sync_db_pools", defaults={"pool_size": None, "timeout": 5}, sizes=("pool_size",)
@@ -185,10 +185,20 @@ PRISMA = Library(
     find=_prisma,
     sizes=("connection_limit",),
     of_cpus=(
-        "CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
+        "the machine: physical CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
         "Prisma's documentation, Connection pool",
     ),
 )
+
+
+def prisma_of(version: tuple[int, int] | None) -> Library:
+    """Return the library with the default of a version; of None, with those of all versions."""
+    if version is None:
+        return PRISMA
+    default = "the machine: physical CPUs * 2 + 1" if version < (7, 0) else "the driver adapter (Prisma 7 or later)"
+    return replace(PRISMA, of_cpus=(default, "Prisma's documentation, Connection pool"))
+
+
 PHP_FPM = Library(
     "PHP-FPM",
     {
