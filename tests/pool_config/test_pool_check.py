@@ -355,6 +355,29 @@ def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: s
     assert checked.most_connections is None
 
 
+JAVA = "class A {{ static final long IDLE = 60_000L; void f() {{ var c = new HikariConfig(); c.setJdbcUrl(u); {} }} }}"
+GO = 'package a\nfunc a() {\n\tdb, _ := sql.Open("mysql", d)\n\tdb.SetConnMaxLifetime(180 * time.Second)\n}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "row"),
+    [
+        ("A.java", JAVA.format("c.setMaxLifetime(IDLE * 10);"), "maxLifetime IDLE * 10 (600000) 1"),
+        ("A.java", JAVA.format("c.setMaxLifetime(unknown * 10);"), "maxLifetime unknown * 10 (unknown) 1"),
+        ("a.go", GO, "SetConnMaxLifetime 180 * time.Second 4"),
+        ("db.py", "create_engine(u, pool_recycle=30 * 60)", "pool_recycle 30 * 60 (1800) 1"),
+        ("db.py", "create_engine(u, max_overflow=2)", "max_overflow 2 1 pool_size 5 (default)"),
+        ("db.py", "create_engine(u, pool_size=2)", "pool_size 2 1 max_overflow 10 (default)"),
+        ("db.py", "create_engine(u, max_overflow=2, **more)", "max_overflow 2 1 No"),
+    ],
+)
+def test_the_table_shows_computed_numbers_and_the_default_part_of_a_size(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, row: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert f"value line {row} " in f"{' '.join(poolsize_here('config', '--check', name).stdout.split())} "
+
+
 def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "my.cnf").write_text("[mysqld]\nmax_connections = 30\n")
     words = ["config", "--check", "my.cnf", "--size", "33", "--json"]
