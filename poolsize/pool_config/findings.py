@@ -83,6 +83,12 @@ class OnlyDefaults(OfVariables, code="pool_only_defaults"):
     )
 
 
+class OfParameters(OnlyDefaults, code="pool_of_parameters"):
+    """The values are the defaults of parameters of a function."""
+
+    words = "{0.shown} only by default: calls may give {0.names} another value, and are not followed."
+
+
 class Incomplete(Worded, Reason, code="pool_incomplete"):
     """Further settings of a pool come from elsewhere."""
 

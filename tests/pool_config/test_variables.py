@@ -229,6 +229,29 @@ def test_without_a_file_that_sets_the_variable_the_answer_is_that_of_the_default
     assert "All settings of the pool in this file are as recommended, by the defaults of SHOP_POOL." in text
 
 
+@pytest.mark.parametrize(
+    ("sizes", "more", "shown"),
+    [
+        ("size=4, more=2", "", ["pool_size is 4 and max_overflow is 2 only by default: calls may give make(size) and"]),
+        ("*, size=4, more", "", ["pool_size is 4 only by default: calls may give make(size) another value, and are"]),
+        ("size=None, more=None", "", ["pool_size is 3 only by default: calls may give make(size) another value, and"]),
+        ("size=4, more=SHOP_MORE", 'SHOP_MORE = int(os.getenv("SHOP_MORE", 2))',
+         ["max_overflow is 2 only by default: no file of this check sets SHOP_MORE", "calls may give make(size) and"]),
+        ("size, more", "", []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["make", "Pool"])
+def test_the_default_of_a_parameter_is_shown_as_one(
+    poolsize_here: Command, tmp_path: Path, sizes: str, more: str, shown: list[str], name: str
+) -> None:
+    engine = "create_engine(u, pool_size=size or 3, max_overflow=more, pool_recycle=9)"
+    head = "class Pool:\n  def __init__(self, u" if name == "Pool" else "def make(u"
+    write(tmp_path, db__py=f"import os\n{more}\n{head}, {sizes}):\n    {engine}\n")
+    text = " ".join(poolsize_here("config", "--check", "db.py").stdout.split())
+    assert all(each.replace("make", name) in text for each in shown), text
+    assert shown or "only by default" not in text
+
+
 @pytest.mark.costly
 def test_of_several_values_the_largest_of_services_that_may_be_the_program_counts(
     poolsize_here: Command, tmp_path: Path
