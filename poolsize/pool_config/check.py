@@ -224,7 +224,8 @@ def _not_covered(pool: FilePool) -> Iterator[Worded]:
     for each in pool.unread:
         yield NotRead(each.name, pool.library.title, pool.library.nearest(each.name))
     for each in pool.not_followed:
-        yield NotFollowed(each.name, each.text)
+        sources = " and ".join(name for name in each.variables if name not in each.text)
+        yield NotFollowed(each.name, f"{each.text}, from {sources}" if sources else each.text)
     for each in pool.elsewhere:
         yield Elsewhere(each.name, each.text)
 

@@ -36,7 +36,7 @@ class NotRead(OfSetting, Caution, code="pool_not_read"):
 
 
 class NotFollowed(OfSetting, Reason, code="pool_not_followed"):
-    """The file alone does not contain the value of a setting. text: as the file writes it."""
+    """The file alone does not contain the value of a setting. text: as the file writes it, and what it comes from."""
 
     text: str
     words = "{0.setting} is not checked: the file does not contain its value ({0.text})."

@@ -230,6 +230,24 @@ def test_without_a_file_that_sets_the_variable_the_answer_is_that_of_the_default
 
 
 @pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("A.java", java("size", '@Value("${shop.size}") int size;'), "size, from shop.size"),
+        ("A.java", java("size", '@Value("${SHOP_POOL}") int size;'), "size, from SHOP_POOL"),
+        ("A.java", java("size", "int size;"), "size"),
+        ("db.py", f"SIZE = int(os.environ['SHOP_POOL'])\n{engine('SIZE')}", "SIZE, from SHOP_POOL"),
+        ("db.py", engine("int(os.environ['SHOP_POOL'])"), "int(os.environ['SHOP_POOL'])"),
+    ],
+)
+def test_a_value_that_no_file_has_is_named_with_the_variable_that_has_it(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, value: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    shown = " ".join(poolsize_here("config", "--check", name).stdout.split())
+    assert f"the file does not contain its value ({value})." in shown
+
+
+@pytest.mark.parametrize(
     ("sizes", "more", "shown"),
     [
         ("size=4, more=2", "", ["pool_size is 4 and max_overflow is 2 only by default: calls may give make(size) and"]),
