@@ -35,6 +35,10 @@ LEFT_OUT = {
     "testdata", "fixtures", "e2e",
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
+PACKAGE = re.compile(rb"^\s{0,9}package\s{1,9}([\w.]{1,200})", re.MULTILINE)
+"""The package of a source of Java or Kotlin."""
+MOST_NAMED = 3
+"""Folders that are left out, in an error."""
 CLIENT_OF_SCHEMA = re.compile(
     rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
     rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
@@ -54,45 +58,66 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. Raises BadInput for a file that is named itself and can't be read, and where no file
-    has pools.
+    pools that is named itself. A package of Java with a name of LEFT_OUT is read where no other file has pools.
+    Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
+    left_out: list[Path] = []
     errors: list[BadInput] = []
     real_paths: set[Path] = set()
     for path in paths:
         is_folder = path.is_dir()
-        for file in _files_in(path) if is_folder else [path]:
+        inside, others = _files_in(path) if is_folder else ([path], [])
+        left_out += others
+        for file in inside:
             real = Path(os.path.realpath(file))
             if real in real_paths:
                 continue
             real_paths.add(real)
             try:
                 files.append(read_pools(file, is_named=not is_folder))
-            except NoPools as error:
-                if not is_folder:
-                    errors.append(error)
             except BadInput as error:
-                if not is_folder:
+                is_empty = isinstance(error, NoPools)
+                if not (is_folder or is_empty):
                     raise
-                errors.append(error)
+                if is_folder != is_empty:
+                    errors.append(error)
     files = _without_replaced(files, real_paths)
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
             raise errors[0] if errors else NoPools(paths[0])
-        raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
+        left_out = sorted({*left_out} - {*paths})
+        if packages := list(filter(_is_package, left_out)):
+            return read_files([*paths, *packages])
+        named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
+        raise BadInput(
+            f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read"
+            + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
+        )
     return files, errors
 
 
-def _files_in(folder: Path) -> list[Path]:
+def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of a folder that may have pools, and the folders of LEFT_OUT in it."""
     files: list[Path] = []
+    left_out: list[Path] = []
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        folders.sort()
+        left_out += [Path(parent, name) for name in folders if name in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
         files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
-    return files
+    return files, left_out
+
+
+def _is_package(folder: Path) -> bool:
+    """Return whether a folder is a package of Java in another, such as com/shop/test, by a source in it."""
+    sources = [*folder.glob("*.java"), *folder.glob("*.kt")]
+    match = PACKAGE.search(content(sources[0], MOST_BYTES)) if sources else None
+    parts = match[1].decode().split(".") if match else []
+    return len(parts) > 1 and parts == [*folder.resolve().parts[-len(parts) :]]
 
 
 def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:
