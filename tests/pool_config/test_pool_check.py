@@ -15,6 +15,7 @@ from tests.conftest import Command
 from tests.unit.test_sentences import records_of
 
 PROPERTIES = "hikari.properties"
+MYSQL = "jdbc:mysql://h/shop"
 MYSQL2 = "const mysql = require('mysql2');\n"
 SEQUELIZE = "new Sequelize('s', 'u', 'p', {dialect: 'mysql', "
 KNEX = "require('knex')({client: 'mysql2', connection: url, "
@@ -71,6 +72,11 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("A.java", 'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 9); }',
      'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "pool").option(MAX_SIZE, 9); }',
      "pool_needs_driver"),
+    ("A.java", f'class A {{ void f() {{ var d = new DriverManagerDataSource("{MYSQL}"); }} }}',
+     f'class A {{ void f() {{ var d = new HikariDataSource(); d.setJdbcUrl("{MYSQL}"); }} }}', "pool_none"),
+    ("a.properties", f"spring.datasource.url={MYSQL}\nspring.autoconfigure.exclude[0]=a.DataSourceAutoConfiguration",
+     f"spring.datasource.url={MYSQL}\nspring.autoconfigure.exclude[0]=a.XADataSourceAutoConfiguration",
+     "pool_not_of_spring"),
     ("a.properties", "spring.jpa.properties.hibernate.c3p0.max_size=9", "hibernate.c3p0.max_size=9",
      "pool_springs_data_source"),
     ("a.properties", "hibernate.connection.pool_size=9", "hibernate.c3p0.max_size=9", "pool_not_for_production"),

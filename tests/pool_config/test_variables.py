@@ -629,6 +629,49 @@ def test_a_url_that_a_bean_reads_has_no_pool_by_default(
     assert json.loads(done.stdout)["connections"] == connections, done.stdout
 
 
+UNPOOLED = """
+class A {
+  @Bean @ConfigurationProperties(prefix = "spring.datasource")
+  public DataSource a() { return new DriverManagerDataSource(); }
+}
+"""
+SETTERS = """
+class A {
+  @Value("${spring.datasource.url}") private String url;
+  @Bean DataSource a() { var a = new DriverManagerDataSource(); a.setUrl(url); return a; }
+}
+"""
+OF_SPRING = "spring.datasource.url: jdbc:mysql://h/x\n"
+EXCLUDED = "spring.autoconfigure.exclude: [org.a.B, org.springframework.boot.jdbc.DataSourceAutoConfiguration]\n"
+NO_POOL = "Spring's DriverManagerDataSource"
+
+
+@pytest.mark.parametrize(
+    ("source", "settings", "pools"),
+    [
+        (UNPOOLED, OF_SPRING, [(NO_POOL, True)]),
+        (UNPOOLED, EXCLUDED + OF_SPRING, [(NO_POOL, True)]),
+        (SETTERS, EXCLUDED + OF_SPRING, [(NO_POOL, True)]),
+        (SETTERS.replace("setUrl(url)", 'setUrl("jdbc:mysql://h/x")'), "", [(NO_POOL, True)]),
+        (UNPOOLED, OF_SPRING.replace("mysql", "postgresql"), [(NO_POOL, False)]),
+        (UNPOOLED.replace("spring", "shop"), OF_SPRING, [(NO_POOL, False), ("HikariCP", True)]),
+        ("", EXCLUDED + OF_SPRING, [("Data source of a bean", True)]),
+        ("", EXCLUDED.replace(".Data", ".XAData") + OF_SPRING, [("HikariCP", True)]),
+        ("", f"{EXCLUDED}{OF_SPRING}spring.datasource.hikari.maximum-pool-size: 20", [("HikariCP", True)]),
+        ("", f"{EXCLUDED}---\nspring.config.activate.on-profile: a\n{OF_SPRING}", [("Data source of a bean", True)]),
+    ],
+)
+def test_a_data_source_without_a_pool_has_not_the_one_of_spring(
+    tmp_path: Path, source: str, settings: str, pools: list[tuple[str, bool]]
+) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "application.yml").write_text(settings)
+    files = in_environment(read_files([tmp_path])[0])
+    assert [(pool.library.title, pool.database_known) for file in files for pool in file.pools] == pools
+    (checked, *_) = [pool for file in files for pool in checked_file(file, ServerFacts(), None).pools]
+    assert checked.most_connections == (20 if "size: 20" in settings else 10 if pools[0][0] == "HikariCP" else None)
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

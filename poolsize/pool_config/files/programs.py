@@ -258,7 +258,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
     Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
-    for a URL that a bean reads.
+    for a URL that a bean reads; the bean then has the URL's database.
     """
     readings = [
         (pool, name, key, each)
@@ -274,7 +274,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
             keys_of_go.setdefault(each.path, set()).add(normalized(key))
-    is_of_bean, is_handed_on = _is_of_bean(files), _is_handed_on(files)
+    with_beans, is_handed_on = _with_beans(files), _is_handed_on(files)
 
     def is_followed(path: Path, pool: FilePool) -> bool:
         if pool.library is OWN_GO:
@@ -283,9 +283,13 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)
-        return is_read or is_of_bean(path, pool) or is_handed_on(path, pool)
+        return is_read or any(pool is each for each, _ in with_beans) or is_handed_on(path, pool)
 
-    return [_without(file, partial(is_followed, file.path)) for file in files]
+    def known(pool: FilePool) -> FilePool:
+        return replace(pool, database_known=True) if any(pool is bean for _, bean in with_beans) else pool
+
+    kept = [_without(file, partial(is_followed, file.path)) for file in files]
+    return [replace(file, pools=tuple(map(known, file.pools))) for file in kept]
 
 
 def _is_handed_on(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
@@ -312,23 +316,19 @@ def _is_handed_on(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]
     return is_handed_on
 
 
-def _is_of_bean(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
-    """Return a function: whether a pool is Spring's by default, for a URL that a bean of the nearest project reads."""
-    beans = [
-        (file.path.parent.resolve(), relaxed_key(key))
-        for file in files
-        for pool in file.pools
-        for url in pool.beside
-        for key in url.variables
-    ]
+def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
+    """Return the pools that are Spring's by default, each with one of the nearest project's beans that read its URL."""
+    pools = [(file.path.parent.resolve(), pool) for file in files for pool in file.pools]
+    beans = [(folder, relaxed_key(key), bean) for folder, bean in pools for url in bean.beside for key in url.variables]
     folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
-
-    def is_of_bean(path: Path, pool: FilePool) -> bool:
-        keys = {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
-        is_read = any(key in keys and path.parent.resolve() in _nearest(folders, bean) for bean, key in beans)
-        return is_read and not (pool.settings.keys() - {"openInView"} or pool.unread)
-
-    return is_of_bean
+    return [
+        (pool, bean)
+        for folder, pool in pools
+        if not (pool.settings.keys() - {"openInView"} or pool.unread)
+        for of_bean, key, bean in beans
+        if key in {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
+        and folder in _nearest(folders, of_bean)
+    ]
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:
