@@ -21,6 +21,7 @@ from poolsize.pool_config.findings import (
     NotFollowed,
     NotRead,
     OfCpus,
+    OfParameters,
     OfThreads,
     OnlyDefaults,
     ServerTooSmall,
@@ -122,12 +123,16 @@ def _of_variables(pool: FilePool, environment: Mapping[str, Sequence[SetVariable
             *_values({name: each for name, each in known.items() if variable in each.variables}, (variable,)),
             first.text, first.place, tuple(f"{each.text} in {each.place}" for each in smaller),
         )  # fmt: skip
-    defaults = {
-        name: each for name, each in known.items() if each.variables and not environment.keys() & each.variables
-    }
-    if defaults:
-        variables = tuple(dict.fromkeys(variable for each in defaults.values() for variable in each.variables))
-        yield OnlyDefaults(*_values(defaults, variables))
+    for finding, is_parameter in ((OnlyDefaults, False), (OfParameters, True)):
+        defaults = {
+            name: names
+            for name, each in known.items()
+            if (names := [variable for variable in each.variables if variable.endswith(")") == is_parameter])
+            and not environment.keys() & each.variables
+        }
+        if defaults:
+            variables = tuple(dict.fromkeys(variable for names in defaults.values() for variable in names))
+            yield finding(*_values({name: known[name] for name in defaults}, variables))
 
 
 def _values(
@@ -219,7 +224,8 @@ def _not_covered(pool: FilePool) -> Iterator[Worded]:
     for each in pool.unread:
         yield NotRead(each.name, pool.library.title, pool.library.nearest(each.name))
     for each in pool.not_followed:
-        yield NotFollowed(each.name, each.text)
+        sources = " and ".join(name for name in each.variables if name not in each.text)
+        yield NotFollowed(each.name, f"{each.text}, from {sources}" if sources else each.text)
     for each in pool.elsewhere:
         yield Elsewhere(each.name, each.text)
 

@@ -11,6 +11,7 @@ from poolsize.answer.finding import Severity
 from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.files.values import is_number
 from poolsize.pool_config.findings import OnlyDefaults, server_limit
 from poolsize.pool_config.libraries.server import SERVER, STATUS
 from poolsize.pool_config.pool import FilePool, FileSetting, Value, Worded
@@ -246,10 +247,14 @@ def _left_out(together: AllPools) -> str:
     return f" Not counted: {' and '.join(parts)}." if parts else ""
 
 
-def _number_of_name(setting: FileSetting) -> str:
-    """Return the number that a name stands for, as in maxOpen (64); nothing for a text that shows a number."""
-    is_number = isinstance(setting.value, int | float) and not isinstance(setting.value, bool)
-    return "" if not is_number or re.search(r"\d", setting.text) else f" ({setting.value:.10g})"
+ARITHMETIC = re.compile(r"(?!.*\btime\.)[\w.\s()]+(?:[*+/-][\w.\s()]+)+")
+"""Numbers and names with operators, as in IDLE * 10; not Go's durations, which show their units."""
+
+
+def _number_of(setting: FileSetting) -> str:
+    """Return the number that a name or a product stands for, as in maxOpen (64); nothing for a text that shows it."""
+    is_shown = re.search(r"\d", setting.text) and not ARITHMETIC.fullmatch(setting.text)
+    return f" ({setting.value:.10g})" if is_number(setting.value) and not is_shown else ""
 
 
 def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
@@ -260,9 +265,12 @@ def _pool_text(file: str, checked: CheckedPool, together: AllPools) -> str:
     if pool.settings:
         unknown = set(pool.not_followed)
         rows = [
-            (name, each.text + (" (unknown)" if each in unknown else _number_of_name(each)), str(each.line))
+            (name, each.text + (" (unknown)" if each in unknown else _number_of(each)), str(each.line))
             for name, each in pool.settings.items()
         ]
+        if any(map(pool.has, pool.library.sizes)):  # the others are a part of the sum
+            others = [(name, pool.value(name)) for name in pool.library.sizes if not pool.has(name)]
+            rows += [(name, f"{value} (default)", "") for name, value in others if value is not None]
         parts.append(Table(("setting", "value", "line"), rows).as_text())
     if warnings := warning_sentences(checked.findings):
         parts.append("Caution:\n" + bullets(warnings))

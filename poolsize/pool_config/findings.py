@@ -36,7 +36,7 @@ class NotRead(OfSetting, Caution, code="pool_not_read"):
 
 
 class NotFollowed(OfSetting, Reason, code="pool_not_followed"):
-    """The file alone does not contain the value of a setting. text: as the file writes it."""
+    """The file alone does not contain the value of a setting. text: as the file writes it, and what it comes from."""
 
     text: str
     words = "{0.setting} is not checked: the file does not contain its value ({0.text})."
@@ -81,6 +81,12 @@ class OnlyDefaults(OfVariables, code="pool_only_defaults"):
         "{0.shown} only by default: no file of this check sets {0.names} to a number, as far as poolsize follows it. "
         "If another file does, check both together."
     )
+
+
+class OfParameters(OnlyDefaults, code="pool_of_parameters"):
+    """The values are the defaults of parameters of a function."""
+
+    words = "{0.shown} only by default: calls may give {0.names} another value, and are not followed."
 
 
 class Incomplete(Worded, Reason, code="pool_incomplete"):

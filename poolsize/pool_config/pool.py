@@ -133,7 +133,8 @@ class FileSetting:
 
     name: as the file spells it. text: its value as the file writes it. value: the value, or the default that holds
     where the environment gives no other; None where the file alone does not contain it. line: in the file, from 1.
-    variables: names of the environment variables that the value depends on.
+    variables: names of the environment variables that the value depends on, and FUNCTION(PARAMETER) of the parameters
+    whose defaults it has.
     """
 
     name: str

@@ -213,6 +213,34 @@ def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Pat
     assert "src: no file in this folder has settings of a pool" in done.stderr
 
 
+OF_DRUID = "package {}; class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl(u); d.setMaxActive({}); }} }}"
+
+
+@pytest.mark.parametrize(
+    ("folder", "package", "more", "answer"),
+    [
+        ("src/com/shop/test", "com.shop.test", "", 6),
+        ("src/com/shop/test", "com.shop.test", "src/A.java", 4),
+        ("src/com/shop/build/test", "com.shop.build.test", "", "src/com/shop/build"),
+        ("src/test/java/com/shop", "com.shop", "", "src/test"),
+        ("src/test", "test", "", "src/test"),
+        ("com/shop/test", "com.shop.more.test", "", "com/shop/test"),
+    ],
+)
+def test_a_package_of_java_with_the_name_of_tests_is_read_where_nothing_else_has_a_pool(
+    poolsize_here: Command, tmp_path: Path, folder: str, package: str, more: str, answer: int | str
+) -> None:
+    (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / folder / "A.java").write_text(OF_DRUID.format(package, 6))
+    if more:
+        (tmp_path / more).write_text(OF_DRUID.format("a", 4))
+    done = poolsize_here("config", "--check", ".", "--json")
+    if isinstance(answer, int):
+        assert json.loads(done.stdout)["connections"] == answer
+    else:
+        assert f"can read; not read because of their names: {answer} (to check such a folder, name it)" in done.stderr
+
+
 @pytest.mark.costly
 def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) -> None:
     profile = "---\nspring.config.activate.on-profile: prod\nspring.datasource.hikari.maximum-pool-size: 50\n"

@@ -15,6 +15,7 @@ from tests.conftest import Command
 from tests.unit.test_sentences import records_of
 
 PROPERTIES = "hikari.properties"
+MYSQL = "jdbc:mysql://h/shop"
 MYSQL2 = "const mysql = require('mysql2');\n"
 SEQUELIZE = "new Sequelize('s', 'u', 'p', {dialect: 'mysql', "
 KNEX = "require('knex')({client: 'mysql2', connection: url, "
@@ -71,6 +72,11 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("A.java", 'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "mysql").option(MAX_SIZE, 9); }',
      'class A { Object o = ConnectionFactoryOptions.builder().option(DRIVER, "pool").option(MAX_SIZE, 9); }',
      "pool_needs_driver"),
+    ("A.java", f'class A {{ void f() {{ var d = new DriverManagerDataSource("{MYSQL}"); }} }}',
+     f'class A {{ void f() {{ var d = new HikariDataSource(); d.setJdbcUrl("{MYSQL}"); }} }}', "pool_none"),
+    ("a.properties", f"spring.datasource.url={MYSQL}\nspring.autoconfigure.exclude[0]=a.DataSourceAutoConfiguration",
+     f"spring.datasource.url={MYSQL}\nspring.autoconfigure.exclude[0]=a.XADataSourceAutoConfiguration",
+     "pool_not_of_spring"),
     ("a.properties", "spring.jpa.properties.hibernate.c3p0.max_size=9", "hibernate.c3p0.max_size=9",
      "pool_springs_data_source"),
     ("a.properties", "hibernate.connection.pool_size=9", "hibernate.c3p0.max_size=9", "pool_not_for_production"),
@@ -238,7 +244,7 @@ def test_every_rule_is_tested() -> None:
         "server_too_small", "pools_above_limit", "workloads_above_limit", "pool_of_threads",
     }  # fmt: skip
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
-    of_variables = {"pool_from_variable", "pool_only_defaults"}  # test_variables
+    of_variables = {"pool_from_variable", "pool_only_defaults", "pool_of_parameters"}  # test_variables
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables
 
 
@@ -353,6 +359,29 @@ def test_an_unknown_or_unlimited_overflow_has_no_sum(tmp_path: Path, overflow: s
     (tmp_path / "db.py").write_text(f"create_engine(u, pool_size=5, max_overflow={overflow})")
     (checked,) = check_pools(read_pools(tmp_path / "db.py").pools)
     assert checked.most_connections is None
+
+
+JAVA = "class A {{ static final long IDLE = 60_000L; void f() {{ var c = new HikariConfig(); c.setJdbcUrl(u); {} }} }}"
+GO = 'package a\nfunc a() {\n\tdb, _ := sql.Open("mysql", d)\n\tdb.SetConnMaxLifetime(180 * time.Second)\n}'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "row"),
+    [
+        ("A.java", JAVA.format("c.setMaxLifetime(IDLE * 10);"), "maxLifetime IDLE * 10 (600000) 1"),
+        ("A.java", JAVA.format("c.setMaxLifetime(unknown * 10);"), "maxLifetime unknown * 10 (unknown) 1"),
+        ("a.go", GO, "SetConnMaxLifetime 180 * time.Second 4"),
+        ("db.py", "create_engine(u, pool_recycle=30 * 60)", "pool_recycle 30 * 60 (1800) 1"),
+        ("db.py", "create_engine(u, max_overflow=2)", "max_overflow 2 1 pool_size 5 (default)"),
+        ("db.py", "create_engine(u, pool_size=2)", "pool_size 2 1 max_overflow 10 (default)"),
+        ("db.py", "create_engine(u, max_overflow=2, **more)", "max_overflow 2 1 No"),
+    ],
+)
+def test_the_table_shows_computed_numbers_and_the_default_part_of_a_size(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, row: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert f"value line {row} " in f"{' '.join(poolsize_here('config', '--check', name).stdout.split())} "
 
 
 def test_a_server_too_small_for_the_recommended_pools(poolsize_here: Command, tmp_path: Path) -> None:

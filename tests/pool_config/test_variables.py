@@ -229,6 +229,47 @@ def test_without_a_file_that_sets_the_variable_the_answer_is_that_of_the_default
     assert "All settings of the pool in this file are as recommended, by the defaults of SHOP_POOL." in text
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("A.java", java("size", '@Value("${shop.size}") int size;'), "size, from shop.size"),
+        ("A.java", java("size", '@Value("${SHOP_POOL}") int size;'), "size, from SHOP_POOL"),
+        ("A.java", java("size", "int size;"), "size"),
+        ("db.py", f"SIZE = int(os.environ['SHOP_POOL'])\n{engine('SIZE')}", "SIZE, from SHOP_POOL"),
+        ("db.py", engine("int(os.environ['SHOP_POOL'])"), "int(os.environ['SHOP_POOL'])"),
+    ],
+)
+def test_a_value_that_no_file_has_is_named_with_the_variable_that_has_it(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, value: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    shown = " ".join(poolsize_here("config", "--check", name).stdout.split())
+    assert f"the file does not contain its value ({value})." in shown
+
+
+@pytest.mark.parametrize(
+    ("sizes", "more", "shown"),
+    [
+        ("size=4, more=2", "", ["pool_size is 4 and max_overflow is 2 only by default: calls may give make(size) and"]),
+        ("*, size=4, more", "", ["pool_size is 4 only by default: calls may give make(size) another value, and are"]),
+        ("size=None, more=None", "", ["pool_size is 3 only by default: calls may give make(size) another value, and"]),
+        ("size=4, more=SHOP_MORE", 'SHOP_MORE = int(os.getenv("SHOP_MORE", 2))',
+         ["max_overflow is 2 only by default: no file of this check sets SHOP_MORE", "calls may give make(size) and"]),
+        ("size, more", "", []),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["make", "Pool"])
+def test_the_default_of_a_parameter_is_shown_as_one(
+    poolsize_here: Command, tmp_path: Path, sizes: str, more: str, shown: list[str], name: str
+) -> None:
+    engine = "create_engine(u, pool_size=size or 3, max_overflow=more, pool_recycle=9)"
+    head = "class Pool:\n  def __init__(self, u" if name == "Pool" else "def make(u"
+    write(tmp_path, db__py=f"import os\n{more}\n{head}, {sizes}):\n    {engine}\n")
+    text = " ".join(poolsize_here("config", "--check", "db.py").stdout.split())
+    assert all(each.replace("make", name) in text for each in shown), text
+    assert shown or "only by default" not in text
+
+
 @pytest.mark.costly
 def test_of_several_values_the_largest_of_services_that_may_be_the_program_counts(
     poolsize_here: Command, tmp_path: Path
@@ -586,6 +627,78 @@ def test_a_url_that_a_bean_reads_has_no_pool_by_default(
         (tmp_path / "a/resources" / name).write_text(text)
     done = poolsize_here("config", "--check", ".", "--json")
     assert json.loads(done.stdout)["connections"] == connections, done.stdout
+
+
+UNPOOLED = """
+class A {
+  @Bean @ConfigurationProperties(prefix = "spring.datasource")
+  public DataSource a() { return new DriverManagerDataSource(); }
+}
+"""
+SETTERS = """
+class A {
+  @Value("${spring.datasource.url}") private String url;
+  @Bean DataSource a() { var a = new DriverManagerDataSource(); a.setUrl(url); return a; }
+}
+"""
+OF_SPRING = "spring.datasource.url: jdbc:mysql://h/x\n"
+EXCLUDED = "spring.autoconfigure.exclude: [org.a.B, org.springframework.boot.jdbc.DataSourceAutoConfiguration]\n"
+NO_POOL = "Spring's DriverManagerDataSource"
+
+
+@pytest.mark.parametrize(
+    ("source", "settings", "pools"),
+    [
+        (UNPOOLED, OF_SPRING, [(NO_POOL, True)]),
+        (UNPOOLED, EXCLUDED + OF_SPRING, [(NO_POOL, True)]),
+        (SETTERS, EXCLUDED + OF_SPRING, [(NO_POOL, True)]),
+        (SETTERS.replace("setUrl(url)", 'setUrl("jdbc:mysql://h/x")'), "", [(NO_POOL, True)]),
+        (UNPOOLED, OF_SPRING.replace("mysql", "postgresql"), [(NO_POOL, False)]),
+        (UNPOOLED.replace("spring", "shop"), OF_SPRING, [(NO_POOL, False), ("HikariCP", True)]),
+        ("", EXCLUDED + OF_SPRING, [("Data source of a bean", True)]),
+        ("", EXCLUDED.replace(".Data", ".XAData") + OF_SPRING, [("HikariCP", True)]),
+        ("", f"{EXCLUDED}{OF_SPRING}spring.datasource.hikari.maximum-pool-size: 20", [("HikariCP", True)]),
+        ("", f"{EXCLUDED}---\nspring.config.activate.on-profile: a\n{OF_SPRING}", [("Data source of a bean", True)]),
+    ],
+)
+def test_a_data_source_without_a_pool_has_not_the_one_of_spring(
+    tmp_path: Path, source: str, settings: str, pools: list[tuple[str, bool]]
+) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "application.yml").write_text(settings)
+    files = in_environment(read_files([tmp_path])[0])
+    assert [(pool.library.title, pool.database_known) for file in files for pool in file.pools] == pools
+    (checked, *_) = [pool for file in files for pool in checked_file(file, ServerFacts(), None).pools]
+    assert checked.most_connections == (20 if "size: 20" in settings else 10 if pools[0][0] == "HikariCP" else None)
+
+
+APPLICATION = "@SpringBootApplication(exclude = {{B.class, {}.class}})\npublic class A {{ }}"
+OTHER = "Data source of a bean"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("files", "title"),
+    [
+        ({"java/a/A.java": APPLICATION.format("DataSourceAutoConfiguration")}, OTHER),
+        ({"java/a/A.kt": APPLICATION.format("DataSourceAutoConfiguration").replace(".class", "::class")}, OTHER),
+        ({"java/a/A.java": "// " + APPLICATION.format("DataSourceAutoConfiguration")}, "HikariCP"),
+        ({"java/a/A.java": APPLICATION.format("XADataSourceAutoConfiguration")}, "HikariCP"),
+        ({"../../../gateway/src/main/java/A.java": APPLICATION.format("DataSourceAutoConfiguration")}, "HikariCP"),
+        ({"resources/application.yml": EXCLUDED}, OTHER),
+        ({"resources/application-test.yml": EXCLUDED}, "HikariCP"),
+        ({"resources/application.yml": f"a.b: 1\n---\nspring.profiles: c\n{EXCLUDED}"}, "HikariCP"),
+    ],
+)
+def test_a_data_source_that_another_file_excludes_is_that_of_a_bean(
+    tmp_path: Path, files: dict[str, str], title: str
+) -> None:
+    main = tmp_path / "main/shop/src/main"
+    for name, text in {**files, "resources/application-dev.yml": OF_SPRING}.items():
+        (main / name).parent.mkdir(parents=True, exist_ok=True)
+        (main / name).write_text(text)
+    (file,) = in_environment(read_files([tmp_path])[0])
+    assert [pool.library.title for pool in file.pools] == [title]
 
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "

@@ -14,6 +14,7 @@ from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import (
     ENVIRONMENT,
+    EXCLUDES,
     PLACEHOLDER,
     Entry,
     has_only_others,
@@ -22,8 +23,8 @@ from poolsize.pool_config.files.values import (
     value_of,
 )
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
-from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, R2DBC_DRIVER, VERTX
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
+from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, R2DBC_DRIVER, UNPOOLED, VERTX
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, PoolOrCount, Value, Variable, normalized
 
 GRAMMAR = Grammar(
     Language(tree_sitter_java.language()),
@@ -39,6 +40,7 @@ CLASSES = {
     "org.apache.tomcat.jdbc.pool.DataSource": TOMCAT_JDBC, "DataSourceBuilder": HIKARICP,
     "ConnectionPoolConfiguration": R2DBC, "ConnectionFactoryOptions": R2DBC, "ConnectionFactories": R2DBC,
     "PoolOptions": VERTX, "poolOptionsOf": VERTX, "DruidDataSourceFactory": DRUID, "BasicDataSourceFactory": DBCP2,
+    "DriverManagerDataSource": UNPOOLED,
 }  # fmt: skip
 """Class -> the library whose settings its setters, its builder or its constructor set."""
 INNER = {"method_invocation": "object", "cast_expression": "value", "parenthesized_expression": ""}
@@ -66,6 +68,10 @@ REACTIVE = (R2DBC, VERTX)
 DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
 OF_LAMBDA = {"apply", "also", "run", "let"}
 """Kotlin's methods with a lambda that sets properties of their object."""
+EXCLUDED = re.compile(
+    r"@(?:SpringBootApplication|EnableAutoConfiguration)\([^()]{0,999}\bDataSourceAutoConfiguration\.class"
+)
+"""The annotation of an application for which Spring Boot makes no data source."""
 VALUE = re.compile(r"@Value\(\s*(?:value\s*=\s*)?\"([^\"]{1,300})\"\s*\)")
 CONVERSIONS = {"parseInt", "parseLong", "parseBoolean", "valueOf", "orElse"}
 """Methods that return their last argument, as do methods named get... of a key and a default."""
@@ -198,16 +204,17 @@ def _injected(text: str) -> Value:
     return value_of(given or text)
 
 
-def kotlin_pools(text: str) -> list[FilePool]:
+def kotlin_pools(text: str) -> list[PoolOrCount]:
     """Return the pools of Kotlin source."""
     return java_pools(java_of(text))
 
 
-def java_pools(text: str) -> list[FilePool]:
-    """Return the pools of Java source: the objects of known classes, with their settings in the same file."""
+def java_pools(text: str) -> list[PoolOrCount]:
+    """Return the pools of Java source: the objects of known classes, with their settings in the same file; EXCLUDES."""
     tree = JavaTree(text)
     pools = (_pool(tree, each) for each in _objects(tree, text))
-    return [pool for pool in pools if pool]
+    excluded = [Variable(FileSetting(EXCLUDES, each[0], None, 1)) for each in EXCLUDED.finditer(without_comments(text))]
+    return [*(pool for pool in pools if pool), *excluded]
 
 
 def _objects(tree: JavaTree, text: str) -> list[_Object]:
@@ -223,7 +230,8 @@ def _objects(tree: JavaTree, text: str) -> list[_Object]:
         if library := _created(tree, node):
             library = DBCP1 if library is DBCP2 and "org.apache.commons.dbcp." in text else library
             name = tree.variable(node)
-            by_node[node.id] = _Object(library, node, name, complete=_is_complete(tree, node))
+            urls = [("url", each, each) for each in tree.arguments(node)[:1] if library is UNPOOLED]
+            by_node[node.id] = _Object(library, node, name, _is_complete(tree, node), urls)
             given = {(tree.function(node), tree.text(argument)) for argument in tree.arguments(node)}
             for key in given & properties:
                 by_name.setdefault(key, []).append(by_node[node.id])
@@ -303,11 +311,14 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
             text = tree.value(value)
             others.append(Entry((plain,), text if isinstance(text, str) else tree.text(value), line(at)))
             urls += [tree.setting(name, value, at)] if normalized(plain).endswith("url") else []
-    is_reactive = created.library in REACTIVE
-    if has_only_others(others) or (is_reactive and tree.is_for_others):
+    is_reactive, is_unpooled = created.library in REACTIVE, created.library is UNPOOLED
+    if has_only_others(others) or ((is_reactive or is_unpooled) and tree.is_for_others):
         return None
     place = f"{created.name}, line {line(created.node)}" if created.name else f"line {line(created.node)}"
-    pool = FilePool(created.library, place, settings, tuple(unread), complete=created.complete, beside=tuple(urls))
+    pool = FilePool(
+        created.library, place, settings, tuple(unread), complete=created.complete or is_unpooled, beside=tuple(urls),
+        database_known=not is_unpooled or tree.is_for_mysql,
+    )  # fmt: skip
     kind = tree.text(created.node).partition(".")[0]
     if kind == FACTORIES:
         url = tree.string(next(iter(tree.arguments(created.node)), None)) or ""
@@ -316,10 +327,12 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     driver = next((each.text for each in others if each.path[-1] == "DRIVER"), "pool")
     if kind == OPTIONS and names_mysql(driver):
         return replace(pool, library=R2DBC_DRIVER) if settings else None
-    has_url = any(normalized(each.path[-1]).endswith("url") for each in others)
     is_created = created.node.type not in DECLARATIONS
-    is_pool = settings or has_url or any(map(is_mysql, others)) or (is_reactive and is_created)
-    if is_pool or not (is_created and tree.is_for_mysql) or tree.arguments(created.node):
+    is_pool = settings or urls or any(map(is_mysql, others)) or (is_reactive and is_created)
+    if is_pool or not (is_created and (tree.is_for_mysql or is_unpooled)) or tree.arguments(created.node):
         return pool if is_pool else None
     prefix = PREFIX.search(tree.text(tree.outer(created.node, "method_declaration")))
-    return replace(pool, place=prefix[1], within=place) if prefix else None
+    if prefix is None:
+        return None
+    bound = FileSetting("url", prefix[0], None, line(created.node), (f"{prefix[1]}.url",))
+    return replace(pool, place=prefix[1], within=place, beside=(bound,) if is_unpooled else ())

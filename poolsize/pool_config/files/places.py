@@ -54,7 +54,10 @@ BOOT_1 = {
 }  # fmt: skip
 QUARKUS = {"jdbc": frameworks.QUARKUS, "reactive": frameworks.QUARKUS_REACTIVE}
 """Part of a key -> the library of the settings below it. Before Quarkus 1.9, they also stand beside the URL."""
-BELOW = {HIKARICP.title: "hikari", DRUID.title: "druid", DBCP2.title: "dbcp2", TOMCAT_JDBC.title: "tomcat"}
+BELOW = {
+    HIKARICP.title: "hikari", DRUID.title: "druid", DBCP2.title: "dbcp2", TOMCAT_JDBC.title: "tomcat",
+    frameworks.OF_BEAN.title: "hikari",
+}  # fmt: skip
 """Library -> the part of a key below which Spring Boot binds its settings."""
 
 
@@ -213,7 +216,9 @@ def _default_place(prefix: tuple[str, ...], groups: Groups) -> tuple[tuple[str, 
     types = [entry.text for entry in group if normalized(entry.path[-1]) in CLASS_NAMES - {"datasourceclassname"}]
     is_unknown = named is None and any(text and "${" not in text for text in types)
     below = next((part for part in parts if part in SEGMENTS), "")
-    library = SEGMENTS.get(below) or named or HIKARICP
+    excluded = " ".join(entry.text for entry in groups.get(("spring", "autoconfigure"), ()))
+    is_excluded = parts == ["spring", "datasource"] and ".DataSourceAutoConfiguration" in excluded
+    library = SEGMENTS.get(below) or named or (frameworks.OF_BEAN if is_excluded else HIKARICP)
     is_source = len(parts) - bool(below) in {2, 3} or (len(parts) == 5 and parts[2:4] == ["dynamic", "datasource"])
     is_reactive = parts[-1:] == ["reactive"] or ((*prefix, "reactive") in groups and (*prefix, "jdbc") not in groups)
     quarkus = "reactive" if is_reactive else "jdbc"

@@ -23,8 +23,10 @@ from poolsize.pool_config.files.reading import (
     read_pools,
 )
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
-from poolsize.pool_config.files.values import NAME, relaxed_key
+from poolsize.pool_config.files.values import EXCLUDES, NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
+from poolsize.pool_config.libraries.java import HIKARICP
+from poolsize.pool_config.libraries.java_frameworks import OF_BEAN
 from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
@@ -35,6 +37,10 @@ LEFT_OUT = {
     "testdata", "fixtures", "e2e",
 }  # fmt: skip
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
+PACKAGE = re.compile(rb"^\s{0,9}package\s{1,9}([\w.]{1,200})", re.MULTILINE)
+"""The package of a source of Java or Kotlin."""
+MOST_NAMED = 3
+"""Folders that are left out, in an error."""
 CLIENT_OF_SCHEMA = re.compile(
     rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
     rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
@@ -54,45 +60,66 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. Raises BadInput for a file that is named itself and can't be read, and where no file
-    has pools.
+    pools that is named itself. A package of Java with a name of LEFT_OUT is read where no other file has pools.
+    Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
+    left_out: list[Path] = []
     errors: list[BadInput] = []
     real_paths: set[Path] = set()
     for path in paths:
         is_folder = path.is_dir()
-        for file in _files_in(path) if is_folder else [path]:
+        inside, others = _files_in(path) if is_folder else ([path], [])
+        left_out += others
+        for file in inside:
             real = Path(os.path.realpath(file))
             if real in real_paths:
                 continue
             real_paths.add(real)
             try:
                 files.append(read_pools(file, is_named=not is_folder))
-            except NoPools as error:
-                if not is_folder:
-                    errors.append(error)
             except BadInput as error:
-                if not is_folder:
+                is_empty = isinstance(error, NoPools)
+                if not (is_folder or is_empty):
                     raise
-                errors.append(error)
+                if is_folder != is_empty:
+                    errors.append(error)
     files = _without_replaced(files, real_paths)
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
             raise errors[0] if errors else NoPools(paths[0])
-        raise BadInput(f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read")
+        left_out = sorted({*left_out} - {*paths})
+        if packages := list(filter(_is_package, left_out)):
+            return read_files([*paths, *packages])
+        named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
+        raise BadInput(
+            f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read"
+            + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
+        )
     return files, errors
 
 
-def _files_in(folder: Path) -> list[Path]:
+def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
+    """Return the files of a folder that may have pools, and the folders of LEFT_OUT in it."""
     files: list[Path] = []
+    left_out: list[Path] = []
     for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+        folders.sort()
+        left_out += [Path(parent, name) for name in folders if name in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
         files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
-    return files
+    return files, left_out
+
+
+def _is_package(folder: Path) -> bool:
+    """Return whether a folder is a package of Java in another, such as com/shop/test, by a source in it."""
+    sources = [*folder.glob("*.java"), *folder.glob("*.kt")]
+    match = PACKAGE.search(content(sources[0], MOST_BYTES)) if sources else None
+    parts = match[1].decode().split(".") if match else []
+    return len(parts) > 1 and parts == [*folder.resolve().parts[-len(parts) :]]
 
 
 def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:
@@ -233,7 +260,8 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
     Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
-    for a URL that a bean reads.
+    for a URL that a bean reads; the bean then has the URL's database. Where an application or its application.yml
+    excludes Spring's data source, the pool by default is that of a bean.
     """
     readings = [
         (pool, name, key, each)
@@ -249,7 +277,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
             keys_of_go.setdefault(each.path, set()).add(normalized(key))
-    is_of_bean, is_handed_on = _is_of_bean(files), _is_handed_on(files)
+    with_beans, is_handed_on = _with_beans(files), _is_handed_on(files)
 
     def is_followed(path: Path, pool: FilePool) -> bool:
         if pool.library is OWN_GO:
@@ -258,9 +286,28 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)
-        return is_read or is_of_bean(path, pool) or is_handed_on(path, pool)
+        return is_read or any(pool is each for each, _ in with_beans) or is_handed_on(path, pool)
 
-    return [_without(file, partial(is_followed, file.path)) for file in files]
+    excluding = [
+        file.path.parent.resolve()
+        for file in files
+        if any(each.setting.name == EXCLUDES for each in file.variables) and "-" not in file.path.name
+    ]
+
+    def made(folder: Path, pool: FilePool) -> FilePool:
+        if any(pool is bean for _, bean in with_beans):
+            return replace(pool, database_known=True)
+        common = [os.path.commonpath([folder, each]) for each in excluding]
+        is_excluded = folder in excluding or any(each.endswith("/src/main") for each in common)
+        is_springs = pool.place == "spring.datasource.hikari" and pool.library is HIKARICP and _is_default(pool)
+        return replace(pool, library=OF_BEAN, settings={}) if is_springs and is_excluded else pool
+
+    kept = [_without(file, partial(is_followed, file.path)) for file in files]
+    return [replace(file, pools=tuple(map(partial(made, file.path.parent.resolve()), file.pools))) for file in kept]
+
+
+def _is_default(pool: FilePool) -> bool:
+    return not (pool.settings.keys() - {"openInView"} or pool.unread)
 
 
 def _is_handed_on(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
@@ -287,23 +334,19 @@ def _is_handed_on(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]
     return is_handed_on
 
 
-def _is_of_bean(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
-    """Return a function: whether a pool is Spring's by default, for a URL that a bean of the nearest project reads."""
-    beans = [
-        (file.path.parent.resolve(), relaxed_key(key))
-        for file in files
-        for pool in file.pools
-        for url in pool.beside
-        for key in url.variables
-    ]
+def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
+    """Return the pools that are Spring's by default, each with one of the nearest project's beans that read its URL."""
+    pools = [(file.path.parent.resolve(), pool) for file in files for pool in file.pools]
+    beans = [(folder, relaxed_key(key), bean) for folder, bean in pools for url in bean.beside for key in url.variables]
     folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
-
-    def is_of_bean(path: Path, pool: FilePool) -> bool:
-        keys = {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
-        is_read = any(key in keys and path.parent.resolve() in _nearest(folders, bean) for bean, key in beans)
-        return is_read and not (pool.settings.keys() - {"openInView"} or pool.unread)
-
-    return is_of_bean
+    return [
+        (pool, bean)
+        for folder, pool in pools
+        if _is_default(pool)
+        for of_bean, key, bean in beans
+        if key in {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
+        and folder in _nearest(folders, of_bean)
+    ]
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:

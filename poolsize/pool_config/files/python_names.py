@@ -39,6 +39,8 @@ class Names:
         """Class of pydantic's settings -> the beginning of its variables' names."""
         self.variables: dict[int, str] = {}
         """Default of a field of such a class -> the name of its variable."""
+        self.parameters: dict[int, str] = {}
+        """Default of a parameter -> FUNCTION(PARAMETER)."""
         self._blocks: dict[int, tuple[int, str]] = {}
         """Node -> the statement whose block it is in, and the block's name, as "orelse"."""
         pending: list[tuple[ast.AST, Scope, tuple[int, str]]] = [(tree, tree, (0, ""))]
@@ -61,7 +63,7 @@ class Names:
                         self._note_target(target, node.value, scope)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 self.functions[node.name] = node
-                self._note_parameters(node)
+                self._note_parameters(node, scope)
             case ast.ClassDef():
                 self._note_class(node)
             case ast.Return(value=ast.expr() as value) if isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -78,9 +80,10 @@ class Names:
         if any(last_name(base) == "BaseSettings" for base in node.bases):
             self._prefixes[id(node)] = _env_prefix(node)
 
-    def _note_parameters(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+    def _note_parameters(self, function: ast.FunctionDef | ast.AsyncFunctionDef, scope: Scope) -> None:
         """Note the default values of parameters; those without a default are known to be unknown."""
         of = function.args
+        called = scope.name if isinstance(scope, ast.ClassDef) and function.name == "__init__" else function.name
         positional = [*of.posonlyargs, *of.args]
         defaults = [None] * (len(positional) - len(of.defaults)) + of.defaults
         for parameter, default in [
@@ -88,6 +91,8 @@ class Names:
             *zip(of.kwonlyargs, of.kw_defaults, strict=True),
         ]:
             self._assigned[id(function), parameter.arg] = [default] if default else []
+            if default:
+                self.parameters[id(default)] = f"{called}({parameter.arg})"
         for other in (of.vararg, of.kwarg):
             if other:
                 self._assigned[id(function), other.arg] = []

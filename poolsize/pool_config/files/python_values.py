@@ -80,6 +80,8 @@ class Values:
         return self.names.variables.get(id(node))
 
     def _evaluated(self, node: ast.expr, depth: int) -> Value:
+        if id(node) in self.names.parameters:
+            ENVIRONMENT.note([self.names.parameters[id(node)]])
         is_elsewhere = isinstance(node, ast.Attribute) and not self.definitions(node)
         key = self.names.imported(node) if is_elsewhere else ""
         text = ENVIRONMENT.configured(key) if key else ENVIRONMENT.text(self.variable(node))

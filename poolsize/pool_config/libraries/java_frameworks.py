@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from math import nan
 
 from poolsize.answer.finding import Caution, Reason
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
@@ -82,6 +83,24 @@ class NeedsPoolDriver(Worded, Caution, code="pool_needs_driver"):
     words = (
         '{0.names}: no effect. The driver is that of the database, which has no pool. Set DRIVER to "pool" and '
         'PROTOCOL to "mysql" or "mariadb". Source: r2dbc-pool\'s README, Getting started.'
+    )
+
+
+class NoPool(Unlimited, code="pool_none"):
+    """A data source without a pool."""
+
+    words = (
+        "{0.setting} has no pool: each use opens a connection of its own, and nothing limits their number. Source: "
+        "Spring's documentation, {0.setting}."
+    )
+
+
+class NotOfSpring(Worded, Reason, code="pool_not_of_spring"):
+    """Settings of Spring's data source, which Spring Boot does not make."""
+
+    words = (
+        "DataSourceAutoConfiguration is excluded, so Spring Boot makes no pool. Whether a bean of the project makes "
+        "one for this URL is not known here."
     )
 
 
@@ -251,6 +270,14 @@ R2DBC = Library(
 """r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
 R2DBC_DRIVER = replace(R2DBC, title="R2DBC without a pool", find=_r2dbc_driver, sizes=())
 """The driver of the database alone."""
+UNPOOLED = Library(
+    "Spring's DriverManagerDataSource",
+    {"connections": None},
+    sizes=("connections",),
+    notes=(NoPool("DriverManagerDataSource", is_default=False, value=nan),),
+)
+OF_BEAN = replace(UNPOOLED, title="Data source of a bean", notes=(NotOfSpring(),))
+"""Where Spring Boot makes none by itself."""
 MYBATIS = Library(
     "MyBatis's own pool",
     {
