@@ -14,7 +14,7 @@ from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
-from poolsize.pool_config.files.reading import JAVASCRIPT, TYPESCRIPT, PoolFile
+from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
@@ -320,17 +320,8 @@ def _names_of_sizes(pool: FilePool) -> list[str]:
 
 
 def _texts_of_sizes(files: Sequence[CheckedFile]) -> list[str]:
-    """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on.
-
-    Without options in JavaScript: another file's number for one of these is followed, or is that of another pool.
-    """
-    return [
-        text
-        for file in files
-        for size in _sizes(file)
-        for text in (size.text, *size.variables)
-        if text is size.text or NAME.fullmatch(text) or file.path.suffix not in JAVASCRIPT + TYPESCRIPT
-    ]
+    """Return the texts of the sizes of pools in source, which may name a key, and the variables that they depend on."""
+    return [text for file in files for size in _sizes(file) for text in (size.text, *size.variables)]
 
 
 def _followed(files: Sequence[CheckedFile]) -> dict[Path, set[str]]:

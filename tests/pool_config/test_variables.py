@@ -800,8 +800,6 @@ export default registerAs("app", () => ({
          {"store.js": 5, "other.js": 40}, "only by default: no file of this check sets options.connectionLimit"),
         ({"store.js": STORE, "main.js": OPENED, "work.js": OPENED.replace("40", "20")},
          {"store.js": None, "main.js": 40, "work.js": 20}, "connectionLimit is not checked: the file does not contain"),
-        ({"store.js": STORE, "a.js": "const S = require('sessions');\nnew S({ host: h, user: u, connectionLimit: 1 })"},
-         {"store.js": 5, "a.js": 1}, "only by default: no file of this check sets options.connectionLimit"),
         (NEST, {"db.ts": 40}, "set.ts, line 3, sets connectionLimit to 40."),
         ({**NEST, ".env": "A=1\n"}, {"db.ts": 5}, "sets connectionLimit to 5 by default (DB_CONNECTION_LIMIT)."),
         ({**NEST, "db.ts": NEST["db.ts"].replace("mysql2-nestjs", "./nest")}, {"app.ts": 40}, "set.ts, line 3, sets"),

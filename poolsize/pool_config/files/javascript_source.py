@@ -24,8 +24,6 @@ DRIVERS = {
 """First part of a module's name -> the driver whose pool it makes."""
 OF_NEST = {"mysql2-nestjs": libraries.NODE_MYSQL2}
 """Module of Nest that hands the options of its factory to a driver -> the driver."""
-PACKAGE = re.compile(r"(?:@[\w.-]{1,100}/)?\w[\w.-]{0,100}")
-"""The module of a package, and no file of the project."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
 PASSED_ON = {
@@ -79,28 +77,21 @@ def javascript_pools(text: str, grammar: Grammar = TSX) -> list[PoolOrCount]:
     limits: list[Variable] = []
     if CONNECTION_LIMIT.search(text):
         lines = {setting.line for pool in pools for setting in (*pool.settings.values(), *pool.unread)}
-        limits = [each for each in _limits(tree, names) if each.setting.line not in lines]
+        limits = [each for each in _limits(tree) if each.setting.line not in lines]
         pools += [own for own in _own_pools(tree, modules) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return [*pools, *limits]
 
 
-def _limits(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[Variable]:
-    """Yield the numbers of LIMITS in objects, without those that a function or a class of a package is given."""
-    of_project = (node for node in tree.nodes("object") if not PACKAGE.fullmatch(_taker(tree, names, node)))
-    for pair in (child for node in of_project for child in children(node) if child.type == "pair"):
+def _limits(tree: JavascriptTree) -> Iterator[Variable]:
+    """Yield the numbers of LIMITS in objects."""
+    for pair in (child for node in tree.nodes("object") for child in children(node) if child.type == "pair"):
         key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
         if key and value and tree.key(key) in LIMITS:
             setting = tree.setting(tree.key(key), value, key)
             if is_number(setting.value):
                 yield Variable(replace(setting, text=f"{setting.value}"))
-
-
-def _taker(tree: JavascriptTree, names: Mapping[str, str], node: Node) -> str:
-    """Return the module of the function or the class that an object is an argument of; "" for none."""
-    is_argument = node.parent is not None and node.parent.type == "arguments"
-    return names.get(tree.text(_name(node)).partition(".")[0], "") if is_argument else ""
 
 
 def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
