@@ -78,8 +78,8 @@ class OnlyDefaults(OfVariables, code="pool_only_defaults"):
     """No file of the check sets the variables, so that the values are those without them."""
 
     words = (
-        "{0.shown} only by default: no file of this check sets {0.names} to a number, as far as poolsize follows it. "
-        "If another file does, check both together."
+        "{0.shown} only by default: no file of this check sets {0.names} to a number. If another file does, check "
+        "both together."
     )
 
 

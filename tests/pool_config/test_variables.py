@@ -133,7 +133,6 @@ class Settings(BaseSettings):
     "or.js": node("Number(process.env.SHOP_POOL) || 2"),
     "ternary.js": node("process.env.SHOP_POOL ? parseInt(process.env['SHOP_POOL'], 10) : 2"),
     "get.ts": node("config.get('SHOP_POOL', 2)"),
-    "destructured.js": "const { SHOP_POOL = 2 } = process.env;\n" + node("SHOP_POOL"),
     "Get.java": java('Integer.parseInt(System.getenv().getOrDefault("SHOP_POOL", "2"))'),
     "OrElse.java": java('Optional.ofNullable(System.getenv("SHOP_POOL")).map(Integer::parseInt).orElse(2)'),
     "Value.java": java("size", '@Value("${SHOP_POOL:2}") private int size;'),
@@ -746,74 +745,3 @@ def test_a_key_of_springs_files_is_any_number_by_relaxed_binding(
     assert pool.most_connections == most
     is_default = "pool_only_defaults" in {finding.code for finding in pool.findings}
     assert is_default == (most == 10)
-
-
-STORE = """const mysql = require("mysql2");
-module.exports = class Store {
-  #most;
-  constructor(options = {}) { this.#most = options.connectionLimit || 5; }
-  open() { return mysql.createPool({ host: "h", connectionLimit: this.#most, queueLimit: 9 }); }
-};
-"""
-TAKEN = STORE.replace("options = {}", "{ connectionLimit = 5 }").replace(
-    "options.connectionLimit || 5", "connectionLimit"
-)
-OPENED = 'const store = new Store({ host: "h", user: "u", connectionLimit: 40 });\n'
-NEST = {
-    "db.ts": """import { NestMysql2AsyncOptions } from "mysql2-nestjs";
-export const db = (): NestMysql2AsyncOptions => ({
-  useFactory: (app: App) => ({
-    host: app.host, user: app.user, connectionLimit: app.db.connectionLimit, queueLimit: 9,
-  }),
-});
-""",
-    "app.ts": """export class App {
-  constructor(private readonly config: ConfigService) {}
-  get db() {
-    return {
-      host: this.config.get("app.db.host"), user: this.config.get("app.db.user"),
-      connectionLimit: this.config.get<number>("app.db.connectionLimit"),
-    };
-  }
-}
-""",
-    "set.ts": """import { registerAs } from "@nestjs/config";
-export default registerAs("app", () => ({
-  db: { host: "h", user: "u", connectionLimit: Number(process.env.DB_CONNECTION_LIMIT || "5") },
-}));
-""",
-    ".env": "DB_DIALECT=mysql\nDB_HOST=h\nDB_CONNECTION_LIMIT=40\n",
-}
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize(
-    ("files", "pools", "note"),
-    [
-        ({"store.js": STORE}, {"store.js": 5}, "only by default: no file of this check sets options.connectionLimit"),
-        ({"store.js": TAKEN}, {"store.js": 5}, "only by default: no file of this check sets the option connectionLi"),
-        ({"store.js": STORE, "main.js": OPENED}, {"store.js": 40}, "main.js, line 1, sets connectionLimit to 40."),
-        ({"store.js": TAKEN, "main.js": OPENED}, {"store.js": 40}, "main.js, line 1, sets connectionLimit to 40."),
-        ({"store.js": STORE + OPENED}, {"store.js": 40}, "store.js, line 7, sets connectionLimit to 40."),
-        ({"store.js": STORE, "main.js": "new Store({ connectionLimit: 40 })"}, {"store.js": 40}, "main.js, line 1, s"),
-        ({"store.js": STORE, "other.js": "require('mysql').createPool({ connectionLimit: 40 })"},
-         {"store.js": 5, "other.js": 40}, "only by default: no file of this check sets options.connectionLimit"),
-        ({"store.js": STORE, "main.js": OPENED, "work.js": OPENED.replace("40", "20")},
-         {"store.js": None, "main.js": 40, "work.js": 20}, "connectionLimit is not checked: the file does not contain"),
-        (NEST, {"db.ts": 40}, "set.ts, line 3, sets connectionLimit to 40."),
-        ({**NEST, ".env": "A=1\n"}, {"db.ts": 5}, "sets connectionLimit to 5 by default (DB_CONNECTION_LIMIT)."),
-        ({**NEST, "db.ts": NEST["db.ts"].replace("mysql2-nestjs", "./nest")}, {"app.ts": 40}, "set.ts, line 3, sets"),
-    ],
-)  # fmt: skip
-def test_an_option_in_javascript_has_the_number_that_another_file_gives_to_it(
-    poolsize_here: Command, tmp_path: Path, files: dict[str, str], pools: dict[str, int | None], note: str
-) -> None:
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    checked = [checked_file(file, ServerFacts(), None) for file in in_environment(read_files([tmp_path])[0])]
-    assert {file.path.name: [each.most_connections for each in file.pools] for file in checked} == {
-        name: [size] for name, size in pools.items()
-    }
-    done = poolsize_here("config", "--check", ".", "--json")
-    assert json.loads(done.stdout)["connections"] == sum(filter(None, pools.values()))
-    assert note in " ".join(poolsize_here("config", "--check", ".").stdout.split())

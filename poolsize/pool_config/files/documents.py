@@ -189,11 +189,9 @@ def keys_of(text: str) -> dict[str, str]:
     return {".".join(entry.path): entry.text for document in _properties(text) for entry in document}
 
 
-def json_pools(text: str) -> list[PoolOrCount]:
+def json_pools(text: str) -> list[FilePool]:
     """Return the pools of JSON, which may have comments: of the options of Sequelize and the like, or by its keys."""
-    contents = javascript_pools(f"({text}\n)")
-    has_pool = any(isinstance(each, FilePool) for each in contents)
-    return contents if has_pool else [*contents, *pools_of(json_entries(text))]
+    return javascript_pools(f"({text}\n)") or pools_of(json_entries(text))
 
 
 def json_entries(text: str) -> list[Entry]:

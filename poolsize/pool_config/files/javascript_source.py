@@ -8,13 +8,13 @@ from functools import partial
 
 from tree_sitter import Node
 
-from poolsize.pool_config.files.javascript_tree import LIMITS, NAMES, TSX, JavascriptTree, Pair, modules_of
+from poolsize.pool_config.files.javascript_tree import NAMES, TSX, JavascriptTree, Pair, modules_of
 from poolsize.pool_config.files.source_tree import DEEPEST, LONGEST_TEXT, Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
-from poolsize.pool_config.files.values import is_number, names_mysql
+from poolsize.pool_config.files.values import names_mysql
 from poolsize.pool_config.libraries import node as libraries
 from poolsize.pool_config.libraries.other_languages import OWN_SIZE, PRISMA
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, PoolOrCount, Variable, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 DRIVERS = {
     **dict.fromkeys(("mysql2", "mysql2-promise", "drizzle-orm"), libraries.NODE_MYSQL2),
@@ -22,8 +22,6 @@ DRIVERS = {
     "mariadb": libraries.NODE_MARIADB,
 }
 """First part of a module's name -> the driver whose pool it makes."""
-OF_NEST = {"mysql2-nestjs": libraries.NODE_MYSQL2}
-"""Module of Nest that hands the options of its factory to a driver -> the driver."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
 PASSED_ON = {
@@ -65,33 +63,18 @@ OF_ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|d
 """Keys of an object whose values are the same settings for different environments."""
 
 
-def javascript_pools(text: str, grammar: Grammar = TSX) -> list[PoolOrCount]:
-    """Return the pools of JavaScript, or of TypeScript with JSX, and numbers for pools of other files.
-
-    Raises BadInput for damage that may hide a pool.
-    """
+def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
+    """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
     pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
     pools = pools or list(_typed_pools(tree, names))
-    limits: list[Variable] = []
     if CONNECTION_LIMIT.search(text):
         lines = {setting.line for pool in pools for setting in (*pool.settings.values(), *pool.unread)}
-        limits = [each for each in _limits(tree) if each.setting.line not in lines]
-        pools += [own for own in _own_pools(tree, modules) if own.settings["connectionLimit"].line not in lines]
+        pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
-    return [*pools, *limits]
-
-
-def _limits(tree: JavascriptTree) -> Iterator[Variable]:
-    """Yield the numbers of LIMITS in objects."""
-    for pair in (child for node in tree.nodes("object") for child in children(node) if child.type == "pair"):
-        key, value = pair.child_by_field_name("key"), pair.child_by_field_name("value")
-        if key and value and tree.key(key) in LIMITS:
-            setting = tree.setting(tree.key(key), value, key)
-            if is_number(setting.value):
-                yield Variable(replace(setting, text=f"{setting.value}"))
+    return pools
 
 
 def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
@@ -355,20 +338,16 @@ def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
     return named
 
 
-def _own_pools(tree: JavascriptTree, modules: Set[str]) -> Iterator[FilePool]:
+def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:
     """Yield the pools of objects with a server, a user and a connectionLimit, which another file hands to a driver."""
     if _names_others(tree):
         return
-    of_nest = next((library for module, library in OF_NEST.items() if module in modules), None)
     for node in tree.nodes("object"):
         pairs = {normalized(name): pair for name, pair in tree.pairs(node)[0].items()}
         size = pairs.get("connectionlimit")
         if size and "host" in pairs and {"user", "username"} & pairs.keys():
             settings = {"connectionLimit": tree.setting(tree.key(size.key), size.value, size.key)}
-            pool = FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
-            if of_nest and of_nest.setting(tree.key(size.key)):
-                pool = replace(_driver_pool(tree, of_nest, pool.place, node), alternative=pool.alternative)
-            yield pool
+            yield FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
 
 
 def _names_others(tree: JavascriptTree) -> bool:

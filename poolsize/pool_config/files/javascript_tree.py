@@ -9,17 +9,8 @@ from typing import ClassVar
 import tree_sitter_typescript
 from tree_sitter import Language, Node, Parser
 
-from poolsize.pool_config.files.source_tree import (
-    DEEPEST,
-    FALLBACK,
-    VARIABLE,
-    WRAPPERS,
-    Grammar,
-    SourceTree,
-    children,
-    larger,
-)
-from poolsize.pool_config.files.values import ENVIRONMENT, NAME, integer_or_text, is_number, largest
+from poolsize.pool_config.files.source_tree import DEEPEST, FALLBACK, WRAPPERS, Grammar, SourceTree, children, larger
+from poolsize.pool_config.files.values import ENVIRONMENT, integer_or_text, largest
 from poolsize.pool_config.pool import FileSetting, Value
 
 INITIALISERS = {
@@ -40,14 +31,8 @@ CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
 NAMED_BY = ("name", "left", "key")
 """Fields with the name of a function, or of what a function is the value of."""
 NAMES = {"identifier", "shorthand_property_identifier", "member_expression", "subscript_expression"}
-LIMITS = {"connectionLimit", "queueLimit"}
-"""Names that only the drivers of MySQL have, so that a number of such a name is for a pool of theirs."""
-DEFAULTS = {"assignment_pattern", "object_assignment_pattern", "required_parameter", "optional_parameter"}
-"""Types of nodes with the default of a parameter, or of a member of an object."""
 ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
 """In the names of functions of a name and a default."""
-PATH = re.compile(r"[a-zA-Z_$][\w$]{0,60}(?:\.[\w$]{1,60}){0,10}")
-"""A name, or names with dots between them."""
 IMPORT = re.compile(
     r"\b(?:import {1,9}(?P<name>\w{1,60}) {1,9}from {0,9}"
     r"|(?:const|let|var) {1,9}(?P<required>\w{1,60}) {0,9}= {0,9}require\()"
@@ -136,8 +121,6 @@ class JavascriptTree(SourceTree):
         target = self.resolved(node) if node.type in NAMES else None
         is_choice = target is not None and target.type == "ternary_expression"
         setting = super().setting(name, target if target and is_choice else node, at or node)
-        if setting.value is not None and not is_number(setting.value):  # other files are read for numbers
-            setting = replace(setting, variables=tuple(filter(NAME.fullmatch, setting.variables)))
         imports = [at_import for first, at_import in self._imports if setting.line >= first]
         return replace(setting, line=imports[-1]) if imports else setting
 
@@ -165,16 +148,12 @@ class JavascriptTree(SourceTree):
             return self.resolved(inner[0], depth + 1) if inner else None
         if node.type == "call_expression":
             return self._returned(node, depth + 1) or node
-        known = self.named(self.text(node), node) if node.type in NAMES else []
-        if node.type not in NAMES or any(each and each.type == "number" and self._is_default(each) for each in known):
+        if node.type not in NAMES:
             return node
+        known = self.named(self.text(node), node)
         if known:
             return self.resolved(known[0], depth + 1) if len(known) == 1 else None
         return self._of_member(node, depth + 1)
-
-    def _is_default(self, node: Node | None) -> bool:
-        """Return whether what gives a name its value leaves another one possible: a default, or a mere parameter."""
-        return node is None or (node.parent is not None and node.parent.type in DEFAULTS)
 
     def _of_member(self, node: Node, depth: int) -> Node | None:
         index = node.child_by_field_name("index")
@@ -291,27 +270,10 @@ class JavascriptTree(SourceTree):
         return compute(node, depth)
 
     def _of_name(self, node: Node, depth: int) -> Value:
-        name = self.text(node)
-        if known := self.named(name, node):
-            given = self._of_other_file(name) if any(map(self._is_default, known)) else None
-            return self.value_of_name(name, node, depth) if given is None else given
+        if self.named(self.text(node), node):
+            return self.value_of_name(self.text(node), node, depth)
         target = self.resolved(node, depth)
-        if target is not None and target != node:
-            return self.value(target, depth)
-        return self._of_other_file(name.replace("?.", "."))
-
-    def _of_other_file(self, name: str) -> Value:
-        """Return the number that another file gives to an option: a parameter, a member, or a key of a configuration.
-
-        None where none is known; its name is noted, as that of a variable is.
-        """
-        if VARIABLE.match(name) or not PATH.fullmatch(name):
-            return None
-        is_variable = NAME.fullmatch(name)
-        given = ENVIRONMENT.text(name) if is_variable else ENVIRONMENT.of_field(name.rpartition(".")[2])
-        if given is None and not is_variable:
-            ENVIRONMENT.note([name if "." in name else f"the option {name}"])
-        return None if given is None else self.of_text(given)
+        return self.value(target, depth) if target is not None and target != node else None
 
     def _of_ternary(self, node: Node, depth: int) -> Value:
         """Return the larger of two alternatives, or the default beside an unknown alternative."""
@@ -344,9 +306,7 @@ class JavascriptTree(SourceTree):
         if asked and (self.text(asked).startswith("process.env") or isinstance(self.value(asked, depth), str)):
             values, given = self.values(arguments[-2:], depth)
             return values[-1] if given is None else given
-        key = self.key(arguments[0])
-        is_asked = len(arguments) == 1 and "." in key and ASKS.search(self.text(function))
-        return self._of_other_file(key) if is_asked else None
+        return None
 
 
 def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -10,11 +10,9 @@ from pathlib import Path
 
 from poolsize.errors import BadInput
 from poolsize.files import content
-from poolsize.pool_config.files.javascript_tree import LIMITS
 from poolsize.pool_config.files.reading import (
     JAVASCRIPT,
     MOST_BYTES,
-    SOURCES,
     TYPESCRIPT,
     NoPools,
     PoolFile,
@@ -52,8 +50,6 @@ MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
 SPRING_FILE = re.compile(r"application(-[\w-]{1,60})?\.(ya?ml|properties)")
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
-LAST_NAME = re.compile(r"[^. ]*$")
-"""The last name in the path of an option in JavaScript, as in config.mysql.connectionLimit."""
 
 
 def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
@@ -187,7 +183,7 @@ def _has_client_of_schema(path: Path) -> bool:
 
 def in_environment(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files with pools or counts: the pools as the variables of all files make them. Raises BadInput."""
-    sources = [file for file in files if file.path.suffix in SOURCES and file.variables]
+    sources = [file for file in files if file.path.suffix == ".py" and file.variables]
     known = {file.path: file for file in _in_environment_of(files, sources)}
     files = [known.get(file.path, file) for file in files]
     return [file for file in _without_followed(_in_environment_of(files, files)) if file.pools or file.counts]
@@ -199,14 +195,11 @@ def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFil
     """Name of a variable -> the files whose pools depend on it, each with its real path."""
     environments: dict[Path, dict[str, list[SetVariable]]] = {file.path: {} for file in asking_files}
     for file in asking_files:
-        for name in {*map(relaxed_key, file.asks_for - LIMITS), *_fields(file)}:
+        for name in (*map(relaxed_key, file.asks_for), *_fields(file)):
             asking.setdefault(name, {})[file.path] = file.path.resolve()
     every = [
-        (SetVariable(file.path, each, _unset(file, each)), relaxed_key(each.setting.name))
-        for file in files
-        for each in file.variables
+        (SetVariable(file.path, each), relaxed_key(each.setting.name)) for file in files for each in file.variables
     ]
-    every += [(each, f"{OWN_SIZE.title}, {name}") for each, name in every if name in LIMITS]
     every += [(SetVariable(path, Variable(each)), normalized(each.name)) for path, each in _numbers(files)]
     spellings: dict[tuple[Path, str], str] = {}
     """Path of a file that asks for a key, and the key -> how the place with the largest value spells it."""
@@ -218,25 +211,10 @@ def _in_environment_of(files: Sequence[PoolFile], asking_files: Sequence[PoolFil
     return [_with_variables(file, environments[file.path]) for file in asking_files]
 
 
-def _unset(file: PoolFile, variable: Variable) -> tuple[str, ...]:
-    names = variable.setting.variables if file.path.suffix in SOURCES else ()
-    return tuple(name for name in names if name not in file.environment)
-
-
 def _fields(file: PoolFile) -> set[str]:
-    """Return the names of fields that give limits a value which their file does not contain, normalized in Go.
-
-    Those of a project's own sizes have names of their own: a pool has the number also where such a size is nearer.
-    """
-    own = "" if any(pool.library is not OWN_SIZE for pool in file.pools) else f"{OWN_SIZE.title}, "
+    """Return the normalized names of fields in Go that give limits a value which their file does not contain."""
     unknown = (each for pool in file.pools if pool.library.stack == GO.stack for each in pool.not_followed)
-    of_go = {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
-    return of_go | {own + name for name in LIMITS & _names(file.asks_for)}
-
-
-def _names(variables: Iterable[str]) -> set[str]:
-    """Return the names of variables, and the last names in the paths of options."""
-    return {name for each in variables for name in (each, LAST_NAME.findall(each)[0])}
+    return {normalized(name) for each in unknown for name in FIELD.findall(each.text)}
 
 
 def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
@@ -277,7 +255,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
             keys_of_go.setdefault(each.path, set()).add(normalized(key))
-    with_beans, is_handed_on = _with_beans(files), _is_handed_on(files)
+    with_beans = _with_beans(files)
 
     def is_followed(path: Path, pool: FilePool) -> bool:
         if pool.library is OWN_GO:
@@ -286,7 +264,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)
-        return is_read or any(pool is each for each, _ in with_beans) or is_handed_on(path, pool)
+        return is_read or any(pool is each for each, _ in with_beans)
 
     excluding = [
         file.path.parent.resolve()
@@ -308,30 +286,6 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
 
 def _is_default(pool: FilePool) -> bool:
     return not (pool.settings.keys() - {"openInView"} or pool.unread)
-
-
-def _is_handed_on(files: Sequence[PoolFile]) -> Callable[[Path, FilePool], bool]:
-    """Return a function: whether a size of a project's own is that of another pool in JavaScript, which reads it."""
-    readers = [
-        (pool, file.environment["connectionLimit"][0])
-        for file in files
-        for pool in file.pools if "connectionLimit" in file.environment
-        if (size := pool.settings.get("connectionLimit")) and "connectionLimit" in size.variables
-    ]  # fmt: skip
-    environments = {file.path: file.environment for file in files}
-    variables = {(each.path, name) for _, each in readers for name in each.variable.setting.variables}
-    read = {each for _, each in readers}.union(*(environments[path].get(name, ()) for path, name in variables))
-    lines = {(each.path, each.variable.setting.line) for each in read}
-
-    def is_handed_on(path: Path, pool: FilePool) -> bool:
-        if pool.library is not OWN_SIZE or pool.workload or "connectionLimit" not in pool.settings:
-            return False
-        number = next((each for reader, each in readers if reader is pool), None)
-        same = [reader for reader, each in readers if each == number]
-        is_kept = pool is min(same, key=lambda reader: reader.library is OWN_SIZE, default=None)
-        return not is_kept if same else (path, pool.settings["connectionLimit"].line) in lines
-
-    return is_handed_on
 
 
 def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
@@ -373,24 +327,13 @@ def _with_variables(file: PoolFile, set_to: Mapping[str, Sequence[SetVariable]])
     """Return a file read with the largest values of its variables.
 
     A value that names its own variable, as ${POOL:-5}, is a default: it counts where no other is, and in other files.
-    An option of JavaScript for which several places have a number has none: these may be several pools.
     """
     environment = {}
     for name, each in sorted(set_to.items()):
-        plain = [other for other in each if name not in _names(other.variable.setting.variables)]
+        plain = [other for other in each if name not in other.variable.setting.variables]
         if chosen := plain or [other for other in each if other.path != file.path]:
             environment[name] = tuple(chosen)
-    unclear = {name for name in LIMITS & environment.keys() if len(environment[name]) > 1}
-    environment = {name: each for name, each in environment.items() if name not in unclear}
-    if environment:
-        texts = {name: each[0].given for name, each in environment.items()}
-        file = replace(read_pools(file.path, texts=texts), environment=environment)
-    return replace(file, pools=tuple(_without_values(pool, unclear) for pool in file.pools)) if unclear else file
-
-
-def _without_values(pool: FilePool, options: Set[str]) -> FilePool:
-    settings = {
-        name: replace(each, value=None) if _names(each.variables) & options else each
-        for name, each in pool.settings.items()
-    }
-    return replace(pool, settings=settings)
+    if not environment:
+        return file
+    texts = {name: each[0].given for name, each in environment.items()}
+    return replace(read_pools(file.path, texts=texts), environment=environment)

@@ -84,8 +84,6 @@ NAMES: Sequence[tuple[str, Reader]] = (
 YAML = (".yml", ".yaml")
 JAVASCRIPT = (".js", ".mjs", ".cjs", ".jsx", ".tsx")
 TYPESCRIPT = (".ts", ".mts", ".cts")
-SOURCES = (".py", *JAVASCRIPT, *TYPESCRIPT)
-"""Endings of sources whose numbers may be those of pools in other files."""
 ENDINGS: dict[str, Reader] = {
     ".java": java_source.java_pools,
     ".kt": java_source.kotlin_pools,
@@ -191,25 +189,20 @@ LONGEST_TEXT = 200
 
 @dataclass(frozen=True)
 class SetVariable:
-    """An environment variable that a file sets. path: of the file.
-
-    unset: the variables of a source that decide its number and that no file sets.
-    """
+    """An environment variable that a file sets. path: of the file."""
 
     path: Path
     variable: Variable
-    unset: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
-        """What the file sets it to, for people."""
-        return self.variable.setting.text + (f" by default ({' and '.join(self.unset)})" if self.unset else "")
+        """What the file sets it to."""
+        return self.variable.setting.text
 
     @property
     def given(self) -> str:
         """What a program reads: the text, or its number where the text has a reference or a template."""
-        text = self.variable.setting.text
-        return f"{self.number:.10g}" if {"$", "{"} & {*text} else text
+        return f"{self.number:.10g}" if {"$", "{"} & {*self.text} else self.text
 
     @property
     def number(self) -> float:
@@ -250,9 +243,9 @@ class PoolFile:
 
     @property
     def asks_for(self) -> set[str]:
-        """The variables that the pools depend on, and the numbers of a source."""
+        """The variables that the pools depend on, and the numbers of a Python source."""
         settings = [each for pool in self.pools for each in pool.settings.values()]
-        settings += [each.setting for each in self.variables if self.path.suffix in SOURCES]
+        settings += [each.setting for each in self.variables if self.path.suffix == ".py"]
         return {name for each in settings for name in each.variables}
 
 
