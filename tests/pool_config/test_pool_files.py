@@ -1369,10 +1369,6 @@ DRIVERS = {
     "const a = require('mysql2'), b = require('oracledb'); a.createPool({}); b.createPool({})": ["mysql2"],
     "import { drizzle } from 'drizzle-orm/mysql2'; drizzle(process.env.URL)": ["mysql2"],
     "require('mysql2'); function createPool(a) {}": [],
-    "const m = require('mysql2'); const createPool = (c) => m.createPool(c); createPool({})": ["mysql2"],
-    "const m = require('mysql2'); class A { f() { this.createPool() } createPool() { this.p = m.createPool({}) } }": [
-        "mysql2"
-    ],
     "import { createPool } from './db'; import 'mysql2'; createPool({})": [],
 }
 
@@ -1385,33 +1381,6 @@ def test_the_driver_of_a_pool_is_the_module_that_creates_it(tmp_path: Path, text
     else:
         with pytest.raises(BadInput, match="no settings of a pool"):
             read_pools(tmp_path / "a.ts")
-
-
-MADE = "const m = require('mysql2');\nfunction made(c) {{ {} }}\n"
-NEW_POOL = MADE.format("const p = m.createPool({connectionLimit: 4, ...c});\nreturn p.promise();")
-CALLS_IN_FILE = {
-    NEW_POOL + "const a = made(x), b = made(y);": [", call 1 in line 4", ", call 2 in line 4"],
-    NEW_POOL + "exports.all = {\na: made(x),\nb: made(y) };": [", call 1 in line 5", ", call 2 in line 6"],
-    NEW_POOL + "class A { constructor() { this.a = made(x);\nthis.b = made(y); } }": [
-        ", call 1 in line 4", ", call 2 in line 5",
-    ],
-    NEW_POOL + "let a; if (x) { a = made(x) } else { a = made(y) }": [""],
-    NEW_POOL + "const a = x ? made(x) : made(y);": [""],
-    NEW_POOL + "f(() => { const a = made(x); }); g(() => { const a = made(x); });": [""],
-    NEW_POOL: [""],
-    MADE.format("if (!p)\n{ p = m.createPool({}); } return p;") + "const a = made(x), b = made(y);": [""],
-    MADE.format("if (all[c]) return all[c];\nconst p = m.createPool({}); return p;") + "made(x); made(y);": [""],
-    MADE.format("p = p ??\nm.createPool({}); return p;") + "const a = made(x), b = made(y);": [""],
-    MADE.format("return f(() =>\nm.createPool({}));") + "const a = made(x), b = made(y);": [""],
-}  # fmt: skip
-"""Source -> what follows the place of each pool."""
-
-
-@pytest.mark.parametrize("text", CALLS_IN_FILE)
-def test_a_function_makes_a_pool_for_each_call_that_keeps_it(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.js").write_text(text)
-    places = [pool.place for pool in read_pools(tmp_path / "a.js").pools]
-    assert [place.removeprefix("createPool, line ")[1:] for place in places] == CALLS_IN_FILE[text]
 
 
 MAPPERS = {

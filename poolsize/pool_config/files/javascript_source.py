@@ -9,7 +9,7 @@ from functools import partial
 from tree_sitter import Node
 
 from poolsize.pool_config.files.javascript_tree import NAMES, TSX, JavascriptTree, Pair, modules_of
-from poolsize.pool_config.files.source_tree import DEEPEST, LONGEST_TEXT, Grammar, children, line
+from poolsize.pool_config.files.source_tree import Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import names_mysql
 from poolsize.pool_config.libraries import node as libraries
@@ -24,15 +24,6 @@ DRIVERS = {
 """First part of a module's name -> the driver whose pool it makes."""
 CREATES = {"createPool", "createPoolPromise"}
 CLUSTER = "createPoolCluster"
-PASSED_ON = {
-    "await_expression", "parenthesized_expression", "as_expression", "non_null_expression", "ternary_expression",
-    "member_expression", "call_expression",
-}  # fmt: skip
-"""Nodes whose value is that of a node in them, or made of it, as that of createPool().promise()."""
-NEW = {"return_statement", "arrow_function", "variable_declarator"}
-"""Where a function makes a pool that it did not keep from an earlier call."""
-MAY_KEEP = re.compile(rb"\bif\b|\?\?|\|\|")
-"""Before a pool in a function that may return an earlier pool."""
 POOL_TYPES = {"PoolOptions", "PoolConfig"}
 OWN_URL = {"adapter", "datasources", "datasourceUrl"}
 """Options of PrismaClient that replace the URL of the schema."""
@@ -81,7 +72,6 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
     """Yield the pools of createPool, and of each server that is added to a cluster."""
     drivers = [driver for module in sorted(modules) if (driver := _driver(module)) and not module.startswith("drizzle")]
     either = _pools_or_clusters(tree)
-    own_calls = _own_calls(tree, names)
     for call in tree.nodes("call_expression"):
         function = call.child_by_field_name("function")
         name, arguments = tree.key(function), tree.arguments(call)
@@ -98,7 +88,7 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             if complete and "connection" not in pairs:
                 continue
             arguments = [pairs["connection"].value] if "connection" in pairs else arguments[:1]
-        elif name not in CREATES or call.start_byte in own_calls.get(name, {}):
+        elif name not in CREATES:
             continue
         module = names.get(root) or names.get(name)
         library = _driver(module) if module else next(iter(drivers), None)
@@ -108,46 +98,7 @@ def _driver_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[s
             holder = tree.text_at(function, "object") if function and name == "add" else either.get(call.start_byte)
             if holder and holder in either.values():
                 pool = replace(pool, place=holder, alternative=pool.place)
-            pool = replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
-            yield from [replace(pool, place=pool.place + each) for each in _kept_calls(tree, call, own_calls)] or [pool]
-
-
-def _own_calls(tree: JavascriptTree, modules: Mapping[str, str]) -> dict[str, dict[int, Node]]:
-    """Return the calls of functions and methods of the file by their names and first bytes. modules: their names."""
-    own = {*tree.function_names.values()} - {""}
-    calls: dict[str, dict[int, Node]] = {}
-    for call in tree.nodes("call_expression"):
-        path = tree.text_at(call, "function").split(".")
-        if path[-1] in own and len(path) < 3 and path[0] not in modules and path[-1] not in tree.functions_around(call):
-            calls.setdefault(path[-1], {})[call.start_byte] = call
-    return calls
-
-
-def _kept_calls(tree: JavascriptTree, made: Node, own_calls: Mapping[str, Mapping[int, Node]]) -> list[str]:
-    """Return the calls of the function that makes a pool, in words, if the file keeps the new pools of several.
-
-    A call keeps the pool if it is in no function, or is assigned; a name keeps a single pool.
-    """
-    function, *_ = *tree.functions_around(made), ""
-    before = tree.source[max(tree.function_start(made), made.start_byte - LONGEST_TEXT, 0) : made.start_byte]
-    if function not in own_calls or _holder(tree, made)[0] not in NEW or MAY_KEEP.search(before):
-        return []
-    kept: dict[str, Node] = {}
-    for call in own_calls[function].values():
-        holder, name = _holder(tree, call)
-        if tree.function(call) < 0 or holder == "assignment_expression":
-            kept.setdefault(name, call)
-    calls = kept.values() if len(kept) > 1 else ()
-    return [f", call {number} in line {line(call)}" for number, call in enumerate(calls, 1)]
-
-
-def _holder(tree: JavascriptTree, call: Node) -> tuple[str, str]:
-    """Return the type of the node around a call, and the name that it gives to it; without one, the call's byte."""
-    around = call.parent
-    for _ in range(DEEPEST):
-        around = around.parent if around is not None and around.type in PASSED_ON else around
-    names = [tree.text_at(around, field) for field in ("left", "name")] if around is not None else []
-    return around.type if around is not None else "", next(filter(None, names), str(call.start_byte))
+            yield replace(pool, settings={**pool.settings, **tree.constants_of(library, call)})
 
 
 def _cluster(tree: JavascriptTree, node: Node | None) -> Node | None:

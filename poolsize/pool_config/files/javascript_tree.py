@@ -28,8 +28,6 @@ TSX = Grammar(Language(tree_sitter_typescript.language_tsx()), INITIALISERS, FUN
 """Also of JavaScript, which people mix with types."""
 CONVERSIONS = {"Number", "parseInt", "Number.parseInt", "parseFloat", "String"}
 """Functions with the value of their first argument."""
-NAMED_BY = ("name", "left", "key")
-"""Fields with the name of a function, or of what a function is the value of."""
 NAMES = {"identifier", "shorthand_property_identifier", "member_expression", "subscript_expression"}
 ASKS = re.compile(r"env|get|int|num|config|default", re.IGNORECASE)
 """In the names of functions of a name and a default."""
@@ -85,10 +83,6 @@ class JavascriptTree(SourceTree):
         self._name_at = {value.start_byte: node.child_by_field_name("name") for value, node in declared if value}
         """First byte of a value -> the name of the variable that it is assigned to."""
         self._declared = {self.text_at(node, "name"): node for node in self.nodes("function_declaration")}
-        self.function_names = {
-            function.start_byte: self._name_of(function) for kind in FUNCTIONS for function in self.nodes(kind)
-        }
-        """First byte of a function or a method -> its name without its object; "" for none."""
         for node in self.nodes("call_expression"):
             if self.text_at(node, "function") == "Object.assign" and self.arguments(node):
                 changed, *others = self.arguments(node)
@@ -129,14 +123,6 @@ class JavascriptTree(SourceTree):
         if node is not None and node.type == "member_expression":
             node = node.child_by_field_name("property")
         return self.text(node).strip("'\"`")
-
-    def _name_of(self, function: Node) -> str:
-        names = [each.child_by_field_name(field) for each in (function, function.parent) if each for field in NAMED_BY]
-        return self.key(next(filter(None, names), None))
-
-    def functions_around(self, node: Node) -> list[str]:
-        """Return the names of the functions around a node, from the innermost; "" for a function without a name."""
-        return [self.function_names[self._functions[place][0]] for place in self.around(node) if place >= 0]
 
     def resolved(self, node: Node | None, depth: int = 0) -> Node | None:
         """Return what a name, a member or a wrapped expression stands for; None where the file does not contain it."""
