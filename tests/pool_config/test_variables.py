@@ -671,35 +671,6 @@ def test_a_data_source_without_a_pool_has_not_the_one_of_spring(
     assert checked.most_connections == (20 if "size: 20" in settings else 10 if pools[0][0] == "HikariCP" else None)
 
 
-APPLICATION = "@SpringBootApplication(exclude = {{B.class, {}.class}})\npublic class A {{ }}"
-OTHER = "Data source of a bean"
-
-
-@pytest.mark.costly
-@pytest.mark.parametrize(
-    ("files", "title"),
-    [
-        ({"java/a/A.java": APPLICATION.format("DataSourceAutoConfiguration")}, OTHER),
-        ({"java/a/A.kt": APPLICATION.format("DataSourceAutoConfiguration").replace(".class", "::class")}, OTHER),
-        ({"java/a/A.java": "// " + APPLICATION.format("DataSourceAutoConfiguration")}, "HikariCP"),
-        ({"java/a/A.java": APPLICATION.format("XADataSourceAutoConfiguration")}, "HikariCP"),
-        ({"../../../gateway/src/main/java/A.java": APPLICATION.format("DataSourceAutoConfiguration")}, "HikariCP"),
-        ({"resources/application.yml": EXCLUDED}, OTHER),
-        ({"resources/application-test.yml": EXCLUDED}, "HikariCP"),
-        ({"resources/application.yml": f"a.b: 1\n---\nspring.profiles: c\n{EXCLUDED}"}, "HikariCP"),
-    ],
-)
-def test_a_data_source_that_another_file_excludes_is_that_of_a_bean(
-    tmp_path: Path, files: dict[str, str], title: str
-) -> None:
-    main = tmp_path / "main/shop/src/main"
-    for name, text in {**files, "resources/application-dev.yml": OF_SPRING}.items():
-        (main / name).parent.mkdir(parents=True, exist_ok=True)
-        (main / name).write_text(text)
-    (file,) = in_environment(read_files([tmp_path])[0])
-    assert [pool.library.title for pool in file.pools] == [title]
-
-
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

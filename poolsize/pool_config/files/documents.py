@@ -12,8 +12,8 @@ import yaml
 from poolsize.errors import BadInput
 from poolsize.pool_config.files.javascript_source import javascript_pools
 from poolsize.pool_config.files.keys import pools_of
-from poolsize.pool_config.files.values import EXCLUDES, MAVEN, Entry, parts_of, setting_of, value_of
-from poolsize.pool_config.pool import FilePool, FileSetting, PoolOrCount, Variable, normalized
+from poolsize.pool_config.files.values import MAVEN, Entry, parts_of, setting_of, value_of
+from poolsize.pool_config.pool import FilePool, PoolOrCount, Variable, normalized
 
 
 class Text(NamedTuple):
@@ -205,21 +205,13 @@ def without_comments(text: str) -> str:
     return STRING_OR_COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), text)
 
 
-def key_variables(documents: Iterable[Sequence[Entry]]) -> Iterator[Variable]:
-    """Yield the integers among the values of Spring's files, by their keys, for source that asks for these.
-
-    EXCLUDES, too, where it names Spring's data source for all profiles.
-    """
-    for document in documents:
-        is_of_all = not _profile(document)
-        for entry in document:
-            is_of_spring = is_of_all and entry.path[:2] == ("spring", "autoconfigure")
-            if is_of_spring and ".DataSourceAutoConfiguration" in entry.text:
-                yield Variable(FileSetting(EXCLUDES, entry.text, None, entry.line))
-            if len(entry.path) > 1 and entry.text.strip().startswith(BEGINS_NUMBER):
-                number = setting_of(".".join(entry.path), entry.text, entry.line, partial(value_of, entry.text))
-                if isinstance(number.value, int) and not isinstance(number.value, bool):
-                    yield Variable(number)
+def key_variables(documents: Iterable[Iterable[Entry]]) -> Iterator[Variable]:
+    """Yield the integers among the values of Spring's files, by their keys, for source that asks for these."""
+    for entry in (entry for entries in documents for entry in entries):
+        if len(entry.path) > 1 and entry.text.strip().startswith(BEGINS_NUMBER):
+            number = setting_of(".".join(entry.path), entry.text, entry.line, partial(value_of, entry.text))
+            if isinstance(number.value, int) and not isinstance(number.value, bool):
+                yield Variable(number)
 
 
 def pools_of_profiles(
@@ -234,8 +226,9 @@ def pools_of_profiles(
         for entry in document:
             profile, plain = _own_profile(entry)
             (of_prefixes.setdefault(profile, []) if profile else entries).append(plain)
-        if profile := _profile(entries):
-            of_profiles.append((profile, entries))
+        keys = [entry.text for entry in entries if normalized(".".join(entry.path)) in PROFILES]
+        if keys:
+            of_profiles.append((keys[0], entries))
         else:
             base += entries
         of_profiles += of_prefixes.items()
@@ -248,11 +241,6 @@ def pools_of_profiles(
             if pool.place in own
         ]
     return pools
-
-
-def _profile(entries: Iterable[Entry]) -> str:
-    """Return the profile that a document is for; "" for none."""
-    return next((entry.text for entry in entries if normalized(".".join(entry.path)) in PROFILES), "")
 
 
 def _own_profile(entry: Entry) -> tuple[str, Entry]:

@@ -14,7 +14,6 @@ from poolsize.pool_config.files.source_tree import VARIABLE, Grammar, SourceTree
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import (
     ENVIRONMENT,
-    EXCLUDES,
     PLACEHOLDER,
     Entry,
     has_only_others,
@@ -24,7 +23,7 @@ from poolsize.pool_config.files.values import (
 )
 from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, R2DBC, R2DBC_DRIVER, UNPOOLED, VERTX
-from poolsize.pool_config.pool import FilePool, FileSetting, Library, PoolOrCount, Value, Variable, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
 GRAMMAR = Grammar(
     Language(tree_sitter_java.language()),
@@ -68,10 +67,6 @@ REACTIVE = (R2DBC, VERTX)
 DECLARATIONS = ("field_declaration", "local_variable_declaration", "formal_parameter")
 OF_LAMBDA = {"apply", "also", "run", "let"}
 """Kotlin's methods with a lambda that sets properties of their object."""
-EXCLUDED = re.compile(
-    r"@(?:SpringBootApplication|EnableAutoConfiguration)\([^()]{0,999}\bDataSourceAutoConfiguration\.class"
-)
-"""The annotation of an application for which Spring Boot makes no data source."""
 VALUE = re.compile(r"@Value\(\s*(?:value\s*=\s*)?\"([^\"]{1,300})\"\s*\)")
 CONVERSIONS = {"parseInt", "parseLong", "parseBoolean", "valueOf", "orElse"}
 """Methods that return their last argument, as do methods named get... of a key and a default."""
@@ -204,17 +199,16 @@ def _injected(text: str) -> Value:
     return value_of(given or text)
 
 
-def kotlin_pools(text: str) -> list[PoolOrCount]:
+def kotlin_pools(text: str) -> list[FilePool]:
     """Return the pools of Kotlin source."""
     return java_pools(java_of(text))
 
 
-def java_pools(text: str) -> list[PoolOrCount]:
-    """Return the pools of Java source: the objects of known classes, with their settings in the same file; EXCLUDES."""
+def java_pools(text: str) -> list[FilePool]:
+    """Return the pools of Java source: the objects of known classes, with their settings in the same file."""
     tree = JavaTree(text)
     pools = (_pool(tree, each) for each in _objects(tree, text))
-    excluded = [Variable(FileSetting(EXCLUDES, each[0], None, 1)) for each in EXCLUDED.finditer(without_comments(text))]
-    return [*(pool for pool in pools if pool), *excluded]
+    return [pool for pool in pools if pool]
 
 
 def _objects(tree: JavaTree, text: str) -> list[_Object]:

@@ -21,10 +21,8 @@ from poolsize.pool_config.files.reading import (
     read_pools,
 )
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
-from poolsize.pool_config.files.values import EXCLUDES, NAME, relaxed_key
+from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
-from poolsize.pool_config.libraries.java import HIKARICP
-from poolsize.pool_config.libraries.java_frameworks import OF_BEAN
 from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
@@ -238,8 +236,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
     Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
-    for a URL that a bean reads; the bean then has the URL's database. Where an application or its application.yml
-    excludes Spring's data source, the pool by default is that of a bean.
+    for a URL that a bean reads; the bean then has the URL's database.
     """
     readings = [
         (pool, name, key, each)
@@ -266,26 +263,11 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         is_read = not pool.place and bool(lines & read_lines)
         return is_read or any(pool is each for each, _ in with_beans)
 
-    excluding = [
-        file.path.parent.resolve()
-        for file in files
-        if any(each.setting.name == EXCLUDES for each in file.variables) and "-" not in file.path.name
-    ]
-
-    def made(folder: Path, pool: FilePool) -> FilePool:
-        if any(pool is bean for _, bean in with_beans):
-            return replace(pool, database_known=True)
-        common = [os.path.commonpath([folder, each]) for each in excluding]
-        is_excluded = folder in excluding or any(each.endswith("/src/main") for each in common)
-        is_springs = pool.place == "spring.datasource.hikari" and pool.library is HIKARICP and _is_default(pool)
-        return replace(pool, library=OF_BEAN, settings={}) if is_springs and is_excluded else pool
+    def known(pool: FilePool) -> FilePool:
+        return replace(pool, database_known=True) if any(pool is bean for _, bean in with_beans) else pool
 
     kept = [_without(file, partial(is_followed, file.path)) for file in files]
-    return [replace(file, pools=tuple(map(partial(made, file.path.parent.resolve()), file.pools))) for file in kept]
-
-
-def _is_default(pool: FilePool) -> bool:
-    return not (pool.settings.keys() - {"openInView"} or pool.unread)
+    return [replace(file, pools=tuple(map(known, file.pools))) for file in kept]
 
 
 def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
@@ -296,7 +278,7 @@ def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
     return [
         (pool, bean)
         for folder, pool in pools
-        if _is_default(pool)
+        if not (pool.settings.keys() - {"openInView"} or pool.unread)
         for of_bean, key, bean in beans
         if key in {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
         and folder in _nearest(folders, of_bean)

@@ -102,8 +102,6 @@ NAME = re.compile(r"[A-Z](?:[A-Z0-9_-]{1,120}|[A-Z0-9]{0,40}__\w{1,80})")
 
 KEYS = re.compile(r"[a-zA-Z][\w-]{0,60}(?:\.[\w-]{1,60}){1,10}")
 """The keys of a setting, from the outermost."""
-EXCLUDES = "spring.autoconfigure.exclude"
-"""The key of what Spring Boot does not make; also the name of a variable for the annotation that says the same."""
 LONGEST = 500
 """A longer text is no number; defaults in defaults would take long to read."""
 PLACEHOLDER = re.compile(r"\$\{(?P<name>[^:{}]+)(?::(?P<quote>`?)(?P<default>.*)(?P=quote))?\}")

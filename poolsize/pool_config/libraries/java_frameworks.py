@@ -99,8 +99,8 @@ class NotOfSpring(Worded, Reason, code="pool_not_of_spring"):
     """Settings of Spring's data source, which Spring Boot does not make."""
 
     words = (
-        "DataSourceAutoConfiguration is excluded, so Spring Boot makes no pool. Whether a bean of the project makes "
-        "one for this URL is not known here."
+        "The file excludes DataSourceAutoConfiguration, so Spring Boot makes no pool. Whether a bean of the project "
+        "makes one for this URL is not known here."
     )
 
 
