@@ -148,7 +148,8 @@ def answer_traffic(
         values = traffic_values(answer, fleet.values_of_class())
         click.echo(json_text(_of_observation(values, observed) if observed else values))
     else:
-        typed = typed_words("run_path", "rate", "usage_time_ms", *TRAFFIC_OPTIONS[1:-1]) if observed is None else ()
+        of_config = (name for name in TRAFFIC_OPTIONS if name not in {"rate", "wait_limit"})
+        typed = typed_words("run_path", "rate", "usage_time_ms", *of_config) if observed is None else ()
         text = {"short": traffic_in_short, "why": traffic_text}[form](answer, typed)
         click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.helps)

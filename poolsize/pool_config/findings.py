@@ -12,9 +12,9 @@ from poolsize.units import count
 
 
 class OfCpus(OfSetting, Reason, code="pool_of_cpus"):
-    """A pool whose size the file does not set, and whose default the file does not tell. formula: on what it depends.
+    """A pool without a size in the file, whose default size is not known. formula: what the default depends on.
 
-    setting: that would set it. source: of the default.
+    setting: that would set the size. source: of the default.
     """
 
     library: str

@@ -43,12 +43,12 @@ ROUNDS, MOST_ROUNDS, WARM_UP_ROUNDS, ROUND_SECONDS = 10, 40, 5, 6
 """Rounds that count, all, and those before them; the length of each. A JVM that has just started still compiles."""
 SAME_SPEED = 0.05
 """By how much two rates of a full pool may differ, as a share."""
-LIGHT, CALIBRATION_LOAD, CALIBRATION_SECONDS = 0.3, 0.5, 20
-"""A utilisation for which the model has the rates that other traffic shows; of that traffic, the share of the capacity
-and the length.
-"""
+LIGHT = 0.3
+"""The utilisation for which the model has the rates that other traffic shows."""
+CALIBRATION_LOAD, CALIBRATION_SECONDS = 0.5, 20
+"""That traffic: its rate as a share of what a full pool completes, and its length."""
 MOST_LOAD = 0.99
-"""Share of the capacity, of the requests that a full pool completes: a queue grows without end near it."""
+"""The largest rate that is tried, as a share of what a full pool completes: near 1, a queue grows without end."""
 STEADY = {
     "innodb_flush_log_at_trx_commit": "2",
     "innodb_flush_method": "nosync",

@@ -221,7 +221,7 @@ OF_DRUID = "package {}; class A {{ void f() {{ var d = new DruidDataSource(); d.
     [
         ("src/com/shop/test", "com.shop.test", "", 6),
         ("src/com/shop/test", "com.shop.test", "src/A.java", 4),
-        ("src/com/shop/build/test", "com.shop.build.test", "", "src/com/shop/build"),
+        ("src/com/shop/test/db", "com.shop.test.db", "", 6),
         ("src/test/java/com/shop", "com.shop", "", "src/test"),
         ("src/test", "test", "", "src/test"),
         ("com/shop/test", "com.shop.more.test", "", "com/shop/test"),

@@ -389,6 +389,15 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
          'func run() {\n\td, _ := sql.Open("mysql", x)\n\tdefer func() { d.Close() }()\n}\n'),
         [{}, {}, {}],
     ),
+    (  # a pool that another function closes, or only a branch
+        "kept.go",
+        ('package a\nfunc f() (*sql.DB, func()) {\n\ta, _ := sql.Open("mysql", x)\n'
+         "\treturn a, func() { a.Close() }\n}\n"
+         'func g() *sql.DB {\n\tb, _ := sql.Open("mysql", y)\n\tif err := b.Ping(); err == nil {\n\t\treturn b\n'
+         "\t} else {\n\t\tb.Close()\n\t}\n\treturn nil\n}\n"
+         'func h() {\n\tc, _ := sql.Open("mysql", z)\n\tc.SetMaxOpenConns(10)\n}\n'),
+        [{"SetMaxOpenConns": 10}, {}, {}],
+    ),
     (
         "all_closed.go",
         'package a\nfunc f() {\n\ta, _ := sql.Open("mysql", x)\n\tdefer a.Close()\n\tserve(a)\n}\n',
@@ -826,6 +835,8 @@ def test_a_schema_whose_url_is_elsewhere_has_an_unknown_size(tmp_path: Path) -> 
     [
         ("6.2.1", "the machine: physical CPUs * 2 + 1. This"),
         ("^7.1.0", "the driver adapter (Prisma 7 or later). This"),
+        ("7", "the driver adapter (Prisma 7 or later). This"),
+        ("6.x", "the machine: physical CPUs * 2 + 1. This"),
         (">=5", "the machine: physical CPUs * 2 + 1 (from Prisma 7 on, the"),
     ],
 )

@@ -303,11 +303,21 @@ class GoTree(SourceTree):
             for condition in self.conditions(node)
         )
 
+    def is_in_branch(self, node: Node) -> bool:
+        """Return whether a node is in a branch of its function, which may not run."""
+        around = node.parent
+        while around is not None and around.type not in GRAMMAR.functions:
+            branches = (around.child_by_field_name(field) for field in ("consequence", "alternative"))
+            if around.type.endswith("_case") or node in branches:
+                return True
+            node, around = around, around.parent
+        return False
+
     def closed_by(self, call: Node) -> set[int]:
-        """Return the first bytes of the calls that open what a call closes, unless only under a condition."""
+        """Return the first bytes of the calls that open what a call closes, unless only in a branch."""
         operand, name = self.method(call)
         is_deferred = call.parent is not None and call.parent.type == "defer_statement"
-        if name != "Close" or not (is_deferred or next(self.conditions(call), None) is None):
+        if name != "Close" or not (is_deferred or not self.is_in_branch(call)):
             return set()
         return {start for start in self.opened_by(operand, {"DB"}) if start < call.start_byte}
 
@@ -415,8 +425,11 @@ def _unlimited(tree: GoTree, calls: Sequence[tuple[Node, Node | None, str]], ope
     further = {call.start_byte for call in opened}.difference(*led_to) if all(led_to) else set[int]()
     functions = tree.nodes("function_declaration")
     mains = {tree.function(children(each)[-1]) for each in functions if tree.text_at(each, "name") in {"main", "run"}}
+    function_of = {call.start_byte: tree.function(call) for call in opened}
     closing = [call for call, *_ in calls if further and mains.isdisjoint(tree.around(call))]
-    further = further.difference(*map(tree.closed_by, closing))
+    further -= {
+        start for call in closing for start in tree.closed_by(call) if function_of.get(start) == tree.function(call)
+    }
     return [call for call in opened if call.start_byte in further and not tree.limits(call)]
 
 

@@ -28,10 +28,8 @@ from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalize
 
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
-LEFT_OUT = {
-    "node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", "test", "tests", "__tests__",
-    "testdata", "fixtures", "e2e",
-}  # fmt: skip
+OF_TESTS = {"test", "tests", "__tests__", "testdata", "fixtures", "e2e"}
+LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", "vendor", *OF_TESTS}
 """Folders whose files are generated, or those of libraries or of tests. Hidden folders are left out, too."""
 PACKAGE = re.compile(rb"^\s{0,9}package\s{1,9}([\w.]{1,200})", re.MULTILINE)
 """The package of a source of Java or Kotlin."""
@@ -73,11 +71,12 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
             try:
                 files.append(read_pools(file, is_named=not is_folder))
             except BadInput as error:
-                is_empty = isinstance(error, NoPools)
-                if not (is_folder or is_empty):
-                    raise
-                if is_folder != is_empty:
+                if isinstance(error, NoPools):
+                    errors += [] if is_folder else [error]
+                elif is_folder:
                     errors.append(error)
+                else:
+                    raise
     files = _without_replaced(files, real_paths)
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
@@ -95,12 +94,12 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
 
 def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a folder that may have pools, and the folders of LEFT_OUT in it."""
+    """Return the files of a folder that may have pools, and the folders of tests in it."""
     files: list[Path] = []
     left_out: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders.sort()
-        left_out += [Path(parent, name) for name in folders if name in LEFT_OUT]
+        left_out += [Path(parent, name) for name in folders if name in OF_TESTS]
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
         files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:
@@ -110,10 +109,12 @@ def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
 
 def _is_package(folder: Path) -> bool:
     """Return whether a folder is a package of Java in another, such as com/shop/test, by a source in it."""
-    sources = [*folder.glob("*.java"), *folder.glob("*.kt")]
-    match = PACKAGE.search(content(sources[0], MOST_BYTES)) if sources else None
-    parts = match[1].decode().split(".") if match else []
-    return len(parts) > 1 and parts == [*folder.resolve().parts[-len(parts) :]]
+    source = next((path for path in folder.rglob("*") if path.suffix in (".java", ".kt") and path.is_file()), None)
+    match = PACKAGE.search(content(source, MOST_BYTES)) if source else None
+    if not (source and match):
+        return False
+    parts, inside = match[1].decode().split("."), source.relative_to(folder).parts
+    return len(parts) > len(inside) and parts == [*source.resolve().parent.parts[-len(parts) :]]
 
 
 def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> list[PoolFile]:

@@ -178,7 +178,9 @@ VERSION_OF_QUARKUS = re.compile(
     re.IGNORECASE,
 )
 """In a build file of Maven or Gradle: its property, its platform, or its plugin."""
-VERSION_OF_PRISMA = re.compile(r"\"(?:@prisma/client|prisma)\"\s{0,9}:\s{0,9}\"[~^=v]{0,2}(\d{1,4})\.(\d{1,4})")
+VERSION_OF_PRISMA = re.compile(
+    r"\"(?:@prisma/client|prisma)\"\s{0,9}:\s{0,9}\"[~^=v]{0,2}(\d{1,4})(?:\.(\d{1,4})|\.[x*]|(?=\"))"
+)
 """In package.json. A range such as >=6 does not tell the version."""
 VERSIONED: Sequence[tuple[Library, Callable[[tuple[int, int] | None], Library], Sequence[str], re.Pattern[str]]] = (
     (QUARKUS, quarkus_of, BUILD_FILES, VERSION_OF_QUARKUS), (PRISMA, prisma_of, ("package.json",), VERSION_OF_PRISMA),
@@ -333,7 +335,7 @@ def _version(path: Path, files: Sequence[str], pattern: re.Pattern[str]) -> tupl
     for build_file in (parent / name for parent in _folders_above(path) for name in files):
         with suppress(BadInput):
             if match := pattern.search(_text(content(build_file, MOST_BYTES))):
-                return int(match[1]), int(match[2])
+                return int(match[1]), int(match[2] or 0)
     return None
 
 

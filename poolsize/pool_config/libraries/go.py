@@ -68,7 +68,7 @@ class GoNoUnit(WithoutUnit, Reason, code="go_no_unit"):
     """A duration is a number that the file does not contain, without a unit. number: its name in the file."""
 
     number: str
-    words = "{0.setting} has no unit: if {0.number} is a number such as 180, " + WithoutUnit.advice
+    words = "{0.setting}: if {0.number} is a plain number such as 180, " + WithoutUnit.advice
 
 
 def _go(pool: FilePool, _: int) -> Iterator[Worded]:

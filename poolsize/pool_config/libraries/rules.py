@@ -9,6 +9,7 @@ from poolsize.pool_config.settings import SURVEY
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
 FEW = 2
+"""So few idle connections are taken to be fewer than a pool has whose size is not known."""
 
 
 class NoLimit(MayBeDefault):
@@ -127,7 +128,7 @@ def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
 def closes_idle(pool: FilePool, idle: str, most: str) -> Iterator[Worded]:
     """Find a pool that keeps fewer idle connections than it opens. idle, most: the settings of these numbers.
 
-    A pool whose size the file does not contain has more connections than FEW.
+    A pool of unknown size is taken to have more connections than FEW.
     """
     kept, opened = pool.number(idle), pool.number(most)
     has_more = opened <= 0 or (kept <= FEW and pool.is_unknown(most))
