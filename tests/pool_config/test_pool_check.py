@@ -244,7 +244,12 @@ def test_every_rule_is_tested() -> None:
         "server_too_small", "pools_above_limit", "workloads_above_limit", "pool_of_threads",
     }  # fmt: skip
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
-    of_variables = {"pool_from_variable", "pool_only_defaults", "pool_of_parameters"}  # test_variables
+    of_variables = {
+        "pool_from_variable",
+        "pool_only_defaults",
+        "pool_of_parameters",
+        "pool_beside_bean",
+    }  # test_variables
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables
 
 
