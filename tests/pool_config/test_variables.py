@@ -705,6 +705,30 @@ def test_settings_of_spring_boot_1_beside_a_bean_are_no_pool(
     assert [each.partition(":")[0] for each in notes] == [f"spring.datasource.{name}"] * ("Data" in titles[-1])
 
 
+OF_VALUES = """
+@Configuration
+class A {
+  @Value("${db.url}") String url;
+  @Value("${db.maxActive}") int most;
+  @Bean DruidDataSource a() { var a = new DruidDataSource(); a.setUrl(url); a.setMaxActive(most); return a; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "titles"),
+    [
+        (OF_VALUES, ["Druid"]),
+        (OF_VALUES.replace("db.maxActive", "db.size"), ["Druid", "Pool of the project's own code"]),
+    ],
+)
+def test_numbers_that_a_bean_reads_are_no_further_pool(tmp_path: Path, source: str, titles: list[str]) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "a.properties").write_text("db.url=jdbc:mysql://h/x\ndb.maxActive=7\ndb.initialSize=2\n")
+    files = in_environment(read_files([tmp_path])[0])
+    assert [pool.library.title for file in files for pool in file.pools] == titles
+
+
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "
 
 

@@ -24,7 +24,7 @@ from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replace
 from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.libraries.java_frameworks import beside_bean
-from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
+from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
 MOST_FILES = 100_000
@@ -237,7 +237,7 @@ def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
-    Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
+    Such pools are of own code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
     for a URL that a bean reads; the bean then has the URL's database. Settings of Spring Boot 1 beside such a bean have
     no effect.
     """
@@ -251,6 +251,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         for each in file.environment.get(key, ())
     ]
     read_lines = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, _, each in readings}
+    sizes = {(each.path, each.variable.setting.line) for pool, name, _, each in readings if name in pool.library.sizes}
     keys_of_go: dict[Path, set[str]] = {}
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
@@ -262,6 +263,8 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
             names = (normalized(each.name) for each in pool.settings.values())
             keys = keys_of_go.get(path, set())
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
+        if pool.library is OWN_CODE:
+            return any((path, each.line) in sizes for each in pool.settings.values())
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)
         return is_read or (_is_default(pool) and any(pool is each for each, _ in with_beans))
