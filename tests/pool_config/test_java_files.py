@@ -547,6 +547,24 @@ def test_a_bean_that_is_bound_to_keys_is_named_and_is_the_pool_of_these_keys(tmp
     assert (together.connections, together.unknown) == (7, 1)
 
 
+@pytest.mark.parametrize(
+    ("annotation", "most"),
+    [
+        ("", 10),
+        ("// @ConfigurationProperties(prefix = 'shop')\n", 10),
+        ("/* @ConfigurationProperties */", 10),
+        ('@ConfigurationProperties(prefix = "shop") // @Primary\n', None),
+    ],
+)
+def test_an_annotation_in_a_comment_binds_no_bean(tmp_path: Path, annotation: str, most: int | None) -> None:
+    made = f'var c = new HikariConfig(); c.setJdbcUrl("{MYSQL}"); return c;'
+    source = "DataSource s(HikariConfig given) { DataSource s = new HikariDataSource(given); return s; }"
+    (pool,) = checked(
+        tmp_path, "A.java", f"class A {{ @Bean {annotation} HikariConfig c() {{ {made} }} @Bean {source} }}"
+    )
+    assert (pool.most_connections, pool.pool.complete) == (most, most is not None)
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize(
     ("keys", "text"),

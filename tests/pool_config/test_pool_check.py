@@ -66,6 +66,9 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "spring: {datasource.hikari.maximumPoolSize: 11, jpa: {show-sql: true}}", "pool_open_in_view"),
     ("a.yml", "spring: {datasource.hikari.maximumPoolSize: 10, jpa.open-in-view: true}",
      "spring: {datasource.hikari.maximumPoolSize: 10, jpa.open-in-view: false}", "pool_open_in_view"),
+    ("a.properties", "spring.datasource.url=mysql://a:b@h/d", f"spring.datasource.url={MYSQL}", "pool_url_not_jdbc"),
+    ("a.yml", "spring.datasource.url: mariadb://h/d",
+     f"spring.datasource.url: mysql://h\n---\nspring.datasource.url: {MYSQL}", "pool_url_not_jdbc"),
     ("a.yml", "spring.datasource: {max-active: 9}", "spring.datasource.tomcat: {max-active: 9}", "pool_spring_boot_1"),
     ("a.yml", "spring.datasource: {tomcat.max-active: 9}",
      "spring.datasource: {type: org.apache.tomcat.jdbc.pool.DataSource, tomcat.max-active: 9}", "pool_needs_type"),
@@ -244,7 +247,12 @@ def test_every_rule_is_tested() -> None:
         "server_too_small", "pools_above_limit", "workloads_above_limit", "pool_of_threads",
     }  # fmt: skip
     of_traffic = {"pool_below_traffic", "pool_below_need"}  # test_config_from_traffic
-    of_variables = {"pool_from_variable", "pool_only_defaults", "pool_of_parameters"}  # test_variables
+    of_variables = {
+        "pool_from_variable",
+        "pool_only_defaults",
+        "pool_of_parameters",
+        "pool_beside_bean",
+    }  # test_variables
     assert of_a_pool - {code for *_, code in BORDERS} == together | of_traffic | of_variables
 
 

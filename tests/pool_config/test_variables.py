@@ -8,6 +8,7 @@ import pytest
 from poolsize.pool_config.check import checked_file
 from poolsize.pool_config.files.programs import in_environment, read_files
 from poolsize.pool_config.settings import ServerFacts
+from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import Command
 
 GO = """\
@@ -669,6 +670,63 @@ def test_a_data_source_without_a_pool_has_not_the_one_of_spring(
     assert [(pool.library.title, pool.database_known) for file in files for pool in file.pools] == pools
     (checked, *_) = [pool for file in files for pool in checked_file(file, ServerFacts(), None).pools]
     assert checked.most_connections == (20 if "size: 20" in settings else 10 if pools[0][0] == "HikariCP" else None)
+
+
+OF_XML = """
+<beans><bean name="a" class="com.alibaba.druid.pool.DruidDataSource">
+  <property name="url" value="${spring.datasource.url}"/><property name="maxActive" value="40"/>
+</bean></beans>
+"""
+BEANS_SIZE = OF_XML.replace('"40"', '"${spring.datasource.maxActive}"')
+DIRECT = f"{OF_SPRING}spring.datasource.max-active: 60\n"
+SMALLER = f"{OF_SPRING}spring.datasource.max-idle: 6\n"
+
+
+@pytest.mark.parametrize(
+    ("bean", "settings", "titles"),
+    [
+        (OF_XML, DIRECT, ["Druid", "Data source of a bean"]),
+        (OF_XML, SMALLER, ["Druid", "Data source of a bean"]),
+        (OF_XML, OF_SPRING, ["Druid"]),
+        (BEANS_SIZE, DIRECT, ["Druid", "Tomcat JDBC Pool (Spring Boot 1)"]),
+        (OF_XML.replace("spring.", "shop."), DIRECT, ["Druid", "Tomcat JDBC Pool (Spring Boot 1)"]),
+    ],
+)
+def test_settings_of_spring_boot_1_beside_a_bean_are_no_pool(
+    tmp_path: Path, bean: str, settings: str, titles: list[str]
+) -> None:
+    (tmp_path / "a.xml").write_text(bean)
+    (tmp_path / "application.yml").write_text(settings)
+    files = in_environment(read_files([tmp_path])[0])
+    assert [pool.library.title for file in files for pool in file.pools] == titles
+    *_, checked = [pool for file in files for pool in checked_file(file, ServerFacts(), None).pools]
+    notes = [sentence(each) for each in checked.findings if each.code == "pool_beside_bean"]
+    name = "max-idle" if settings is SMALLER else "max-active"
+    assert [each.partition(":")[0] for each in notes] == [f"spring.datasource.{name}"] * ("Data" in titles[-1])
+
+
+OF_VALUES = """
+@Configuration
+class A {
+  @Value("${db.url}") String url;
+  @Value("${db.maxActive}") int most;
+  @Bean DruidDataSource a() { var a = new DruidDataSource(); a.setUrl(url); a.setMaxActive(most); return a; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "titles"),
+    [
+        (OF_VALUES, ["Druid"]),
+        (OF_VALUES.replace("db.maxActive", "db.size"), ["Druid", "Pool of the project's own code"]),
+    ],
+)
+def test_numbers_that_a_bean_reads_are_no_further_pool(tmp_path: Path, source: str, titles: list[str]) -> None:
+    (tmp_path / "A.java").write_text(source)
+    (tmp_path / "a.properties").write_text("db.url=jdbc:mysql://h/x\ndb.maxActive=7\ndb.initialSize=2\n")
+    files = in_environment(read_files([tmp_path])[0])
+    assert [pool.library.title for file in files for pool in file.pools] == titles
 
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  application.yml: |\n    "

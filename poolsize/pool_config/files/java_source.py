@@ -120,7 +120,11 @@ class JavaTree(SourceTree):
     def _annotations(self, member: Node) -> str:
         """Return the annotations of the class that a member is of."""
         of_class = member.parent.parent if member.parent else None
-        return self.text(of_class.child(0)) if of_class else ""
+        return self.code(of_class.child(0)) if of_class else ""
+
+    def code(self, node: Node | None) -> str:
+        """Return the text of a node without comments."""
+        return without_comments(self.text(node))
 
     def other(self, node: Node, depth: int) -> Value:
         """Return the value of a name, a text, an alternative, or a call with a default or a unit of time."""
@@ -263,7 +267,7 @@ def _is_complete(tree: JavaTree, created: Node) -> bool:
     """Return whether the file has all settings of an object, as far as what creates the object shows."""
     method = tree.outer(created, "method_declaration")
     is_copy = any(each.type != "assignment_expression" for each in tree.arguments(created))
-    of_elsewhere = tree.text_at(created, "name") == OF_PROPERTIES or BUILDS_LATER in tree.text(method)
+    of_elsewhere = tree.text_at(created, "name") == OF_PROPERTIES or BUILDS_LATER in tree.code(method)
     return not of_elsewhere and (not is_copy or tree.text_at(created, "name") in BUILDS)
 
 
@@ -325,7 +329,7 @@ def _pool(tree: JavaTree, created: _Object) -> FilePool | None:
     is_pool = settings or urls or any(map(is_mysql, others)) or (is_reactive and is_created)
     if is_pool or not (is_created and (tree.is_for_mysql or is_unpooled)) or tree.arguments(created.node):
         return pool if is_pool else None
-    prefix = PREFIX.search(tree.text(tree.outer(created.node, "method_declaration")))
+    prefix = PREFIX.search(tree.code(tree.outer(created.node, "method_declaration")))
     if prefix is None:
         return None
     bound = FileSetting("url", prefix[0], None, line(created.node), (f"{prefix[1]}.url",))

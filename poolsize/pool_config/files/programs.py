@@ -23,7 +23,8 @@ from poolsize.pool_config.files.reading import (
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
 from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
-from poolsize.pool_config.libraries.other_languages import OWN_GO, OWN_SIZE
+from poolsize.pool_config.libraries.java_frameworks import beside_bean
+from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
 
 MOST_FILES = 100_000
@@ -236,8 +237,9 @@ def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
     """Return the files without the pools whose settings are those of a pool in source, which reads their keys.
 
-    Such pools are of own Go code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
-    for a URL that a bean reads; the bean then has the URL's database.
+    Such pools are of own code, of a library's own file without a prefix, as druid.maxActive, or Spring's by default
+    for a URL that a bean reads; the bean then has the URL's database. Settings of Spring Boot 1 beside such a bean have
+    no effect.
     """
     readings = [
         (pool, name, key, each)
@@ -249,6 +251,7 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         for each in file.environment.get(key, ())
     ]
     read_lines = {(pool.library.title, each.path, each.variable.setting.line) for pool, _, _, each in readings}
+    sizes = {(each.path, each.variable.setting.line) for pool, name, _, each in readings if name in pool.library.sizes}
     keys_of_go: dict[Path, set[str]] = {}
     for pool, name, key, each in readings:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
@@ -260,30 +263,54 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
             names = (normalized(each.name) for each in pool.settings.values())
             keys = keys_of_go.get(path, set())
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
+        if pool.library is OWN_CODE:
+            return any((path, each.line) in sizes for each in pool.settings.values())
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)
-        return is_read or any(pool is each for each, _ in with_beans)
+        return is_read or (_is_default(pool) and any(pool is each for each, _ in with_beans))
 
     def known(pool: FilePool) -> FilePool:
+        if any(pool is each for each, _ in with_beans):
+            return beside_bean(pool)
         return replace(pool, database_known=True) if any(pool is bean for _, bean in with_beans) else pool
 
     kept = [_without(file, partial(is_followed, file.path)) for file in files]
     return [replace(file, pools=tuple(map(known, file.pools))) for file in kept]
 
 
+def _is_default(pool: FilePool) -> bool:
+    return not (pool.settings.keys() - {"openInView"} or pool.unread)
+
+
 def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
-    """Return the pools that are Spring's by default, each with one of the nearest project's beans that read its URL."""
+    """Return the pools that are Spring's by default, each with one of the nearest project's beans that read its URL.
+
+    Those of Spring Boot 1, too, if the bean reads none of their settings.
+    """
     pools = [(file.path.parent.resolve(), pool) for file in files for pool in file.pools]
     beans = [(folder, relaxed_key(key), bean) for folder, bean in pools for url in bean.beside for key in url.variables]
     folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
     return [
         (pool, bean)
         for folder, pool in pools
-        if not (pool.settings.keys() - {"openInView"} or pool.unread)
+        if _is_default(pool) or _is_direct(pool)
         for of_bean, key, bean in beans
-        if key in {relaxed_key(f"{pool.place.rpartition('.')[0]}.{name}") for name in ("url", "jdbc-url")}
+        if key.replace(".jdbcurl", ".url")
+        == relaxed_key(f"{pool.place if _is_direct(pool) else pool.place.rpartition('.')[0]}.url")
         and folder in _nearest(folders, of_bean)
+        and not _reads(bean, pool)
     ]
+
+
+def _is_direct(pool: FilePool) -> bool:
+    """Return whether settings stand directly below spring.datasource in a file of Spring."""
+    return pool.place == "spring.datasource" and not pool.within
+
+
+def _reads(bean: FilePool, pool: FilePool) -> bool:
+    """Return whether a setting of a bean names the key of a pool's setting."""
+    texts = normalized(" ".join(text for each in bean.settings.values() for text in (each.text, *each.variables)))
+    return any(normalized(f"{pool.place}.{each.name}") in texts for each in pool.settings.values())
 
 
 def _programs(each: SetVariable, asking: Mapping[Path, Path]) -> list[Path]:

@@ -15,7 +15,7 @@ from poolsize.pool_config.files.places import named_library
 from poolsize.pool_config.files.values import ENVIRONMENT, PLACEHOLDER, Entry, has_only_others, names_mysql, parts_of
 from poolsize.pool_config.libraries.java import C3P0, DBCP2
 from poolsize.pool_config.libraries.java_frameworks import DBCP1, MYBATIS, TOMCAT_7, WILDFLY
-from poolsize.pool_config.pool import FilePool, Library, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 DEEPEST = 200
 """Elements in each other; configurations have fewer."""
@@ -145,7 +145,9 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
     if library is None or has_only_others(map(_resolved, entries)):
         return None
     pool = pool_of(library, entries)
-    return replace(pool, place=f"{element.name} {place}".strip(), complete=complete)
+    keys = [(each, PLACEHOLDER.fullmatch(each.text)) for each in entries if normalized(each.path[-1]).endswith("url")]
+    urls = tuple(FileSetting(each.path[-1], each.text, None, each.line, (key["name"],)) for each, key in keys if key)
+    return replace(pool, place=f"{element.name} {place}".strip(), complete=complete, beside=urls)
 
 
 def _resolved(entry: Entry) -> Entry:

@@ -95,6 +95,16 @@ class NoPool(Unlimited, code="pool_none"):
     )
 
 
+class BesideBean(Worded, Caution, code="pool_beside_bean"):
+    """Settings of Spring's data source, beside a bean that is the data source. names: their keys."""
+
+    names: str
+    words = (
+        "{0.names}: no effect, unless the project's own code reads these names. A bean of the project is the data "
+        "source, so Spring Boot makes no pool. Source: Spring Boot's documentation, Configure a Custom DataSource."
+    )
+
+
 class NotOfSpring(Worded, Reason, code="pool_not_of_spring"):
     """Settings of Spring's data source, which Spring Boot does not make."""
 
@@ -278,6 +288,15 @@ UNPOOLED = Library(
 )
 OF_BEAN = replace(UNPOOLED, title="Data source of a bean", notes=(NotOfSpring(),))
 """Where Spring Boot makes none by itself."""
+
+
+def beside_bean(pool: FilePool) -> FilePool:
+    """Return what Spring's pool is where a bean is the data source: settings without effect."""
+    names = [each.name for each in (*pool.settings.values(), *pool.unread)]
+    note = BesideBean(" and ".join(f"{pool.place}.{name}" for name in names))
+    return replace(pool, library=replace(OF_BEAN, sizes=(), notes=(note,)), settings={}, unread=())
+
+
 MYBATIS = Library(
     "MyBatis's own pool",
     {
