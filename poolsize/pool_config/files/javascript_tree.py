@@ -302,9 +302,10 @@ def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:
     for call in tree.nodes("call_expression"):
         if tree.text_at(call, "function") in {"require", "import"} and tree.arguments(call):
             modules.add(tree.key(tree.arguments(call)[0]))
-    for node in tree.nodes("variable_declarator"):
-        if module := _required(tree, node.child_by_field_name("value")):
-            names |= dict.fromkeys(_identifiers(tree, node.child_by_field_name("name")), module)
+    for node in (*tree.nodes("variable_declarator"), *tree.nodes("assignment_expression")):
+        name, value = map(node.child_by_field_name, INITIALISERS[node.type])
+        if module := _required(tree, value):
+            names |= dict.fromkeys(_identifiers(tree, name), module)
     for node in tree.nodes("import_statement"):
         sources = [each for each in _inside(node) if each.type == "string"]
         if sources:
