@@ -14,6 +14,7 @@ from poolsize.command_line.options import is_typed
 from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
+from poolsize.pool_config.files.javascript_source import WITHOUT
 from poolsize.pool_config.files.reading import PoolFile
 from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
@@ -248,7 +249,8 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
                 continue
             if pool.library is OWN_GO and file.path.suffix == ".go" and is_go_configured:
                 continue
-            program, (title, place) = _program(file.path, pool, files), _place(pool)
+            path, (title, place) = _replaced(file.path, pool, files)
+            program = _program(path, pool, files)
             if program.name == CONFIG and LINE.search(place):  # the lines differ
                 place = LINE.sub("", place)
                 numbers_of_places[place] += 1
@@ -276,6 +278,18 @@ def _is_of_environment(pool: FilePool) -> bool:
 def _place(pool: FilePool) -> tuple[str, str]:
     """Return the title of a pool's library, and the pool's place."""
     return pool.library.title, pool.place
+
+
+def _replaced(path: Path, pool: FilePool, files: Sequence[CheckedFile]) -> tuple[Path, tuple[str, str]]:
+    """Return the file, title and place of the pool of a module that a pool is an alternative of; else its own."""
+    module = (path.parent / pool.alternative.removeprefix(WITHOUT)).resolve()
+    of_module = (
+        (file.path, _place(each.pool))
+        for file in (files if pool.alternative.startswith(WITHOUT) else ())
+        for each in file.pools
+        if each.pool.library is pool.library and module in {real := file.path.resolve(), real.with_suffix("")}
+    )
+    return next(of_module, (path, _place(pool)))
 
 
 def _weight(file: CheckedFile, checked: CheckedPool) -> tuple[bool, int]:

@@ -393,6 +393,29 @@ def test_a_configuration_that_the_source_of_the_pool_imports_is_no_further_pool(
     assert sizes == pools
 
 
+OTHERWISE = "{ client: 'mysql2', connection: {}, pool: { min: 0, max: 7 } }"
+
+
+@pytest.mark.parametrize(
+    ("source", "in_module", "connections", "named"),
+    [
+        (f"let own; try {{ own = require('./own') }} catch {{}}\nknex(own ? (own.a || own.b) : {OTHERWISE})", 12, 12,
+         "without ./own"),
+        (f"import own from './own'\nconst options = own.live ?? {OTHERWISE}\nknex(options)", 3, 7, "without ./own"),
+        (f"const own = require('./of_others')\nknex(own || ({OTHERWISE}))", 3, 10, "without ./of_others"),
+        (f"const own = require('./own')\nknex(own.isLive ?\n{OTHERWISE}\n: {OTHERWISE.replace('7', '5')})", 3, 10,
+         "alternative in line 4"),
+    ],
+)  # fmt: skip
+def test_options_for_where_a_module_is_not_there_are_no_further_pool(
+    poolsize_here: Command, tmp_path: Path, source: str, in_module: int, connections: int, named: str
+) -> None:
+    (tmp_path / "db.js").write_text(f"const knex = require('knex')\n{source}")
+    (tmp_path / "own.js").write_text(f"module.exports = {{ live: {OTHERWISE.replace('7', str(in_module))} }}")
+    assert checked(poolsize_here, ".", code=0)["connections"] == connections
+    assert named in poolsize_here("config", "--check", "db.js").stdout
+
+
 def test_a_name_holds_a_pool_or_a_cluster(poolsize_here: Command, tmp_path: Path) -> None:
     (tmp_path / "db.js").write_text(
         "const mysql = require('mysql2');\nconst options = {host: 'h', user: 'u', connectionLimit: live ? 9 : 4};\n"

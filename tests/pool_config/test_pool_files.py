@@ -276,7 +276,7 @@ REAL_FILES = (
         1,
         {"max_overflow": 20, "pool_pre_ping": True},
         set(),
-        set(),
+        {"flask_size_of_2"},
     ),
     RealFile(
         "flask-old-and-options.py",
@@ -1560,7 +1560,7 @@ def test_a_parameter_without_a_default_hides_a_constant(tmp_path: Path) -> None:
         ("D = {'default': dj_database_url.config(default='mysql://u@h/d')}", "Django", None, {"django_connects"}),
         ("D = {'default': {'ENGINE': 'dj_db_conn_pool.backends.mysql'}}", "django-db-connection-pool", 20,
          {"pool_defaults"}),
-        ("SQLALCHEMY_DATABASE_URI = 'mysql://u@h/d'", "Flask-SQLAlchemy", 15, {"pool_defaults"}),
+        ("SQLALCHEMY_DATABASE_URI = 'mysql://u@h/d'", "Flask-SQLAlchemy", 15, {"pool_defaults", "flask_size_of_2"}),
         ("pool = MySQLConnectionPool()", "MySQL Connector/Python", 5, {"pool_defaults"}),
         ("mysql.connector.connect(pool_name='a', pool_size=7)", "MySQL Connector/Python", 7, set()),
         # the cases 20, 23, 39 and 40

@@ -9,7 +9,7 @@ from functools import partial
 from tree_sitter import Node
 
 from poolsize.pool_config.files.javascript_tree import NAMES, TSX, JavascriptTree, Pair, modules_of
-from poolsize.pool_config.files.source_tree import Grammar, children, line
+from poolsize.pool_config.files.source_tree import DEEPEST, WRAPPERS, Grammar, children, line
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import names_mysql
 from poolsize.pool_config.libraries import node as libraries
@@ -52,17 +52,19 @@ OWN_OBJECT = {
 """Library whose pool has an object of its own -> what may be in the object besides the settings."""
 OF_ENVIRONMENT = re.compile(r"(?:dev|test|prod|stag|local|ci$|qa$|uat$|preprod|default$)\w{0,20}", re.IGNORECASE)
 """Keys of an object whose values are the same settings for different environments."""
+WITHOUT = "without "
+"""Before the module that an object replaces where it is not there."""
 
 
 def javascript_pools(text: str, grammar: Grammar = TSX) -> list[FilePool]:
     """Return the pools of JavaScript, or of TypeScript with JSX. Raises BadInput for damage that may hide one."""
     tree = JavascriptTree(text, grammar)
     names, modules = modules_of(tree)
-    pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, modules)]
+    pools = [*_driver_pools(tree, names, modules), *_prisma_pools(tree), *_mapper_pools(tree, names, modules)]
     pools = pools or list(_typed_pools(tree, names))
     if CONNECTION_LIMIT.search(text):
         lines = {setting.line for pool in pools for setting in (*pool.settings.values(), *pool.unread)}
-        pools += [own for own in _own_pools(tree) if own.settings["connectionLimit"].line not in lines]
+        pools += [own for own in _own_pools(tree, names) if own.settings["connectionLimit"].line not in lines]
     if not pools:
         tree.refuse_damage("JavaScript or TypeScript", "createPool|Sequelize|knex|connectionLimit")
     return pools
@@ -230,7 +232,7 @@ def _pool(tree: JavascriptTree, library: Library, place: str, pairs: Mapping[str
     return FilePool(library, place, settings, tuple(unread), complete)
 
 
-def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]:
+def _mapper_pools(tree: JavascriptTree, names: Mapping[str, str], modules: set[str]) -> Iterator[FilePool]:
     """Yield the pools of objects with the options of Sequelize, Knex, TypeORM or MikroORM, which hands them to Knex."""
     of_sequelize = {}
     for node in tree.nodes("new_expression"):
@@ -258,11 +260,11 @@ def _mapper_pools(tree: JavascriptTree, modules: set[str]) -> Iterator[FilePool]
         is_default = pool.library.title.lower() in modules and pool.complete and not pool.settings
         may_be_mysql = is_mysql is None and not others and (has_size or is_default)
         if is_mysql or may_be_mysql:
-            yield from _of_environments(tree, node, pool, named.get(node.start_byte, []))
+            yield from _of_environments(tree, names, node, pool, named.get(node.start_byte, []))
 
 
 def _of_environments(
-    tree: JavascriptTree, node: Node, pool: FilePool, named: Sequence[tuple[str, str]]
+    tree: JavascriptTree, names: Mapping[str, str], node: Node, pool: FilePool, named: Sequence[tuple[str, str]]
 ) -> Iterator[FilePool]:
     """Yield the pool of an object: of each environment whose options it is, and of none if only others contain it.
 
@@ -272,7 +274,7 @@ def _of_environments(
     for name, _ in named:
         yield replace(pool, place=named[0][1] + server, alternative=f"profile {name}")
     if not named and node.start_byte not in tree.spread:
-        yield replace(pool, alternative=_alternative(tree, node))
+        yield replace(pool, alternative=_alternative(tree, names, node))
 
 
 def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
@@ -289,7 +291,7 @@ def _environments(tree: JavascriptTree) -> dict[int, list[tuple[str, str]]]:
     return named
 
 
-def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:
+def _own_pools(tree: JavascriptTree, names: Mapping[str, str]) -> Iterator[FilePool]:
     """Yield the pools of objects with a server, a user and a connectionLimit, which another file hands to a driver."""
     if _names_others(tree):
         return
@@ -298,7 +300,7 @@ def _own_pools(tree: JavascriptTree) -> Iterator[FilePool]:
         size = pairs.get("connectionlimit")
         if size and "host" in pairs and {"user", "username"} & pairs.keys():
             settings = {"connectionLimit": tree.setting(tree.key(size.key), size.value, size.key)}
-            yield FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, node))
+            yield FilePool(OWN_SIZE, _place(tree, node), settings, alternative=_alternative(tree, names, node))
 
 
 def _names_others(tree: JavascriptTree) -> bool:
@@ -387,16 +389,33 @@ def _name(node: Node) -> Node | None:
     return next((name for field in fields if parent and (name := parent.child_by_field_name(field))), None)
 
 
-def _alternative(tree: JavascriptTree, node: Node) -> str:
-    """Return the environment whose options an object has; "" for none."""
-    name = _name(node)
-    return f"profile {tree.key(name)}" if name and OF_ENVIRONMENT.fullmatch(tree.key(name)) else ""
+def _choice(tree: JavascriptTree, node: Node) -> Node:
+    """Return the expression of which an object is an alternative, as `a ? b : {}` or `a || {}`; else the object."""
+    choice, around = node, node.parent
+    for _ in range(DEEPEST):
+        if around and (around.type == "ternary_expression" or tree.text_at(around, "operator") in {"||", "??"}):
+            choice = around
+        elif around is None or around.type not in WRAPPERS:
+            break
+        around = around.parent
+    return choice
+
+
+def _alternative(tree: JavascriptTree, names: Mapping[str, str], node: Node) -> str:
+    """Return the environment whose options an object has, or what it is an alternative of; "" for none."""
+    choice = _choice(tree, node)
+    if (name := _name(choice)) and OF_ENVIRONMENT.fullmatch(tree.key(name)):
+        return f"profile {tree.key(name)}"
+    first = [WORD.match(tree.text(each).lstrip("(")) for each in children(choice)[-2:] if choice != node]
+    module = next((names[word[0]] for word in first if word and names.get(word[0], "").startswith(".")), "")
+    return f"{WITHOUT}{module}" if module else f"alternative in line {line(node)}" if choice != node else ""
 
 
 def _place(tree: JavascriptTree, node: Node) -> str:
     """Return where an object is: the key or the name that it is the value of, and its line."""
+    node = _choice(tree, node)
     name = _name(node)
-    if _alternative(tree, node):
+    if _alternative(tree, {}, node):
         return _place_of_all(tree, name.parent.parent if name and name.parent else None)
     is_name = name and name.type in SHORT_NAMES
     return f"{tree.key(name)}, line {line(node)}" if is_name else f"line {line(node)}"

@@ -298,18 +298,17 @@ class JavascriptTree(SourceTree):
 def modules_of(tree: JavascriptTree) -> tuple[dict[str, str], set[str]]:
     """Return the names that a source gives to modules or parts of them, each with its module; and all modules."""
     names: dict[str, str] = {}
-    modules: set[str] = set()
-    for call in tree.nodes("call_expression"):
-        if tree.text_at(call, "function") in {"require", "import"} and tree.arguments(call):
-            modules.add(tree.key(tree.arguments(call)[0]))
-    for node in tree.nodes("variable_declarator"):
-        if module := _required(tree, node.child_by_field_name("value")):
-            names |= dict.fromkeys(_identifiers(tree, node.child_by_field_name("name")), module)
+    calls = (call for call in tree.nodes("call_expression") if tree.text_at(call, "function") in {"require", "import"})
+    modules = {tree.key(arguments[0]) for call in calls if (arguments := tree.arguments(call))}
+    for node in (*tree.nodes("variable_declarator"), *tree.nodes("assignment_expression")):
+        name, value = map(node.child_by_field_name, INITIALISERS[node.type])
+        if module := _required(tree, value):
+            names |= dict.fromkeys(_identifiers(tree, name), module)
     for node in tree.nodes("import_statement"):
-        sources = [each for each in _inside(node) if each.type == "string"]
-        if sources:
-            modules.add(tree.key(sources[0]))
-            names |= dict.fromkeys(_identifiers(tree, node), tree.key(sources[0]))
+        inner = next(iter(children(node)), node)  # of `import mysql = require("mysql2")`
+        if source := node.child_by_field_name("source") or inner.child_by_field_name("source"):
+            modules.add(tree.key(source))
+            names |= dict.fromkeys(_identifiers(tree, node), tree.key(source))
     return names, modules
 
 
@@ -328,14 +327,9 @@ def _required(tree: JavascriptTree, node: Node | None) -> str:
     return ""
 
 
-def _identifiers(tree: JavascriptTree, node: Node | None) -> Iterator[str]:
-    for each in _inside(node) if node else ():
-        if each.type in {"identifier", "shorthand_property_identifier_pattern"}:
-            yield tree.text(each)
-
-
-def _inside(node: Node, depth: int = 0) -> Iterator[Node]:
-    """Yield a node and the nodes in it, to a depth that imports have."""
-    yield node
-    for child in children(node) if depth < 5 else ():
-        yield from _inside(child, depth + 1)
+def _identifiers(tree: JavascriptTree, node: Node | None, depth: int = 0) -> Iterator[str]:
+    """Yield the names in a node, to a depth that imports have."""
+    if node is not None and node.type in {"identifier", "shorthand_property_identifier_pattern"}:
+        yield tree.text(node)
+    for child in children(node) if node is not None and depth < 5 else ():
+        yield from _identifiers(tree, child, depth + 1)

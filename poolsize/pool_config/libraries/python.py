@@ -80,6 +80,16 @@ class FlaskOldNames(OfSetting, Caution, code="flask_old_names"):
     listed = property(lambda self: ", ".join(self.names))
 
 
+class SizeOfVersion2(OfSetting, Reason, code="flask_size_of_2"):
+    """The default pool size is larger in Flask-SQLAlchemy 2. connections: of the pool with it."""
+
+    connections: int
+    words = (
+        "The default {0.setting} is 5 in Flask-SQLAlchemy 3 and, for MySQL, 10 in version 2: with 10, this pool may "
+        "open up to {0.connections:,} connections. Source: Flask-SQLAlchemy's changelog, 3.0.0."
+    )
+
+
 class DjangoConnects(MayBeDefault, Reason, code="django_connects"):
     """Django opens a connection for each request, which is right under ASGI. lifetime_seconds: advised under WSGI."""
 
@@ -119,6 +129,8 @@ def _sqlalchemy(
     pool: FilePool, wait_timeout: int, recycle: str = "pool_recycle", pre_ping: str = "pool_pre_ping"
 ) -> Iterator[Worded]:
     size, overflow = pool.library.sizes
+    if pool.library is FLASK_SQLALCHEMY and pool.complete and not pool.has(size) and pool.number(overflow) >= 0:
+        yield SizeOfVersion2(size, 10 + int(pool.number(overflow)))
     if pool.number(size) == 0:  # which is no limit, as an overflow of -1
         yield Unlimited(size, is_default=False, value=0.0)
     elif (value := pool.number(overflow)) < 0:
