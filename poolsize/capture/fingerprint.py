@@ -12,6 +12,8 @@ from typing import NamedTuple
 MOST_LISTED, MOST_ROWS_KEPT = 1000, 100
 """The values that are kept of an IN list, and the rows of an INSERT."""
 LONGEST_SHAPE_CACHED, SHAPES_CACHED = 4096, 5000
+LONGEST_TEXT_CACHED, TEXTS_CACHED = 32, 5000
+"""Of the texts of statements: BEGIN and COMMIT are in every transaction."""
 MOST_DIGITS = 65
 """The most digits of a number in MySQL and MariaDB: a longer literal stays a text."""
 
@@ -102,6 +104,10 @@ def fingerprinted(text: str) -> Fingerprint | None:
     A text is not whole where a quote or a comment is open at its end, as in a text that was cut off; where comments are
     nested; and where it holds several statements.
     """
+    return _cached(text) if len(text) <= LONGEST_TEXT_CACHED else _fingerprinted(text)
+
+
+def _fingerprinted(text: str) -> Fingerprint | None:
     pieces = _TOKEN.split(text)  # in turn: the text between tokens, and a token
     if not _is_whole(pieces):
         return None
@@ -128,6 +134,9 @@ def fingerprinted(text: str) -> Fingerprint | None:
             pieces[place] = " "
     shape = _shape_of("".join(pieces), len(values))
     return _filled(shape, values) if shape else None
+
+
+_cached = lru_cache(TEXTS_CACHED)(_fingerprinted)
 
 
 def split_statements(text: str) -> list[str]:

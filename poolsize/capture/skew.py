@@ -13,7 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import pdtr
+from scipy.special import gammaln, pdtr
 
 from poolsize.analysis.vector import Vector
 
@@ -31,6 +31,8 @@ LEAST_GAIN_OF_TIERS = 25.0
 LEAST_TIER = 1e-3
 """Share of the draws of a group."""
 LEAST_DRAWS = 300
+LIMITS = 200
+"""Numbers of values for which the least misfit is computed."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ def fitted_skew(counts: Vector, most_values: int | None) -> Skew:
     classes = _classes(counts)
     least_gain = LEAST_GAIN if limit == most_values else 0.0
     uniform = _likeliest_values(lambda values: (_misfit(classes, draws, values, 0), 0.0), distinct, limit, least_gain)
-    if uniform[0] - _least_misfit(classes) <= LEAST_GAIN:
+    if uniform[0] - _least_misfit(classes, draws, limit) <= LEAST_GAIN:
         return uniform[1]
     skewed = _likeliest_values(lambda values: _likeliest_exponent(classes, draws, values), distinct, limit, least_gain)
     misfit, fit = skewed if uniform[0] - skewed[0] > LEAST_GAIN and skewed[1].exponent >= LEAST_EXPONENT else uniform
@@ -87,7 +89,7 @@ def _likeliest_tiers(classes: "_Classes", draws: int, values: int) -> tuple[tupl
         expected = np.maximum(chances @ sizes, 1e-12)
         sizes = sizes * (chances.T @ (observed / expected))
     expected = np.maximum(chances @ sizes, 1e-12)
-    misfit = float((expected - observed * np.log(expected)).sum()) + _log_factorials(np.roll(observed, -1))
+    misfit = float((expected - observed * np.log(expected)).sum() + gammaln(observed[0] + 1))
     shares = sizes * rates / draws
     groups = np.split(np.arange(len(rates)), np.flatnonzero(shares < LEAST_TIER))
     groups_of = [(float(shares[group].sum()), round(float(sizes[group].sum()))) for group in groups if len(group)]
@@ -151,19 +153,21 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
     below = pdtr(classes.bounds[:, None] - 1, rates[None, :]) @ weights
     expected = np.maximum(np.concatenate([below[1:] - below[:-1], below[:1]]), 1e-12)
     observed = np.concatenate([classes.values, [max(values - classes.values.sum(), 0.0)]])
-    return float((expected - observed * np.log(expected)).sum() + _log_factorials(observed))
+    return float((expected - observed * np.log(expected)).sum() + gammaln(observed[-1] + 1))
 
 
-def _least_misfit(classes: _Classes) -> float:
-    """Return a misfit below which no distribution comes: that where each class is as large as expected."""
-    values = classes.values[classes.values > 0]
-    return float((values - values * np.log(values)).sum())
+def _least_misfit(classes: _Classes, draws: int, limit: int) -> float:
+    """Return a misfit below which no distribution over up to `limit` values comes.
 
-
-def _log_factorials(observed: Vector) -> float:
-    """Return the misfit's part that stems from the unknown number of unseen values (Stirling)."""
-    unseen = observed[-1]
-    return float(unseen * np.log(unseen) - unseen + 0.5 * np.log(2 * np.pi * unseen)) if unseen > 0 else 0.0
+    Each class of values that were seen is as large as expected. Of N values, at least N exp(-draws / N) are expected to
+    be unseen, as of a uniform distribution (Jensen's inequality).
+    """
+    seen = classes.values[classes.values > 0]
+    values = np.geomspace(seen.sum(), limit, LIMITS)
+    unseen = values - seen.sum()
+    expected = np.maximum(np.maximum(unseen, values * np.exp(-draws / values)), 1e-12)
+    of_unseen = expected - unseen * np.log(expected) + gammaln(unseen + 1)
+    return float((seen - seen * np.log(seen)).sum() + of_unseen.min())
 
 
 @lru_cache(maxsize=8)
