@@ -125,15 +125,6 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
         [{"MaximumPoolSize": 5, "MinimumPoolSize": None}],
     ),
     (
-        "a.vb",
-        ("Imports MySql.Data.MySqlClient\nClass A\n  ' don't use \"Server=h;Uid=u;Max Pool Size=500\"\n"
-         '  Dim root As String = "C:\\" \' the "root"\n  Function F() As String\n    Return "Server=h;Uid=u;" & _\n'
-         '      "Max Pool Size=40"\n  End Function\n  Sub G(n As Integer)\n    b.MaximumPoolSize = 30\n  End Sub\n'
-         "  Sub New()\n    With b\n      .MaximumPoolSize = 20\n    End With\n  End Sub\n  Sub H()\n"
-         '    Dim c As New MySqlConnectionStringBuilder With {.MaximumPoolSize = 10}\n  End Sub\nEnd Class'),
-        [{"MaximumPoolSize": size} for size in (40, 30, 20, 10)],
-    ),
-    (
         "proxysql.cfg",
         ('mysql_variables : { max_connections=2048; mysql-free_connections_pct=20 }\n/* ( */ mysql_servers = (\n'
          '{ hostname="a#1" max_connections=100 }, # }\n{ address="b", hostgroup=2 } )\n'
@@ -865,7 +856,6 @@ HOSTILE = [
     ("a.php", "<?php mysql ATTR_PERSISTENT " + "'a' => [" * 20_000),
     ("a.rs", "MySqlPoolOptions::new()" + ".max_connections(5)" * 20_000),
     ("a.cs", "MySqlConnection " + '"Server=h;" + ' * 20_000),
-    ("a.vb", 'MySqlConnection " ' + "' \"\t" * 100_000),
     ("appsettings.json", '{"a=": ' + "[" * 100_000),
     (".env", "A=mysql://" + "?connection_limit=5&" * 50_000),
     ("b.php", "<?php use Swoole\\Database\\PDOPool; " + "new PDOPool((" * 20_000),

@@ -155,16 +155,6 @@ def csharp_pools(text: str) -> list[FilePool]:
     return [pool for pool in pools if pool] + (_built(tree) if BUILDER in text else [])
 
 
-def visual_basic_pools(text: str) -> list[FilePool]:
-    """Return the pools in a source of Visual Basic, read as C# with its procedures and the ends of its statements."""
-    code = re.sub(r"(\"[^\"\n]{0,4000}\")|'.*", r"\1", text.replace("\\", "/"))
-    code = re.sub(r"([\s{,])\.(?=[A-Z])", r"\1", code).replace(" With {", " {")
-    code = re.sub(r"(?:\bAs|=) New ", "= new ", code)
-    code = re.sub(r"(?m)(?<![\s&,(+{_])[ \t]{0,99}$", ";", code).replace(" _\n", "\n")
-    code = re.sub(r"(?m)^[^\"\n]{0,99}\bEnd (?:Sub|Function);$", "}", code)
-    return csharp_pools(re.sub(r"(?m)^[^\"\n]{0,99}\b(?:Sub|Function) (\w{1,99})\(.*$", r"void \1() {", code))
-
-
 def _joined(tree: CSharpTree) -> list[list[tuple[str, int]]]:
     """Return the pieces of each string, and of added strings, each with its line. Values in them are {} or {name}.
 

@@ -103,7 +103,6 @@ ENDINGS: dict[str, Reader] = {
     **dict.fromkeys((".txt", ".out", ".log"), option_file.status_pools),
     ".rs": rust_source.rust_pools,
     ".cs": connection_strings.csharp_pools,
-    ".vb": connection_strings.visual_basic_pools,
     ".toml": toml_file.toml_pools,
     ".cfg": option_file.section_pools,
 }
@@ -125,7 +124,7 @@ JSON_NAME = re.compile("config|settings|database|datasource|knex|sequelize|^db",
 """In the names of JSON files of a folder that may have pools: others are data."""
 KINDS = (
     "YAML of Spring Boot, Rails, Kubernetes, Compose and Helm, .properties, HOCON, XML, .env, Java, Kotlin, Python, "
-    "Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, Visual Basic, schema.prisma, www.conf, TOML, proxysql.cnf, "
+    "Go, JavaScript, TypeScript, JSON, PHP, Rust, C#, schema.prisma, www.conf, TOML, proxysql.cnf, "
     "maxscale.cnf, my.cnf, Java's options in .sh and .service, or what SHOW GLOBAL STATUS prints"
 )
 
