@@ -9,18 +9,15 @@ from functools import partial
 from poolsize.pool_config.files.places import SEGMENTS, Groups, default_places, is_go, library_of, named_library
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import (
-    SPRINGS,
     Entry,
     has_only_others,
     is_mysql,
-    is_no_jdbc,
     is_other_database,
     plain,
     setting_of,
     value_of,
     without_unit,
 )
-from poolsize.pool_config.libraries.hikaricp import NO_JDBC
 from poolsize.pool_config.libraries.java import DRUID, HIKARICP
 from poolsize.pool_config.libraries.java_frameworks import BOOT_1_TOMCAT, DROPWIZARD, HIBERNATE_POOL, R2DBC
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
@@ -28,6 +25,7 @@ from poolsize.pool_config.pool import FilePool, FileSetting, Library, normalized
 
 RENAMED = {"maxpoolsize": "maximumPoolSize", "minidle": "minimumIdle"}
 """Names of HikariCP's settings in dynamic-datasource, which much code of projects takes over."""
+SPRINGS = ("spring", "datasource")
 DEEPEST = 20
 """Keys in each other; configurations have fewer."""
 OF_DATABASE = re.compile(r"(?:db|database|mysql|mariadb)[_-]?(?=[A-Za-z])")
@@ -89,10 +87,6 @@ def pools_of(entries: Sequence[Entry], file_name: str = "", *, relaxed: bool = T
         for place in places
         if not (only_others if (is_other := is_other_database(place.source, groups)) is None else is_other)
     ]
-    urls = [each for each in entries if each.path == (*SPRINGS, "url")][-1:]
-    if any(map(is_no_jdbc, urls)):
-        beside = (FileSetting(NO_JDBC, "", None, urls[0].line),)
-        pools = [replace(pool, beside=beside) if pool.place.startswith(".".join(SPRINGS)) else pool for pool in pools]
     jpa = [entry for entry in entries if entry.path[:2] == ("spring", "jpa")]
     is_named = named_library(groups.get(SPRINGS, ())) is not None
     pools = _without_unused(pools if is_named else map(_of_current_spring, pools))

@@ -44,7 +44,6 @@ DATABASE = re.compile(
 )
 """The name of a database, also in those of drivers and dialects; or the port that its servers have by default."""
 URL = re.compile(r"\b(?:jdbc|r2dbc|r2dbcs):")
-SPRINGS = ("spring", "datasource")
 MOST = 300
 """Characters of a setting in which a database is looked for."""
 
@@ -68,14 +67,9 @@ def is_mysql(entry: Entry) -> bool | None:
         and not url
     ):
         return None
-    if name.endswith("url") and not url and not is_no_jdbc(entry):
+    if name.endswith("url") and not url:
         return None
     return names_mysql(text[url.end() if url else 0 :])
-
-
-def is_no_jdbc(entry: Entry) -> bool:
-    """Return whether a setting is a MySQL URL of Spring's data source without `jdbc:`."""
-    return entry.path == (*SPRINGS, "url") and entry.text.startswith(("mysql://", "mariadb://"))
 
 
 def is_other_database(prefix: Sequence[str], groups: Mapping[tuple[str, ...], Sequence[Entry]]) -> bool | None:

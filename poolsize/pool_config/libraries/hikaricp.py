@@ -100,21 +100,6 @@ class OpenInView(Worded, Reason, code="pool_open_in_view"):
     )
 
 
-NO_JDBC = "url without jdbc:"
-"""The name of a URL beside a pool that is no URL of JDBC."""
-
-
-class NoJdbc(Worded, Caution, code="pool_url_not_jdbc"):
-    """The URL of Spring's data source is one of another language."""
-
-    gravity = 2
-    words = (
-        "spring.datasource.url does not begin with jdbc: and Spring Boot does not start, unless the environment "
-        "replaces it, as Heroku does with SPRING_DATASOURCE_URL. Write jdbc:mysql://. Source: Spring Boot, "
-        "DatabaseDriver.fromJdbcUrl."
-    )
-
-
 class BelowLeast(OfSetting, Caution, code="pool_below_least"):
     """HikariCP does not use a value, in ms, because it is below the least."""
 
@@ -189,17 +174,11 @@ def find_hikaricp(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         yield from _below_least(pool, "idleTimeout", BelowLeast)
         if lifetime and (idle := pool.number("idleTimeout")) > lifetime - CLOSE_TO_LIFETIME:
             yield IdleTimeoutOff(idle, lifetime, not pool.has("idleTimeout"))
-    yield from _of_spring(pool)
+    if pool.value("openInView") is True:
+        yield OpenInView()
     if pool.has("connectionTestQuery"):
         yield OldTestQuery()
     yield from outlives_server(pool, wait_timeout, "maxLifetime", 1000, is_checked=is_kept_alive)
-
-
-def _of_spring(pool: FilePool) -> Iterator[Worded]:
-    if any(each.name == NO_JDBC for each in pool.beside):
-        yield NoJdbc()
-    if pool.value("openInView") is True:
-        yield OpenInView()
 
 
 def _below_least(pool: FilePool, setting: str, record: type[BelowLeast]) -> Iterator[Worded]:
