@@ -159,15 +159,15 @@ def _misfit(classes: _Classes, draws: int, values: int, exponent: float) -> floa
 def _least_misfit(classes: _Classes, draws: int, limit: int) -> float:
     """Return a misfit below which no distribution over up to `limit` values comes.
 
-    Each class of values that were seen is as large as expected. Of N values, at least N exp(-draws / N) are expected to
-    be unseen, as of a uniform distribution (Jensen's inequality).
+    Each class is as large as expected. Of N values, at least N exp(-draws / N) are expected not to be drawn, as of a
+    uniform distribution (Jensen's inequality).
     """
-    seen = classes.values[classes.values > 0]
-    values = np.geomspace(seen.sum(), limit, LIMITS)
-    unseen = values - seen.sum()
+    drawn = classes.values[classes.values > 0]
+    values = np.geomspace(drawn.sum(), limit, LIMITS)
+    unseen = values - drawn.sum()
     expected = np.maximum(np.maximum(unseen, values * np.exp(-draws / values)), 1e-12)
     of_unseen = expected - unseen * np.log(expected) + gammaln(unseen + 1)
-    return float((seen - seen * np.log(seen)).sum() + of_unseen.min())
+    return float((drawn - drawn * np.log(drawn)).sum() + of_unseen.min())
 
 
 @lru_cache(maxsize=8)

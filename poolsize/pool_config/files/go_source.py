@@ -202,7 +202,7 @@ class GoTree(SourceTree):
             return True
         if node.type == "call_expression":
             return self._opened_with(node, depth)
-        if "string" in node.type:  # one of the names that a variable may have
+        if "string" in node.type:  # a text that a variable may have
             return names_mysql(self.text(node)) or None
         nodes = children(node)[:1] if node.type == "expression_list" else self.named(self.text(node), node)
         known = {self.database(each, depth + 1) for each in nodes} - {None}
@@ -288,36 +288,30 @@ class GoTree(SourceTree):
             return limits or dict(zip(BEEGO, arguments[3:], strict=False))
         return {name: arguments[-1]} if name in LIMITS and arguments else {}
 
-    def conditions(self, node: Node) -> Iterator[str]:
-        """Yield the conditions of the branches around a node in its function: of an `if`, and of a `case`."""
+    def branches(self, node: Node) -> Iterator[str]:
+        """Yield the conditions of the branches around a node in its function; "" of an `else` and of a `default`."""
         around = node.parent
         while around is not None and around.type not in GRAMMAR.functions:
-            if around.type == "expression_case" or node == around.child_by_field_name("consequence"):
-                yield self.text_at(around, "condition") or self.text_at(around, "value")
+            if around.type.endswith("_case"):
+                yield self.text_at(around, "value")
+            elif node == around.child_by_field_name("consequence"):
+                yield self.text_at(around, "condition")
+            elif node == around.child_by_field_name("alternative"):
+                yield ""
             node, around = around, around.parent
 
     def is_for_others(self, node: Node) -> bool:
         """Return whether a node is in a branch for another database, as in driver == "sqlite3"."""
         return any(
             "!" not in condition and {bool(match["mysql"]) for match in DATABASE.finditer(condition)} == {False}
-            for condition in self.conditions(node)
+            for condition in self.branches(node)
         )
-
-    def is_in_branch(self, node: Node) -> bool:
-        """Return whether a node is in a branch of its function, which may not run."""
-        around = node.parent
-        while around is not None and around.type not in GRAMMAR.functions:
-            branches = (around.child_by_field_name(field) for field in ("consequence", "alternative"))
-            if around.type.endswith("_case") or node in branches:
-                return True
-            node, around = around, around.parent
-        return False
 
     def closed_by(self, call: Node) -> set[int]:
         """Return the first bytes of the calls that open what a call closes, unless only in a branch."""
         operand, name = self.method(call)
         is_deferred = call.parent is not None and call.parent.type == "defer_statement"
-        if name != "Close" or not (is_deferred or not self.is_in_branch(call)):
+        if name != "Close" or (not is_deferred and any(True for _ in self.branches(call))):
             return set()
         return {start for start in self.opened_by(operand, {"DB"}) if start < call.start_byte}
 
@@ -359,7 +353,7 @@ def go_pools(text: str) -> list[FilePool]:
     calls = [(call, *tree.method(call)) for call in tree.nodes("call_expression")]
     opened = {call: tree.database(call) for call, *_ in calls if tree.opens(call)}
     databases = {*imported, *opened.values()}
-    is_only = True in imported and False not in databases  # then a driver from elsewhere can only be this one
+    is_only = True in imported and False not in databases  # then a driver from elsewhere can only be MySQL's
     limited = _with_limits(tree)
     of_go_zero = _of_go_zero(tree, has_limits=bool(limited))
     if False in databases and True not in databases:

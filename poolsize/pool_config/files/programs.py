@@ -53,32 +53,23 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
     """Return the files that configure something, of some files and of folders, each once; and why others are not read.
 
     Of a folder, files with nothing are left out; those that can't be parsed have an error, and so has a file without
-    pools that is named itself. A package of Java with a name of LEFT_OUT is read where no other file has pools.
+    pools that is named itself. A package of Java with a name of OF_TESTS is read where no other file has pools.
     Raises BadInput for a file that is named itself and can't be read, and where no file has pools.
     """
     files: list[PoolFile] = []
-    left_out: list[Path] = []
     errors: list[BadInput] = []
-    real_paths: set[Path] = set()
-    for path in paths:
-        is_folder = path.is_dir()
-        inside, others = _files_in(path) if is_folder else ([path], [])
-        left_out += others
-        for file in inside:
-            real = Path(os.path.realpath(file))
-            if real in real_paths:
-                continue
-            real_paths.add(real)
-            try:
-                files.append(read_pools(file, is_named=not is_folder))
-            except BadInput as error:
-                if isinstance(error, NoPools):
-                    errors += [] if is_folder else [error]
-                elif is_folder:
-                    errors.append(error)
-                else:
-                    raise
-    files = _without_replaced(files, real_paths)
+    candidates, left_out = _candidates(paths)
+    for file, is_folder in candidates.values():
+        try:
+            files.append(read_pools(file, is_named=not is_folder))
+        except NoPools as error:
+            if not is_folder:
+                errors.append(error)
+        except BadInput as error:
+            if not is_folder:
+                raise
+            errors.append(error)
+    files = _without_replaced(files, candidates)
     if not any(file.pools for file in files):
         folders = [path for path in paths if path.is_dir()]
         if not folders:
@@ -86,12 +77,30 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
         left_out = sorted({*left_out} - {*paths})
         if packages := list(filter(_is_package, left_out)):
             return read_files([*paths, *packages])
-        named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
-        raise BadInput(
-            f"{folders[0]}: no file in this folder has settings of a pool that poolsize knows and can read"
-            + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
-        )
+        raise _nothing_in(folders[0], left_out)
     return files, errors
+
+
+def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], list[Path]]:
+    """Return the files to read, and the folders of tests in folders: real path -> file, whether it is in a folder."""
+    files: dict[Path, tuple[Path, bool]] = {}
+    left_out: list[Path] = []
+    for path in paths:
+        is_folder = path.is_dir()
+        inside, others = _files_in(path) if is_folder else ([path], [])
+        left_out += others
+        for file in inside:
+            files.setdefault(Path(os.path.realpath(file)), (file, is_folder))
+    return files, left_out
+
+
+def _nothing_in(folder: Path, left_out: Sequence[Path]) -> BadInput:
+    """Return the error for a folder without pools. left_out: the folders of tests in it, which are not read."""
+    named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
+    return BadInput(
+        f"{folder}: no file in this folder has settings of a pool that poolsize knows and can read"
+        + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
+    )
 
 
 def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
