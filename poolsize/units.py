@@ -78,9 +78,9 @@ def minutes(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-def count(quantity: int, noun: str, plural: str = "") -> str:
-    """Return a quantity with its noun: 1 connection, 17 connections. plural: where the noun does not take an s."""
-    return f"{quantity:,} {noun if quantity == 1 else plural or f'{noun}s'}"
+def count(quantity: float, noun: str, plural: str = "") -> str:
+    """Return a quantity with its noun: 1 connection, 1.5 cores. plural: where the noun does not take an s."""
+    return f"{round(quantity, 2):{',' if quantity % 1 else ',.0f'}} {noun if quantity == 1 else plural or f'{noun}s'}"
 
 
 def sizes_text(sizes: tuple[int, int]) -> str:

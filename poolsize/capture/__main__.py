@@ -19,7 +19,7 @@ from locust.util.load_locustfile import load_locustfile
 
 from poolsize.capture.draws import insert
 from poolsize.capture.rehearsed import TriedStatement
-from poolsize.errors import PoolsizeError
+from poolsize.errors import BadInput, PoolsizeError
 from poolsize.locust.user import tasks_of
 from poolsize.server.bounded import OWN
 from poolsize.server.connection import connect, database_url, error_kind, naming_failures
@@ -152,7 +152,10 @@ def rehearse(locustfile: str, schema: str, url: str) -> tuple[TriedStatement, ..
             for task in dict.fromkeys(task for _, task in pairs):
                 task(user, trying)
             user.on_stop()
-        return trying.tried()
+        tried = trying.tried()
+        if all(each.failure for each in tried) and not cursor.execute("SHOW TABLES"):
+            raise BadInput(f"`schema` {schema}: it has no tables: restore the copy of the data into it")
+        return tried
 
 
 def main() -> None:

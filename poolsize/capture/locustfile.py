@@ -27,9 +27,10 @@ MOST_TASKS = 1_000
 WEIGHT_ERROR = 0.005
 """Sum of the differences between the shares of the weights and those of the log."""
 REDACTED = (
-    "Redacted: the only values of the log in this file are small constants. The ends of ranges are rounded. "
-    "For the log's frequent values and for the texts of conditions, values of the copy are drawn, the most frequent "
-    "for the most frequent. They may match more rows, or fewer. --keep-values keeps the log's values."
+    "Redacted: the only values of the log in this file are frequent numbers of at most 3 digits, and LIMITs. The ends "
+    "of ranges are rounded. For the log's frequent values and for the texts of conditions, values of the copy are "
+    "drawn, the most frequent for the most frequent. They may match more rows, or fewer. --keep-values keeps the log's "
+    "values."
 )
 KEPT = "Kept (--keep-values): this file has values of the log. Protect it as you protect the data."
 _WRITE = re.compile(

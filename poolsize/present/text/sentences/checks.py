@@ -140,10 +140,10 @@ _TEMPLATES: Mapping[Check, str | Callable[[Values], str]] = {
 
 EVIDENCE: Mapping[BottleneckName, str] = {
     BottleneckName.GENERATOR: "with {pool_size:#connection}, {generator}",
-    BottleneckName.SERVER_CPU: "{busy_cores:number} of {cores:g} cores used",
+    BottleneckName.SERVER_CPU: "{busy_cores:number} of {cores:#core} used",
     BottleneckName.APPLICATION_CPU: "the application uses {busy_cores:number} of {its_cores} that it can use, so no "
     "pool size makes it faster",
-    BottleneckName.SHARED_CPU: "{busy_cores:.2f} of the machine's {cores:g} cores used: {server_cores:.2f} by "
+    BottleneckName.SHARED_CPU: "{busy_cores:.2f} of the machine's {cores:#core} used: {server_cores:.2f} by "
     "the server, {load_cores:.2f} by the load generator{by_application}",
     BottleneckName.ROW_LOCKS: "connections spent {share:%} of their time in row lock waits ({waits_per_second:number} "
     "lock waits per second)",
