@@ -86,8 +86,8 @@ DEFAULT_OUTPUT = "workload.py"
 @click.option(
     "--keep-values",
     is_flag=True,
-    help="Keep frequent values and constants as they are. Without it, the files have no value of the source but frequent "
-    "numbers of at most 3 digits, and LIMITs.",
+    help="Keep frequent values and constants as they are. Without it, the files have no value of the source but "
+    "frequent numbers of at most 3 digits, and LIMITs.",
 )
 @click.option(
     "--against",

@@ -163,3 +163,14 @@ def test_a_mistake_in_the_file_and_a_missing_schema_are_one_line(
     assert missing.returncode == 2
     assert "--schema copi: the" in missing.stderr
     assert len(missing.stderr.splitlines()) == 1
+
+
+def test_a_copy_that_was_not_restored_is_one_line(
+    logging_server: PrivateServer, cursor: Any, poolsize: Command, tmp_path: Path
+) -> None:
+    cursor.execute("CREATE DATABASE IF NOT EXISTS bare")
+    (tmp_path / "own.py").write_text(locustfile(SHOP, "own.py", writes=True, keeps_values=False).text)
+    refused = poolsize("capture", "--check", "own.py", "--schema", "bare", url=logging_server.url)
+    assert refused.returncode == 2
+    assert refused.stderr.endswith("--schema bare: it has no tables: restore the copy of the data into it\n")
+    assert len(refused.stderr.splitlines()) == 1
