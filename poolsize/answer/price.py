@@ -222,14 +222,15 @@ class Price:
 
     throughput_loss: share of capacity; negative where the measured throughput is above the fitted curve's capacity.
     fitted_loss: the same by the fitted curve, which decides the answer.
-    at_rate: the latency at the operating point; None where unknown. failed_checks: of the size's steps, each once.
+    at_rate: the latency at the operating point; None where unknown. failed_checks: of the size's steps, each once; None
+    for a size that was not measured.
     """
 
     pool_size: int
     throughput_loss: float
     fitted_loss: float
     at_rate: AtRate | None
-    failed_checks: tuple[Check, ...] = ()
+    failed_checks: tuple[Check, ...] | None = None
 
 
 class CurrentSize(Reason, code="current_size"):
@@ -269,7 +270,7 @@ def prices(analysis: "Analysis", further_sizes: tuple[int | None, ...], latency:
 
     def price(size: int) -> Price:
         losses = throughput_loss(analysis, size), _loss(analysis, analysis.fitted_at(size))
-        return Price(size, *losses, latency(size), failed.get(size, ()))
+        return Price(size, *losses, latency(size), failed.get(size))
 
     return tuple(map(price, sorted({*failed, *between})))
 

@@ -13,6 +13,9 @@ from poolsize.runs.check import Check
 from poolsize.runs.run import CheckResult
 from poolsize.units import at_most, milliseconds, number, per_second, percent, sizes_text
 
+NOT_MEASURED = "-"
+"""The cell of the checks of a pool size that was not measured."""
+
 
 def sizes_table(analysis: Analysis) -> Table:
     """Return throughput (per second) and main percentiles, one row a pool size, without unknown columns.
@@ -103,7 +106,7 @@ def price_table(answer: Recommendation) -> Table:
             _change(price.fitted_loss) if fitted else UNKNOWN,
             *_total_times(at_rate),
             ("measured" if at_rate.measured else "computed") if of_some and at_rate else UNKNOWN,
-            _names(price.failed_checks) if failed else UNKNOWN,
+            (NOT_MEASURED if price.failed_checks is None else _names(price.failed_checks)) if failed else UNKNOWN,
         )
         for price, at_rate in shown
     ]

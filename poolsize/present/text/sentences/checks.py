@@ -13,7 +13,9 @@ SHOWN_STEAL = 0.01
 """Cores; a smaller steal rounds to nothing."""
 _BRIEFLY: Mapping[Check, str | Callable[[Values], str]] = {
     Check.LITTLES_LAW: "users starved",
-    Check.ARRIVALS: "the pool did not serve the rate",
+    Check.ARRIVALS: lambda values: (
+        "requests of the warm-up had waited" if _catches_up(values) else "the pool did not serve the rate"
+    ),
     Check.CONNECTIONS: "the server counted another number of connections",
     Check.ERRORS: "too many transactions failed",
     Check.STEADY_STATE: "throughput rose or fell",
@@ -57,8 +59,15 @@ def _stopped(values: Values) -> str:
             return "{lost} of {workers} workers left before the end of the step"
 
 
+def _catches_up(values: Values) -> bool:
+    """Return whether more transactions ended than were due: a queue of the warm-up became shorter."""
+    return "stopped" not in values and bool(values.get("throughput", 0) > values.get("due_per_second", 0))
+
+
 def _arrivals(values: Values) -> str:
     ended = "{due_per_second:.1f} transactions per second were due, and {throughput:.1f} per second ended"
+    if _catches_up(values):
+        ended += ", because transactions of the warm-up had waited"
     if "stopped" in values:
         return f"{ended}: {_stopped(values)}"
     if "utilisation" not in values:  # too few transactions ended
