@@ -267,10 +267,23 @@ class Frequent(_OfCopy):
 class Existing(_OfCopy):
     """Draws values of a column of the copy, so that a search finds rows; random texts where the column is empty."""
 
-    def __init__(self, table: str, column: str, otherwise: Draw, *, distinct: int = MOST_VALUES, exponent: float = 0.0):
-        """distinct: number of values in the log. exponent: of their Zipf distribution; 0 if all are equally likely."""
+    def __init__(
+        self,
+        table: str,
+        column: str,
+        otherwise: Draw,
+        *,
+        distinct: int = MOST_VALUES,
+        exponent: float = 0.0,
+        unless_unique: bool = False,
+    ) -> None:
+        """distinct: number of values in the log. exponent: of their Zipf distribution; 0 if all are equally likely.
+
+        unless_unique: random texts where a unique index has the column, which would not take a value twice.
+        """
         super().__init__(table, column)
         self._otherwise, self._distinct, self._exponent = otherwise, distinct, exponent
+        self._unique_of = (table, column) if unless_unique else None
 
     def draw(self, cursor: Any) -> Any:
         """Return a value. The first call reads the copy."""
@@ -280,6 +293,8 @@ class Existing(_OfCopy):
         return values[zipf(1, len(values), self._exponent) - 1] if self._exponent else random.choice(values)
 
     def _read(self, cursor: Any) -> Any:
+        if self._unique_of and _is_unique(cursor, *self._unique_of):
+            return []
         values = super()._read(cursor)
         random.shuffle(values)
         return values[: self._distinct]
@@ -339,6 +354,18 @@ def _auto_increment(cursor: Any, table: str) -> str:
     )
     row = cursor.fetchone()
     return str(row[0]) if row else ""
+
+
+def _is_unique(cursor: Any, table: str, column: str) -> bool:
+    """Return whether a unique index has the column, alone or beside others."""
+    schema, _, name = table.rpartition(".")
+    return bool(
+        cursor.execute(
+            "SELECT 1 FROM information_schema.statistics WHERE table_schema = COALESCE(%s, DATABASE()) "
+            "AND table_name = %s AND column_name = %s AND non_unique = 0",
+            (schema or None, name, column),
+        )
+    )
 
 
 def _quoted_table(table: str) -> str:

@@ -18,6 +18,7 @@ WIDTH, INDENT = 88, 8
 MARK = re.compile(r"%s|%%")
 COMPARES = re.compile(r"\b(?:WHERE|HAVING|JOIN)\b", re.IGNORECASE)
 SETS = re.compile(r"\s*(?:INSERT|REPLACE|UPDATE)\b", re.IGNORECASE)
+UPDATES = re.compile(r"\s*UPDATE\b", re.IGNORECASE)
 REPEATED = 0.5
 """Texts that a statement sets come from the copy where a text has more than two draws on average, as a state has."""
 LONGEST_ARGUMENT = 60
@@ -111,11 +112,15 @@ class Code:
         own = f"{{{', '.join(f'{value}: {share:.3g}' for value, share in known.items())}}}" if known else ""
         return self.column("Frequent", heavy, shares, _Code(f"lambda: {self.simple(tail)}"), known=_Code(own))
 
-    def existing(self, text: Text) -> str:
-        """Return the expression of a value that a column of the copy has."""
+    def existing(self, text: Text, *, unless_unique: bool = False) -> str:
+        """Return the expression of a value that a column of the copy has. unless_unique: as Existing has it."""
         otherwise = _Code(f"lambda: {self.draw('text', text.shortest, text.longest, text.alphabet)}")
-        distinct = text.distinct if text.distinct < MOST_VALUES else None
-        expression = self.column("Existing", text, otherwise, distinct=distinct, exponent=round(text.exponent, 3))
+        options = {
+            "distinct": text.distinct if text.distinct < MOST_VALUES else None,
+            "exponent": round(text.exponent, 3),
+            "unless_unique": unless_unique,
+        }
+        expression = self.column("Existing", text, otherwise, **options)
         return self.patterned(text, expression)
 
 
@@ -180,10 +185,11 @@ class _Task:
                 return _python(value)
             case Reference():
                 return self._reference(parameter)
-            case Text(table=table, column=column) if (
-                table and column and self._is_looked_up(statement, index, parameter)
-            ):
-                return self._code.existing(parameter)
+            case Text(table=table, column=column) if table and column:
+                if self._is_looked_up(statement, index, parameter):
+                    return self._code.existing(parameter)
+                if UPDATES.match(statement.text):  # random texts would take the rows away from later searches
+                    return self._code.existing(parameter, unless_unique=True)
         return self._code.simple(parameter)
 
     def _reference(self, reference: Reference) -> str:

@@ -33,9 +33,10 @@ class Cursor:
     def __init__(self, rows: list[tuple[Any, ...]]) -> None:
         self.rows, self.executed = rows, list[tuple[str, Any]]()
 
-    def execute(self, text: str, arguments: Any = None) -> None:
-        """Note a statement."""
+    def execute(self, text: str, arguments: Any = None) -> int:
+        """Note a statement. Return the number of rows."""
         self.executed.append((text, arguments))
+        return len(self.rows)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Return the rows."""
@@ -129,6 +130,12 @@ def test_existing_values_are_those_of_the_copy_or_random_texts() -> None:
     email = Existing("customer", "email", lambda: "random", distinct=2, exponent=0.5)
     assert len({email.draw(Cursor([("a",), ("b",), ("c",)])) for _ in range(100)}) == 2
     assert Existing("customer", "email", lambda: "random").draw(Cursor([])) == "random"
+
+
+def test_a_column_whose_values_are_unique_gets_random_texts() -> None:
+    cursor = Cursor([("a",)])
+    assert Existing("shop.customer", "email", lambda: "random", unless_unique=True).draw(cursor) == "random"
+    assert cursor.executed[0][1] == ("shop", "customer", "email")
 
 
 def test_the_next_values_are_above_all_values_of_the_copy() -> None:
