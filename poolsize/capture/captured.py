@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import accumulate, chain
 from itertools import count as numbers_from
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isnan, sqrt
 from pathlib import Path
 from time import time
 from typing import Literal
@@ -42,10 +42,11 @@ COVERED = 0.995
 LONGEST_NAME, LONGEST_VERSIONS = 50, 200
 OF_DRIVERS: Mapping[Reason, str] = {
     "setting": "SET, USE, SELECT @@name, PREPARE or DEALLOCATE",
+    "monitoring": "of performance_schema, information_schema, sys or mysql",
     "empty": "BEGIN, COMMIT or ROLLBACK without a statement",
     "two-phase": "XA END or XA PREPARE",
 }
-"""Statements that drivers and pools send: they are no work of the application, and the coverage does not count them."""
+"""What drivers, pools and monitoring send: it is no work of the application, and the coverage does not count it."""
 LEFT_OUT: Mapping[Reason, str] = {
     **{reason: f"{words}, which the coverage does not count" for reason, words in OF_DRIVERS.items()},
     "too long": "too long to be read",
@@ -56,6 +57,8 @@ LEFT_OUT: Mapping[Reason, str] = {
 }
 LEAST_OF_FASTEST_MS = 10
 """A server runs some statement of a whole log, such as a COMMIT or the read of a row, in less."""
+MOST_HELD_ERROR = 0.25
+"""Standard error of a mean that is shown, as a share of the mean."""
 MOST_VARIANTS, MOST_CANDIDATES = 8, 500
 """Kinds that stand for transactions on tables in shards, and the transactions among which they are chosen."""
 _FIRST_TABLE = re.compile(r"\b(?:FROM|INTO|UPDATE|JOIN|TABLE)\s+[(`]*(?:\w+`?\.`?)?(\w+)", re.IGNORECASE)
@@ -145,7 +148,10 @@ def captured_workload(
         raise BadInput(f"the {kind} has no transaction that a workload could repeat{why}: capture a longer time")
     tallies = _most_important(counter)
     names: set[str] = set()
-    kinds = [made for each in tallies for made in _kinds(each, names, keeps_values=keeps_values)]
+    kinds = [
+        made for each in tallies
+        for made in _kinds(each, names, keeps_values=keeps_values, is_coarse=tally.is_coarse)
+    ]  # fmt: skip
     statements, seconds = (
         sum((amount for reason, amount in amounts.items() if reason not in OF_DRIVERS), start=in_transactions)
         for in_transactions, amounts in (
@@ -159,7 +165,7 @@ def captured_workload(
         _other_share(sum(each.executions for each in tallies), statements),
         _other_share(sum(each.seconds for each in tallies), seconds) if seconds else None,
         _six_digits(sum(each.count for each in tallies) / lasts) if lasts > 0 else None,
-        _six_digits(1000 * counter.think_seconds / counter.thinks) if counter.thinks else None,
+        _six_digits(max(0.0, 1000 * counter.think_seconds / counter.thinks)) if counter.thinks else None,
         (*notes(), *_notes(counter, left_out)),
     )
 
@@ -212,12 +218,15 @@ def _most_important(counter: KindCounter) -> list[KindTally]:
     return [tally for tally, number in zip(largest, parameters, strict=True) if number <= MOST_PARAMETERS_OF_ALL]
 
 
-def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator[TransactionKind]:
-    """Yield the kind of a tally, or several if tables in shards have been merged. names: of the kinds before."""
+def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool, is_coarse: bool) -> Iterator[TransactionKind]:
+    """Yield the kind of a tally, or several if tables in shards have been merged.
+
+    names: of the kinds before. is_coarse: whether starts are known to the second only.
+    """
     samples = sorted(tally.samples)
     variants = _variants([sample.texts for sample in samples])
     parameters_of_each = parameters_of(samples, variants[0], keeps_values=keeps_values)
-    seconds, held = tally.seconds / tally.count, tally.held_seconds / tally.count
+    seconds = tally.seconds / tally.count
     for place, texts in enumerate(variants):
         statements = [
             _statement(statement, text, parameters)
@@ -228,11 +237,25 @@ def _kinds(tally: KindTally, names: set[str], *, keeps_values: bool) -> Iterator
             tally.count // len(variants) + (place < tally.count % len(variants)),
             tuple(statements),
             _six_digits(1000 * seconds) if seconds else None,
-            None if isnan(held) else _six_digits(1000 * max(held, seconds)) or None,  # a log may round times to seconds
+            _held_ms(tally, is_coarse=is_coarse),
             tally.is_explicit,
             tally.ends,
             not all(map(reads_only, texts)),
         )
+
+
+def _held_ms(tally: KindTally, *, is_coarse: bool) -> float | None:
+    """Return how long a transaction holds its connection on average; None where it is not known.
+
+    is_coarse: whether starts are known to the second only. A transaction that is held for s seconds then spans the
+    turn of a second with the probability s, so that the mean of n has the standard error sqrt(s / n).
+    """
+    seconds, held = (each / tally.count for each in (tally.seconds, tally.held_seconds))
+    is_single = not tally.is_explicit and tally.executions == tally.count
+    error = sqrt(max(held, 1 / tally.count) / tally.count) if is_coarse and not is_single else 0.0
+    if isnan(held) or error > MOST_HELD_ERROR * held:
+        return None
+    return _six_digits(1000 * max(held, seconds)) or None
 
 
 def _variants(texts: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

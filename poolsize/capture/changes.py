@@ -1,7 +1,7 @@
 """Two captured workloads -> the changes from the earlier to the later."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, zip_longest
 
@@ -27,8 +27,26 @@ LEAST_RATIO = 1.2
 """Rates, times, shares and ranges that change by less are the same."""
 LEAST_STEP = 0.1
 """A Zipf exponent, or a share of the draws, that changes by less is the same."""
+LEAST_DRAWS = 500
+"""Transactions of a kind in each capture: with fewer, chance decides the distributions of parameters."""
+VALUES: Mapping[str, str] = {
+    "constant": "one value",
+    "range": "numbers",
+    "zipf": "numbers",
+    "tiers": "numbers",
+    "reference": "a value of an earlier statement",
+    "sequence": "growing numbers",
+    "text": "texts",
+    "time": "moments",
+    "several": "lists",
+}
+"""Kind of a parameter -> its values."""
 SIGMAS = 4
 """Standard deviations of a share, by chance alone, that a change of the share must exceed."""
+
+
+Pair = tuple[TransactionKind | None, TransactionKind | None]
+"""A kind of the earlier capture, and the same kind of the later one."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +58,18 @@ class Change:
 
 
 def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change, ...]:
-    """Return the changes: of rates, kinds, their shares and times, rows, and the draws of parameters.
+    """Return the changes, the most important first: of rates, kinds, their shares, their times, rows and draws.
 
     Kinds are the same where their statements are, and else where their names are, if these end with no number. Shares
     differ only where chance does not explain the difference.
     """
-    return (*_of_whole(earlier, later), *_of_kinds(earlier, later))
+    pairs = list(_pairs(earlier.kinds, later.kinds))
+    of_draws = (
+        Change(new.name, f"The kind {new.name}: {text}.")
+        for old, new in pairs if old and new and min(old.weight, new.weight) >= LEAST_DRAWS
+        for text in _of_draws(old, new)
+    )  # fmt: skip
+    return (*_of_whole(earlier, later), *_of_kinds(earlier, later, pairs), *of_draws)
 
 
 def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
@@ -57,9 +81,9 @@ def _of_whole(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
             yield Change("", f"The {name} was {show(before or 0.0)} and is {show(after or 0.0)}.")
 
 
-def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Change]:
+def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload, pairs: Iterable[Pair]) -> Iterator[Change]:
     totals = [max(sum(kind.weight for kind in workload.kinds), 1) for workload in (earlier, later)]
-    for old, new in _pairs(earlier.kinds, later.kinds):
+    for old, new in pairs:
         was, is_now = (each.weight / total if each else 0.0 for each, total in zip((old, new), totals, strict=True))
         if max(was, is_now) < LEAST_SHARE:
             continue
@@ -74,9 +98,7 @@ def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload) -> Iterator[Ch
             yield Change(new.name, f"The kind {new.name}: {text}.")
 
 
-def _pairs(
-    earlier: Sequence[TransactionKind], later: Sequence[TransactionKind]
-) -> Iterator[tuple[TransactionKind | None, TransactionKind | None]]:
+def _pairs(earlier: Sequence[TransactionKind], later: Sequence[TransactionKind]) -> Iterator[Pair]:
     """Yield each later kind with the same earlier kind, or None; then the earlier kinds that are gone."""
     remaining, earlier_of = list(earlier), dict[str, TransactionKind]()
     for identity in (_key, _statements, _plain_name):
@@ -103,6 +125,11 @@ def _of_kind(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
         yield f"it ran {_runs(old)} and runs {_runs(new)}"
     if _statements(old) != _statements(new):
         yield "its statements changed"
+
+
+def _of_draws(old: TransactionKind, new: TransactionKind) -> Iterator[str]:
+    """Yield the changes of executions, rows and parameters of a kind, as parts of sentences."""
+    if _statements(old) != _statements(new):
         return
     for place, (before, after) in enumerate(zip(old.statements, new.statements, strict=True), start=1):
         for name, was, is_now in (
@@ -133,7 +160,8 @@ def _of_parameter(old: Parameter, new: Parameter) -> str:
             )
         case Range() | Zipf(), Range() | Zipf():
             return _of_numbers(old, new)
-    return "" if old.kind == new.kind else f"had values of the kind {old.kind} and has values of the kind {new.kind}"
+    was, is_now = (VALUES[(each.tail if isinstance(each, Heavy) else each).kind] for each in (old, new))
+    return "" if was == is_now else f"had {was} and has {is_now}"
 
 
 def _of_frequent(old: Heavy, new: Heavy) -> str:

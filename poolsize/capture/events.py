@@ -48,6 +48,7 @@ class Tally:
     versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
     seconds since the epoch, infinite where unknown. fastest: the shortest run time, in seconds. unreadable: entries
     that are cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed.
+    is_coarse: whether starts are known to the second only.
     cut_files: compressed logs without an end -> the statements read of each, and the latest end by then, as in last.
     """
 
@@ -59,6 +60,7 @@ class Tally:
     unreadable: int = 0
     without_thread: int = 0
     bytes_read: int = 0
+    is_coarse: bool = False
     cut_files: dict[Path, tuple[int, float]] = field(default_factory=dict)
 
     def counted(self, event: StatementEvent) -> StatementEvent:

@@ -161,7 +161,7 @@ class KindCounter:
         self.seconds += _known(transaction.seconds)
         self.cut_off += not transaction.is_whole
         if not isnan(transaction.after_previous):
-            self.think_seconds += max(transaction.after_previous, 0.0)
+            self.think_seconds += max(transaction.after_previous, -1.0)  # a source may round times to seconds
             self.thinks += 1
         runs = runs_of(transaction.statements) if transaction.is_whole else []
         if not 0 < len(runs) <= MOST_STATEMENTS:

@@ -217,7 +217,9 @@ class SlowLog(Log):
             text = time[1].decode("utf-8", "replace")
             self._logged, self._is_precise = _moment(text), "T" in text
         if timestamp is None or self._is_precise:
+            self._tally.is_coarse |= not self._is_precise
             return self._logged - seconds
+        self._tally.is_coarse |= b"." not in timestamp
         return float(timestamp) - (0 if _OF_MARIADB in head else seconds)
 
 
@@ -237,6 +239,7 @@ class GeneralLog(Log):
             self._tally.unreadable += 1
             return None
         if head[1]:
+            self._tally.is_coarse |= b"." not in head[1]
             self._logged = _moment(" ".join(head[1].decode("ascii").split()))
         thread, command = int(head[2]), head[3]
         if command in (b"Query", b"Execute"):

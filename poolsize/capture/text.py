@@ -8,7 +8,7 @@ from poolsize.bounds import shortened
 from poolsize.capture.changes import Change
 from poolsize.capture.locustfile import Coverage, Locustfile, shares_of_kind
 from poolsize.capture.rehearsed import TriedStatement
-from poolsize.capture.workload import CapturedWorkload
+from poolsize.capture.workload import CapturedWorkload, TransactionKind
 from poolsize.present.text.layout import Table, paragraph
 from poolsize.present.text.short import short_answer
 from poolsize.terminal import pasteable
@@ -16,6 +16,8 @@ from poolsize.units import count, milliseconds, number, percent
 
 MOST_ROWS = 10
 """Kinds in the table, and lines that are named."""
+MOST_CHANGES = 5
+"""Changes since an earlier capture that the text names."""
 LONGEST_STATEMENT = 70
 """Characters of a statement in a line of the check."""
 
@@ -28,7 +30,7 @@ def captured_text(
     of_time = "" if share.time is None else f"{percent(share.time)} of the time and "
     rate = "" if written.rate is None else f"{number(written.rate)} transactions per second"
     think = "" if workload.think_ms is None else f"{milliseconds(workload.think_ms)} between two of a session"
-    changed = [] if changes is None else [change.text for change in changes] or ["nothing that is significant"]
+    changed = "" if changes is None else "nothing that is significant" if not changes else _changed(changes)
     rows = []
     for kind in written.kinds[:MOST_ROWS]:
         shares = ("?" if share is None else percent(share) for share in shares_of_kind(kind, workload))
@@ -36,13 +38,35 @@ def captured_text(
         rows.append((kind.name, *shares, *times))
     return short_answer(
         f"{output} covers {of_time}{percent(share.statements)} of the statements.",
-        [("Traffic", "; ".join(filter(None, [rate, think]))), ("Changed", " ".join(changed))],
+        [("Traffic", "; ".join(filter(None, [rate, think]))), ("Mean", _means(written.kinds)), ("Changed", changed)],
         [
             pasteable("poolsize", "capture", "--check", output, "--schema", "copy"),
             pasteable("poolsize", "sweep", "--workload", output, "--schema", "copy"),
         ],
         Table(("kind", "transactions", "time", "in the server", "held"), rows).as_text(),
     )
+
+
+def _means(kinds: Sequence[TransactionKind]) -> str:
+    """Return the mean times of all transactions of these kinds, as far as they are known."""
+    weight = sum(kind.weight for kind in kinds)
+    means = []
+    for of_each, words in (
+        ([kind.mean_ms for kind in kinds], "{} in the server"),
+        ([kind.held_ms for kind in kinds], "the connection is held for {} (--usage-time)"),
+    ):
+        known = [time_ms for time_ms in of_each if time_ms is not None]
+        if known and len(known) == len(kinds):
+            mean_ms = sum(kind.weight * time_ms for kind, time_ms in zip(kinds, known, strict=True)) / weight
+            means.append(words.format(milliseconds(mean_ms)))
+    return "; ".join(means)
+
+
+def _changed(changes: Sequence[Change]) -> str:
+    """Return the most important changes, and the number of the others."""
+    shown = [change.text for change in changes[:MOST_CHANGES]]
+    more = len(changes) - len(shown)
+    return " ".join([*shown, *([f"{more} more: --json."] if more else [])])
 
 
 class KindValues(TypedDict):

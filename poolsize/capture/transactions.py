@@ -60,9 +60,10 @@ class LeftOut:
     """Statements that are part of no transaction, by reason; final after the last transaction.
 
     Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (SET, USE, PREPARE and the
-    like); "empty" (BEGIN and COMMIT without a statement); "two-phase" (XA END and XA PREPARE); "cut" (a transaction
-    with more statements than are kept); "prepared" (EXECUTE, whose statement the source does not show); the first word
-    of a statement that no workload repeats, such as SHOW; "other" (of an unknown first word).
+    like); "monitoring" (of the server's own schemas); "empty" (BEGIN and COMMIT without a statement); "two-phase" (XA
+    END and XA PREPARE); "cut" (a transaction with more statements than are kept); "prepared" (EXECUTE, whose statement
+    the source does not show); the first word of a statement that no workload repeats, such as SHOW; "other" (of an
+    unknown first word).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
@@ -95,6 +96,12 @@ _COMMANDS = frozenset(
 _SETTINGS = frozenset(("SET", "USE", "PREPARE", "DEALLOCATE"))
 
 
+_OF_SERVER = re.compile(
+    r"\b(?:FROM|JOIN|CALL)[\s(]{1,9}`?(?:performance_schema|information_schema|sys|mysql)`?\s?\.", re.IGNORECASE
+)
+"""What monitoring, tools and drivers ask the server about itself."""
+
+
 @lru_cache(5000)
 def _role(text: str) -> Role:
     """Return the role of a statement in a transaction. text: that of a fingerprint."""
@@ -109,7 +116,7 @@ def _role(text: str) -> Role:
     is_setting = first == "SELECT" and second.startswith("@@") and " FROM " not in text.upper()
     is_variable = first == "SET" and second.startswith("@") and not second.startswith("@@")
     if (first in _OF_WORKLOAD and not is_setting) or second == "TEMPORARY" or is_variable:
-        return "statement"
+        return "monitoring" if _OF_SERVER.search(text) else "statement"
     if first in ("SAVEPOINT", "RELEASE", "ROLLBACK"):
         return "savepoint"
     return (

@@ -9,7 +9,7 @@ import pytest
 
 from poolsize.capture import kinds
 from poolsize.capture.captured import LEFT_OUT, captured_workload
-from poolsize.capture.changes import changes
+from poolsize.capture.changes import LEAST_DRAWS, changes
 from poolsize.capture.events import StatementEvent, Tally
 from poolsize.capture.kinds import KindCounter
 from poolsize.capture.locustfile import Coverage, coverage
@@ -22,6 +22,7 @@ from poolsize.capture.workload import (
     Range,
     Reference,
     Several,
+    Text,
     Tiers,
     Zipf,
     load_workload,
@@ -59,6 +60,20 @@ def test_a_connection_is_held_while_its_statements_run() -> None:
     (kind,) = captured_workload(events, "slow log", Tally(), lambda: (), keeps_values=False).kinds
     assert kind.mean_ms == pytest.approx(800)
     assert kind.held_ms == kind.mean_ms
+
+
+@pytest.mark.parametrize(("transactions", "is_known"), [(200, False), (20_000, True)])
+def test_held_time_is_shown_where_starts_in_whole_seconds_show_it(transactions: int, is_known: bool) -> None:
+    """Two statements of 1 ms, 20 ms apart: enough transactions span the turn of a second."""
+    chance = random.Random(5)
+    begun = sorted(chance.uniform(0, 3_600) for _ in range(transactions))
+    events = [
+        StatementEvent(thread, float(int(1_780_000_000 + start + later)), 0.001, text, 1)
+        for thread, start in enumerate(begun, start=1)
+        for later, text in ((0, "BEGIN"), (0.001, READ), (0.021, WRITE), (0.022, "COMMIT"))
+    ]
+    (kind,) = captured_workload(events, "slow log", Tally(is_coarse=True), lambda: (), keeps_values=False).kinds
+    assert kind.held_ms == (pytest.approx(23, rel=0.25) if is_known else None)
 
 
 @pytest.mark.costly
@@ -204,11 +219,11 @@ def test_two_captures_are_compared() -> None:
     def log(reads: int, values: int, seed: int) -> list[tuple[str, ...]]:
         chance = random.Random(seed)
         selects = [(f"SELECT a FROM t WHERE id = {chance.randint(1, values)}",) for _ in range(reads)]
-        return [*selects, *[explicit(WRITE)] * 200]
+        return [*selects, *[explicit(WRITE)] * 400]
 
-    earlier = captured(log(800, 10_000, 1))
-    assert changes(earlier, captured(log(800, 10_000, 2))) == ()
-    later = captured([*log(300, 50_000, 3), *[("DELETE FROM t",)] * 100])
+    earlier = captured(log(1_600, 10_000, 1))
+    assert changes(earlier, captured(log(1_600, 10_000, 2))) == ()
+    later = captured([*log(600, 50_000, 3), *[("DELETE FROM t",)] * 200])
     assert {change.text for change in changes(earlier, later)} >= {
         "The kind select_t was 80.0 % of the transactions and is 50.0 %.",
         "The kind delete_t is new: 16.7 % of the transactions.",
@@ -255,8 +270,9 @@ FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
         (UNEVEN, Range((1, 105, 1_000), shares=(0.62, 0.38)), None),
         (Tiers(1, 1_000, (0.8, 0.2), (50, 950)), Tiers(1, 1_000, (0.5, 0.5), (50, 950)),
          "had 80 % of its draws on its 50 most frequent numbers and has 50 %"),
-        (Zipf(1, 1_000, 0.9, "low"), Tiers(1, 1_000, (0.5, 0.5), (50, 950)),
-         "had values of the kind zipf and has values of the kind tiers"),
+        (Zipf(1, 1_000, 0.9, "low"), Tiers(1, 1_000, (0.5, 0.5), (50, 950)), None),
+        (EVEN, FREQUENT, None),
+        (FREQUENT, Text(1, 9, "letters", 40), "had numbers and has texts"),
         (FREQUENT, replace(FREQUENT, values=FREQUENT.values[:1]),
          "had its value of rank 2 in 20 % of the draws and has it in 0 %"),
         (FREQUENT, replace(FREQUENT, tail=UNEVEN), "had 10 % of its draws up to 100 and has 60 %"),
@@ -266,14 +282,24 @@ FREQUENT = Heavy((HeavyValue(0.6, "'a'"), HeavyValue(0.2)), EVEN)
     ],
 )  # fmt: skip
 def test_a_change_of_a_parameter_s_values_is_named(old: Parameter, new: Parameter, change: str | None) -> None:
+    """If the kind is frequent enough in both captures."""
+    assert changed_texts(old, new, LEAST_DRAWS - 1) == []
+    expected = [f"The kind select_t: parameter 1 of statement 1 {change}."] if change else []
+    assert changed_texts(old, new, LEAST_DRAWS) == expected
+
+
+def changed_texts(old: Parameter, new: Parameter, weight: int) -> list[str]:
+    """Return the changes between two captures of so many transactions that differ in a parameter."""
     workload = captured([("SELECT a FROM t WHERE id = 4",)] * 5)
     (kind,) = workload.kinds
     earlier, later = (
-        replace(workload, kinds=(replace(kind, statements=(replace(kind.statements[0], parameters=(parameter,)),)),))
+        replace(
+            workload,
+            kinds=(replace(kind, weight=weight, statements=(replace(kind.statements[0], parameters=(parameter,)),)),),
+        )
         for parameter in (old, new)
     )
-    expected = [f"The kind select_t: parameter 1 of statement 1 {change}."] if change else []
-    assert [each.text for each in changes(earlier, later)] == expected
+    return [each.text for each in changes(earlier, later)]
 
 
 @pytest.mark.costly

@@ -58,6 +58,13 @@ def test_the_timestamp_of_mariadb_is_that_of_the_start(tmp_path: Path) -> None:
     assert (event.started, tally.versions, tally.unreadable) == (SECOND, {"10.11.19-MariaDB"}, 0)
 
 
+@pytest.mark.parametrize(("entry", "is_coarse"), [(mariadb_entry("SELECT a"), True), (mysql_entry("SELECT a"), False)])
+def test_a_log_without_fractions_of_seconds_is_coarse(tmp_path: Path, entry: str, is_coarse: bool) -> None:
+    tally = Tally()
+    read(tmp_path / "slow.log", entry, tally)
+    assert tally.is_coarse is is_coarse
+
+
 def test_the_end_of_a_session_is_an_event_and_other_commands_are_none(tmp_path: Path) -> None:
     log = mysql_entry("# administrator command: Ping") + mysql_entry("# administrator command: Quit", thread=3)
     assert read(tmp_path / "slow.log", log) == [Disconnected(3)]
