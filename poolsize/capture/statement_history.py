@@ -122,7 +122,9 @@ class StatementHistory(ReadingSession):
 
     def _ways(self) -> Iterator[str]:
         """Yield the sources that can't be read, with the settings that make them readable."""
-        if not self._consumers or not self._since or not self._may_read("events_statements_summary_by_digest"):
+        records = all(map(self._consumers.get, (*SWITCHES, "events_statements_current")))
+        can_read = self._consumers and self._may_read("events_statements_summary_by_digest")
+        if not can_read or (records and not self._since):
             yield (
                 "This account may not read the statements in performance_schema. To read them: "
                 f"{self._grant('SELECT ON performance_schema.*')}"

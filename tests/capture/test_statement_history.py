@@ -193,6 +193,16 @@ def test_without_a_history_the_server_only_counts(recording: PrivateServer) -> N
     assert counted[statement_key(ALONE[0])] == pytest.approx(ran[BY_BEGIN] + ran[ALONE], abs=LOST)
 
 
+def test_an_account_that_may_read_gets_no_grant_where_the_server_does_not_record(recording: PrivateServer) -> None:
+    record(recording, "digests")
+    run(
+        recording, "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME LIKE 'events_statements_c%'"
+    )
+    with pytest.raises(BadInput, match=r"SET ENABLED = 'YES' WHERE NAME IN \(.*'events_statements_current'") as refused:
+        StatementHistory(url_of(recording, "reader"))
+    assert "GRANT" not in str(refused.value)
+
+
 def test_an_account_without_privileges_gets_the_grant(recording: PrivateServer) -> None:
     with pytest.raises(BadInput, match=r"GRANT SELECT ON performance_schema\.\* TO 'app'@'127\.0\.0\.1'"):
         StatementHistory(url_of(recording, "app"))
