@@ -117,6 +117,7 @@ def test_the_announcement_is_corrected_as_it_goes() -> None:
     first, *_ = lines = written.getvalue().splitlines()
     assert first == "4 steps of 10 s, about 40 s; writing a.jsonl"
     assert any("takes longer than announced: about" in line for line in lines[2:])
+    assert [line[:5] for line in lines if "8 connections" in line] == ["  1/4"] * 3  # the attempts at the first step
 
 
 @pytest.mark.parametrize(("deviation", "change"), [(0.26, "faster"), (-0.2, "slower")])

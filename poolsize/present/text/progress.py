@@ -173,9 +173,13 @@ class ProgressBar:
         """Return the number of steps for display; empty for a search, which does not know the number."""
         return "" if self._started.budget_seconds is not None else f"/{self._started.steps}"
 
-    def _place(self) -> str:
-        """Return the number of the last step of a grid's steps, or of those that confirm the grid: 4/4, then +1."""
-        place, further = f"{self._steps_done:>3}{self._total()}", self._steps_done - self._started.steps
+    def _place(self, *, again: bool) -> str:
+        """Return the number of the last step of a grid's steps, or of those that confirm the grid: 4/4, then +1.
+
+        again: whether it will be measured again; then the next attempt has the same number.
+        """
+        step = self._steps_done + again
+        place, further = f"{step:>3}{self._total()}", step - self._started.steps
         return f"+{further}".rjust(len(place)) if self._total() and further > 0 else place
 
     def _announce_later_end(self) -> None:
@@ -202,7 +206,7 @@ class ProgressBar:
         word = "failed" if step.again or any(each.check.disqualifies for each in step.failed_checks) else "caution"
         failed = f"  {word}: {checks}{again}" if checks else ""
         self._say(
-            f"{self._place()}  {count(step.pool_size, 'connection'):>16}  "
+            f"{self._place(again=step.again)}  {count(step.pool_size, 'connection'):>16}  "
             f"{per_second(step.throughput):>9}  p95 {milliseconds(step.p95_ms)}{of_rate}{side and f'  {side}'}{failed}"
         )
 
