@@ -21,6 +21,7 @@ class Kind(StrEnum):
     STALLED = "stalled"
     OPENING_BLOCKED = "opening_blocked"
     STALE = "stale_connection"
+    DISCARDED = "valid_connection_discarded"
     LOST = "connection_lost"
     CLOSED = "pool_closed"
     SETTING = "pool_setting"
@@ -79,7 +80,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
-        (Kind.STALE, r"discard long time none received connection(?=(…lastPacketReceivedIdleMillis : <idle_ms>)?)"),
+        (Kind.DISCARDED, r"discard long time none received connection(?=(…lastPacketReceivedIdleMillis : <idle_ms>)?)"),
         (Kind.HELD_LONG, r"abandon connection, owner thread: …, connected at : \d{1,15}"),
         (Kind.CLOSED, r"dataSource already closed"),
         (Kind.CLOSED, r"DataSourceClosedException"),

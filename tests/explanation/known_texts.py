@@ -139,7 +139,7 @@ EXAMPLES = [
         "discard long time none received connection. , jdbcUrl : jdbc:mysql://db/shop?password=Secret9, "
         "version : 1.2.8, "
         "lastPacketReceivedIdleMillis : 120348",
-        Kind.STALE, {"idle_ms": 120_348},
+        Kind.DISCARDED, {"idle_ms": 120_348},
     ),
     Example(
         DRUID, "1.2.28", f"{JAR}; DruidDataSource.removeAbandoned",

@@ -1455,6 +1455,16 @@ def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
     assert (event.count, event.text) == (1, "Deadlock found when trying to get lock")
 
 
+def test_a_connection_that_druid_discards_was_valid() -> None:
+    text = "discard long time none received connection. , version : 1.2.8, lastPacketReceivedIdleMillis : 300121"
+    event = one_event(text)
+    answer = " ".join(events_text([event]).split())
+    assert not event.fails_requests
+    assert "start Java with -Ddruid.mysql.usePingMethod=false: Druid then tests with a query." in answer
+    assert "The last query on the connection ended 300 s before." in answer
+    assert "The server ended an idle connection" not in answer
+
+
 def test_a_code_counts_beside_a_text_of_another_time() -> None:
     code = "2026-11-29 01:10:00 OperationalError: (1205, 'Beim Warten auf eine Sperre')"
     text = "Lock wait timeout exceeded"
