@@ -92,6 +92,12 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("druid.properties", "maxWait=1\ntestOnBorrow=true", "maxWait=1\ntestOnBorrow=false", "pool_tests_on_borrow"),
     ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
      "pool_removes_abandoned"),
+    ("dbcp2.properties", "maxTotal=9\nremoveAbandonedOnBorrow=true",
+     "maxTotal=9\nremoveAbandonedOnBorrow=false\nremoveAbandonedTimeout=9", "pool_removes_abandoned"),
+    ("dbcp2.properties", "removeAbandonedOnMaintenance=true\ntimeBetweenEvictionRunsMillis=60000",
+     "removeAbandonedOnMaintenance=true", "pool_removes_abandoned"),
+    ("a.xml", "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='true'/>",
+     "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='false'/>", "pool_removes_abandoned"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", "pool_waits"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=0", "pool_waits"),
     ("dbcp2.properties", "maxTotal=9\nmaxWaitMillis=0", "maxTotal=9\nmaxWaitMillis=-1", "pool_fails_at_once"),
@@ -278,6 +284,24 @@ def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, 
     for wait_timeout, warned in ((period, True), (period + 1, False)):
         (checked,) = check_pools(read_pools(tmp_path / name).pools, ServerFacts(wait_timeout_seconds=wait_timeout))
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
+
+
+OF_DBCP2 = (
+    f'd.setUrl("{MYSQL}"); d.setRemoveAbandonedOnBorrow(true); d.setRemoveAbandonedTimeout(Duration.ofMinutes(1));'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "warning"),
+    [
+        ("A.java", f"class A {{ void f() {{ var d = new BasicDataSource(); {OF_DBCP2} }} }}",
+         "removeAbandonedOnBorrow ends connections that are borrowed and not used for longer than 60 s, "),
+    ],
+)  # fmt: skip
+def test_a_finding_is_shown_with_its_numbers(tmp_path: Path, name: str, text: str, warning: str) -> None:
+    (tmp_path / name).write_text(text)
+    (checked,) = check_pools(read_pools(tmp_path / name).pools)
+    assert any(sentence(finding).startswith(warning) for finding in checked.findings)
 
 
 @pytest.mark.costly

@@ -1054,8 +1054,14 @@ REAL_FILES = (
         "tomcat-several-databases.xml",
         "github.com/xeme126/learning: 01-Java/03-Tomcat8-DataSource.md",
         1,
-        {"maxIdle": 3, "maxTotal": 9, "maxWaitMillis": 6000, "testOnBorrow": True},
-        {"pool_closes_idle"},
+        {
+            "maxIdle": 3,
+            "maxTotal": 9,
+            "maxWaitMillis": 6000,
+            "removeAbandonedOnBorrow": True,
+            "testOnBorrow": True,
+        },
+        {"pool_closes_idle", "pool_removes_abandoned"},
         {"pool_tests_on_borrow"},
     ),
     RealFile(

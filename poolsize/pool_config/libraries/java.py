@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from poolsize.answer.finding import Caution
 from poolsize.pool_config.libraries.hikaricp import find_hikaricp
 from poolsize.pool_config.libraries.rules import (
+    DOCUMENTED,
     FailsAtOnce,
     NoPoolSize,
     Unlimited,
@@ -19,17 +20,17 @@ from poolsize.pool_config.libraries.rules import (
     refused_size,
     tested_on_borrow,
 )
-from poolsize.pool_config.pool import FilePool, Library, Worded
+from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
 
 
-class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
-    """Druid or Tomcat JDBC ends connections that are borrowed for longer; None for an unknown time."""
+class RemovesAbandoned(OfSetting, Caution, code="pool_removes_abandoned"):
+    """A pool ends connections that are borrowed for longer; None for an unknown time. state: of the connections."""
 
     seconds: float | None
-    about = "removeAbandoned"
+    state: str
     words = (
-        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Set it only to "
-        "look for leaks. Source: the library's documentation, removeAbandoned."
+        "{0.setting} ends connections that are {0.state} for {0.after}, in the middle of their work. Set it only to "
+        f"look for leaks. {DOCUMENTED}"
     )
     after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")
 
@@ -38,14 +39,19 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from refused_size(pool, "maxActive")
     yield from no_limit(pool, "maxWait", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
-    yield from _removes_abandoned(pool)
+    yield from removes_abandoned(pool, "removeAbandoned")
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, wait_timeout, "maxEvictableIdleTimeMillis", 1000, is_checked=is_checked)
 
 
-def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
-    if pool.value("removeAbandoned") is True:
-        yield RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+def removes_abandoned(pool: FilePool, *settings: str, state: str = "borrowed") -> Iterator[Worded]:
+    """Find settings by which a pool ends borrowed connections. state: of these connections."""
+    timeout = pool.settings.get("removeAbandonedTimeout")
+    per_second = 1000 if timeout and "Duration." in timeout.text else 1
+    seconds = known(pool.number("removeAbandonedTimeout") / per_second)
+    for setting in settings:
+        if pool.value(setting) is True:
+            yield RemovesAbandoned(setting, seconds, state)
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -60,6 +66,9 @@ def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from closes_idle(pool, "maxIdle", "maxTotal")
+    is_maintained = not pool.number("timeBetweenEvictionRunsMillis") <= 0
+    of_abandoned = "removeAbandonedOnBorrow", *(["removeAbandonedOnMaintenance"] if is_maintained else [])
+    yield from removes_abandoned(pool, *of_abandoned, state="borrowed and not used")
     is_checked = is_tested(pool, wait_timeout, ends_idle=True)
     yield from outlives_server(pool, wait_timeout, "maxConnLifetimeMillis", 1000, is_checked=is_checked)
 
@@ -79,7 +88,7 @@ def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxWait", WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from tested_on_borrow(pool, "testOnBorrow")
-    yield from _removes_abandoned(pool)
+    yield from removes_abandoned(pool, "removeAbandoned")
     is_checked = is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
     yield from outlives_server(pool, wait_timeout, "maxAge", 1000, is_checked=is_checked)
 
@@ -125,7 +134,8 @@ DBCP2 = Library(
         "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
-        "validationQueryTimeout": -1,
+        "validationQueryTimeout": -1, "removeAbandonedOnBorrow": False, "removeAbandonedOnMaintenance": False,
+        "removeAbandonedTimeout": 300,
     },
     stack="dbcp2",
     find=_dbcp2,

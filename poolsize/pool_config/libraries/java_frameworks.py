@@ -6,7 +6,7 @@ from functools import partial
 from math import nan
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC, removes_abandoned
 from poolsize.pool_config.libraries.rules import (
     Unlimited,
     WaitsForEver,
@@ -152,6 +152,7 @@ def _r2dbc_driver(pool: FilePool, _: int) -> Iterator[Worded]:
 def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
     yield from no_limit(pool, "maxActive", Unlimited)
     yield from no_limit(pool, "maxWait", WaitsForEver)
+    yield from removes_abandoned(pool, "removeAbandoned", state="borrowed and not used")
 
 
 SHARDINGSPHERE = replace(
@@ -190,7 +191,7 @@ DBCP1 = replace(
     defaults={
         "maxActive": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWait": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
-        "minEvictableIdleTimeMillis": 1_800_000,
+        "minEvictableIdleTimeMillis": 1_800_000, "removeAbandoned": False, "removeAbandonedTimeout": 300,
     },
     sizes=("maxActive",),
     ignored=frozenset({"maxTotal", "maxWaitMillis"}),
