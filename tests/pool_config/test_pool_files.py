@@ -216,6 +216,7 @@ REAL_FILES = (
             "minIdle": 20,
             "maxActive": 50,
             "maxWait": 3000,
+            "keepAlive": True,
             "timeBetweenEvictionRunsMillis": 60000,
             "minEvictableIdleTimeMillis": 300000,
             "maxEvictableIdleTimeMillis": 900000,

@@ -15,6 +15,7 @@ from poolsize.pool_config.libraries.rules import (
     is_on,
     is_tested,
     known,
+    least_above_most,
     no_limit,
     outlives_server,
     refused_size,
@@ -40,6 +41,12 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxWait", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     yield from removes_abandoned(pool, "removeAbandoned")
+    yield from least_above_most(pool, "minIdle", "maxActive")
+    yield from least_above_most(pool, "initialSize", "maxActive")
+    yield from least_above_most(pool, "minEvictableIdleTimeMillis", "maxEvictableIdleTimeMillis")
+    if pool.value("keepAlive") is True:
+        of_keep_alive = "timeBetweenEvictionRunsMillis", "keepAliveBetweenTimeMillis"
+        yield from least_above_most(pool, *of_keep_alive, may_be_equal=False)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, wait_timeout, "maxEvictableIdleTimeMillis", 1000, is_checked=is_checked)
 
@@ -119,8 +126,8 @@ DRUID = Library(
     {
         "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
         "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
-        "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
-        "removeAbandonedTimeout": 300, "validationQuery": None,
+        "maxEvictableIdleTimeMillis": 25_200_000, "keepAlive": False, "keepAliveBetweenTimeMillis": 120_000,
+        "removeAbandoned": False, "removeAbandonedTimeout": 300, "validationQuery": None,
     },
     stack="druid",
     find=_druid,

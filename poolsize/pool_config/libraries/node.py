@@ -7,7 +7,7 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 from collections.abc import Iterator
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.libraries.rules import DOCUMENTED, NoLimit, Unlimited, no_limit
+from poolsize.pool_config.libraries.rules import DOCUMENTED, NoLimit, Unlimited, least_above_most, no_limit
 from poolsize.pool_config.pool import FilePool, Library, MayBeDefault, Worded
 
 
@@ -18,18 +18,6 @@ class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
         "queueLimit {0.shown}{0.default} lets any number of requests wait. The driver does not limit how long they "
         f"wait. {DOCUMENTED}"
     )
-
-
-class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
-    """A pool of Node.js whose min is more than its max. default: the setting of these that is not in the file."""
-
-    gravity = 2
-    least: int
-    most: int
-    default: str
-    about = "min"
-    words = "min {0.least:,} is more than max {0.most:,}{0.by_default}: the library does not start with such a pool."
-    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
 
 
 class KeepsForEver(MayBeDefault, Reason, code="pool_keeps_for_ever"):
@@ -76,9 +64,7 @@ def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 
 def _sequelize(pool: FilePool, _: int) -> Iterator[Worded]:
-    least, most = pool.number("min"), pool.number("max")
-    if least > most:
-        yield LeastAboveMost(int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), ""))
+    yield from least_above_most(pool, "min", "max")
 
 
 def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:

@@ -12,6 +12,7 @@ from poolsize.pool_config.libraries.rules import (
     WaitsForEver,
     closes_idle,
     known,
+    least_above_most,
     no_limit,
     outlives_server,
 )
@@ -192,8 +193,11 @@ def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
 
 
 def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
-    """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
-    yield from no_limit(pool, pool.library.sizes[0], Unlimited)
+    """Find no limit, and a pool that is refused. aiomysql and asyncmy lend no connection that the server closed."""
+    (most,) = pool.library.sizes
+    yield from no_limit(pool, most, Unlimited)
+    if pool.number(most) > 0:
+        yield from least_above_most(pool, most.replace("max", "min"), most)
     if "WAIT_LIMIT_SECONDS" not in pool.settings:
         yield NoWaitLimit(pool.library.title)
 
@@ -287,10 +291,16 @@ PEEWEE_ASYNC = replace(AIOMYSQL, title="peewee-async", stack="")
 """Its PooledMySQLDatabase hands pool_params to aiomysql (peewee_async/pool.py); version 0 has max_connections."""
 ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
 TORTOISE = Library(
-    "Tortoise ORM", {"minsize": 1, "maxsize": 5, "pool_recycle": None}, find=_asyncio, sizes=("maxsize",)
+    "Tortoise ORM",
+    {"minsize": 1, "maxsize": 5, "pool_recycle": None},
+    find=_asyncio,
+    sizes=("maxsize",),
 )
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
 DATABASES = Library(
-    "databases", {"min_size": 1, "max_size": 10, "pool_recycle": None}, find=_asyncio, sizes=("max_size",)
+    "databases",
+    {"min_size": 1, "max_size": 10, "pool_recycle": None},
+    find=_asyncio,
+    sizes=("max_size",),
 )
 """encode/databases, which hands its options to aiomysql or asyncmy (databases/backends/mysql.py)."""

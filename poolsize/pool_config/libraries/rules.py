@@ -57,6 +57,22 @@ class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
     words = "{0.setting} {0.value:,.0f} is no pool size: {0.result}. Give 1 or more."
 
 
+class LeastAboveMost(OfSetting, Caution, code="pool_least_above_most"):
+    """A setting whose value is above that of another. default: the setting of these that is not in the file."""
+
+    gravity = 2
+    least: int
+    other: str
+    most: int
+    default: str
+    words = (
+        "{0.setting} {0.least:,} is {0.relation} {0.other} {0.most:,}{0.by_default}: the library does not start with "
+        "such a pool."
+    )
+    relation = property(lambda self: "more than" if self.least > self.most else "not less than")
+    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
+
+
 class OwnNames(Worded, Reason, code="pool_own_names"):
     """The project's own code binds the settings, so that the file does not show the library. condition: of the pool."""
 
@@ -117,6 +133,14 @@ def refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
     """Find a size below 1, with which the library does not start."""
     if (size := pool.number(setting)) < 1:
         yield NoPoolSize(setting, size, f"{pool.library.title} does not start")
+
+
+def least_above_most(pool: FilePool, least: str, most: str, *, may_be_equal: bool = True) -> Iterator[Worded]:
+    """Find a setting above another, with which the library does not start. may_be_equal: whether both may be equal."""
+    low, high = pool.number(least), pool.number(most)
+    if low > high or (low == high and not may_be_equal):
+        default = next((name for name in (least, most) if not pool.has(name)), "")
+        yield LeastAboveMost(least, int(low), most, int(high), default)
 
 
 def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
