@@ -133,6 +133,11 @@ DRUID = Library(
     find=_druid,
     sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
+    waits={"maxWait": 1000},
+    ages={
+        "timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxEvictableIdleTimeMillis": 1000,
+        "keepAliveBetweenTimeMillis": 1000,
+    },
 )  # fmt: skip
 """ignored: in its own properties files, which must write druid.keepAlive; it has setters for them (DruidDataSource)."""
 DBCP2 = Library(
@@ -153,6 +158,10 @@ DBCP2 = Library(
     sizes=("maxTotal",),
     ignored=frozenset({"maxActive", "maxWait"}),
     durations=frozenset({True}),
+    waits={"maxWaitMillis": 1000},
+    ages={
+        "timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxConnLifetimeMillis": 1000,
+    },
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
@@ -164,6 +173,8 @@ C3P0 = Library(
     stack="c3p0",
     find=_c3p0,
     sizes=("maxPoolSize",),
+    waits={"checkoutTimeout": 1000},
+    ages={"idleConnectionTestPeriod": 1, "maxIdleTime": 1, "maxConnectionAge": 1},
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
@@ -176,4 +187,6 @@ TOMCAT_JDBC = Library(
     stack="tomcat-jdbc",
     find=_tomcat_jdbc,
     sizes=("maxActive",),
+    waits={"maxWait": 1000},
+    ages={"timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxAge": 1000},
 )  # fmt: skip

@@ -85,6 +85,7 @@ NODE_MYSQL2 = Library(
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
+    ages={"idleTimeout": 1000},
     constants=frozenset({"WAIT_LIMIT_MS"}),
 )
 NODE_MYSQL = Library(
@@ -93,6 +94,7 @@ NODE_MYSQL = Library(
     find=_driver,
     sizes=("connectionLimit",),
     ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
+    waits={"acquireTimeout": 1000},
 )
 NODE_MARIADB = Library(
     "MariaDB Connector/Node.js",
@@ -105,6 +107,7 @@ NODE_MARIADB = Library(
     same_as={"minimumIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
+    waits={"acquireTimeout": 1000, "initializationTimeout": 1000},
 )  # fmt: skip
 UNUSED_ADAPTER = Library(
     "Prisma's MariaDB adapter, not used",
@@ -119,6 +122,8 @@ SEQUELIZE = Library(
     find=_sequelize,
     sizes=("max",),
     ignored=frozenset({"maxConnections", "minConnections", "maxIdleTime", "connectionLimit"}),
+    waits={"acquire": 1000},
+    ages={"idle": 1000},
 )
 KNEX = Library(
     "Knex",
@@ -133,6 +138,8 @@ KNEX = Library(
         "maxWaitingClients", "testOnBorrow", "fifo", "autostart", "evictionRunIntervalMillis", "numTestsPerRun",
         "softIdleTimeoutMillis", "requestTimeout", "acquireTimeout", "idleTimeout", "connectionLimit",
     }),
+    waits={"acquireTimeoutMillis": 1000, "acquireConnectionTimeout": 1000, "createTimeoutMillis": 1000},
+    ages={"idleTimeoutMillis": 1000, "maxConnectionLifetimeMillis": 1000},
 )  # fmt: skip
 TYPEORM = Library(
     "TypeORM",
@@ -141,4 +148,5 @@ TYPEORM = Library(
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
     ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),
+    ages=NODE_MYSQL2.ages,
 )

@@ -213,6 +213,8 @@ SQLALCHEMY = Library(
     stack="sqlalchemy",
     find=_sqlalchemy,
     sizes=("pool_size", "max_overflow"),
+    waits={"pool_timeout": 1},
+    ages={"pool_recycle": 1},
 )  # fmt: skip
 FLASK_SQLALCHEMY = replace(
     SQLALCHEMY,
@@ -232,12 +234,15 @@ DJANGO = Library(
     {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None, "pool": None},
     stack="django",
     find=_django,
+    ages={"CONN_MAX_AGE": 1},
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
     {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 900, "TIMEOUT": 30, "PRE_PING": True},
     find=partial(_sqlalchemy, recycle="RECYCLE", pre_ping="PRE_PING"),
     sizes=("POOL_SIZE", "MAX_OVERFLOW"),
+    waits={"TIMEOUT": 1},
+    ages={"RECYCLE": 1},
 )
 CONNECTOR_PYTHON = Library(
     "MySQL Connector/Python",
@@ -260,6 +265,8 @@ PEEWEE = Library(
     stack="peewee",
     find=_peewee,
     sizes=("max_connections",),
+    waits={"timeout": 1},
+    ages={"stale_timeout": 1},
 )
 DBUTILS = Library(
     "DBUtils PooledDB",
@@ -284,6 +291,7 @@ AIOMYSQL = Library(
     stack="aiomysql",
     find=_asyncio,
     sizes=("maxsize",),
+    ages={"pool_recycle": 1},
     constants=frozenset({"WAIT_LIMIT_SECONDS"}),
 )
 """The library itself has no wait limit."""
@@ -295,6 +303,7 @@ TORTOISE = Library(
     {"minsize": 1, "maxsize": 5, "pool_recycle": None},
     find=_asyncio,
     sizes=("maxsize",),
+    ages=AIOMYSQL.ages,
 )
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
 DATABASES = Library(
@@ -302,5 +311,6 @@ DATABASES = Library(
     {"min_size": 1, "max_size": 10, "pool_recycle": None},
     find=_asyncio,
     sizes=("max_size",),
+    ages=AIOMYSQL.ages,
 )
 """encode/databases, which hands its options to aiomysql or asyncmy (databases/backends/mysql.py)."""
