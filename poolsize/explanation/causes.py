@@ -59,6 +59,13 @@ _FIREWALL = Cause("A firewall, proxy or load balancer dropped the idle connectio
     "The idle time is below wait_timeout, and near a limit on the way, often 300 or 350 s.")  # fmt: skip
 _RESTART = Cause("The server restarted, crashed or failed over.",
     "SHOW GLOBAL STATUS LIKE 'Uptime' is short; many connections failed in the same second.")  # fmt: skip
+_PINGS_BY_DEFAULT = Cause("Druid before 1.2.9 tests with a ping. Connector/J 8 and later do not count it as a query, "
+    "so Druid takes the connection to be idle for too long (timeBetweenEvictionRunsMillis).",
+    "The text, or the build file, names a version before 1.2.9.")  # fmt: skip
+_PINGS_BY_SETTING = Cause("Druid 1.2.9 to 1.2.20 has usePingMethod=true.",
+    "The code calls setUsePingMethod(true), or Java starts with -Ddruid.mysql.usePingMethod=true.")  # fmt: skip
+_PINGS_BY_QUERY = Cause("validationQuery begins with /* ping */: the driver then sends a ping and no query.",
+    "The settings of the pool have this query.")  # fmt: skip
 _KILLED = Cause("Something ended it: KILL, a proxy, a packet above max_allowed_packet, a read timeout of the driver.",
     'It fails for the same statement, or after the same time; PyMySQL writes "timed out" at its own.')  # fmt: skip
 _PACKET = Cause("A packet is larger than max_allowed_packet.",
@@ -189,6 +196,8 @@ ADVICE: Mapping[Kind | Use, Advice] = {
     ), ("the thread dump below the error: what do c3p0's helper threads wait for?",)),
     Kind.STALE: Advice((_IDLE_LIMIT, _FIREWALL, _RESTART, _PACKET), (
         _AGES, "SHOW GLOBAL STATUS LIKE 'Aborted_clients'")),
+    Kind.DISCARDED: Advice((_PINGS_BY_DEFAULT, _PINGS_BY_SETTING, _PINGS_BY_QUERY), (
+        "SHOW GLOBAL STATUS LIKE 'Connections': it rises by each connection that Druid opens in place of another",)),
     Kind.LOST: Advice((_RESTART, _FIREWALL, _KILLED), ("the server's error log at that time", _AGES)),
     Kind.CLOSED: Advice((
         Cause("The process shuts down while requests still run.", "The errors begin with the stop of the process."),
@@ -289,6 +298,8 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
     Kind.STALE: "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else set {settings} below "
     "wait_timeout and firewalls' limits.",
+    Kind.DISCARDED: "upgrade Druid to 1.2.22 or later, which discards no valid connection. Until then, start Java with "
+    "-Ddruid.mysql.usePingMethod=false: Druid then tests with a query.",
     Kind.LOST: "read the server's error log at that time: it shows a restart, a failover, or an ended session.",
     Kind.CLOSED: "read what the log has just before the first error: the stop of the process, or a reload.",
     Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",
@@ -323,7 +334,9 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.DEADLINE: "db.Stats(): if InUse is MaxOpenConnections and WaitCount rises, requests wait for the pool. Else "
     "connecting, BEGIN, the statement or the work before was slow.",
 }
-"""What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port."""
+"""What to do first. Source for 1040: the manuals of MySQL and MariaDB, "Too many connections", and extra_port. For
+DISCARDED: alibaba/druid, testConnectionInternal and MySqlValidConnectionChecker of 1.1.10 to 1.2.22, pull requests 4677
+and 5560, issue 4682; NativeSession.java of MySQL Connector/J."""
 OPENS_WHILE_WAITING = (
     "HikariCP", "c3p0", "Agroal", "R2DBC pool", "sqlx", "deadpool", "Prisma", "MySqlConnector", "Sequelize", "Knex",
     "SQLAlchemy",

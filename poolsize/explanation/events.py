@@ -65,7 +65,9 @@ _KEEP_OUT = (
     Kind.SERVER_FULL, Kind.HOST_BLOCKED, Kind.HOST_REFUSED, Kind.LOGIN_REFUSED, Kind.NO_PORT, Kind.UNREACHABLE,
 )  # fmt: skip
 """Kinds of errors by which a pool can't open connections."""
-_WARNINGS = (Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED)
+_WARNINGS = (
+    Kind.STATISTICS, Kind.HELD_LONG, Kind.RETURNED_LATE, Kind.STALLED, Kind.OPENING_BLOCKED, Kind.DISCARDED,
+)  # fmt: skip
 """Kinds of reports by which no request fails."""
 HOUSEKEEPING_MS = 30_000
 """The time from a run of HikariCP's housekeeper to the next. Source: HikariPool.java, housekeepingPeriodMs."""

@@ -21,6 +21,7 @@ HAPPENED = {
     Kind.STALLED: "the threads of the process did not run for a while.",
     Kind.OPENING_BLOCKED: "c3p0's helper threads, which open and close connections, make no progress.",
     Kind.STALE: "a connection was ended, most often an idle one, and the client noticed it late.",
+    Kind.DISCARDED: "an idle connection passed its test, and the pool discarded it all the same.",
     Kind.LOST: "a connection broke.",
     Kind.CLOSED: "code used a pool that is closed.",
     Kind.SETTING: "the library does not accept this pool size.",
@@ -61,6 +62,8 @@ FULL_BY_LOCKS = (
 _KIND_SAYS = {
     Kind.LOCK_WAIT: "By default (innodb_rollback_on_timeout=OFF), only the statement is rolled back, and the "
     "transaction keeps its locks: roll the transaction back before a retry.",
+    Kind.DISCARDED: "No request fails: the pool takes or opens another connection. A longer lifetime, wait_timeout or "
+    "firewall limit changes nothing.",
     Kind.LOST: "A write may have been committed: find out before you repeat it.",
     Kind.NO_PORT: "A closed connection keeps its port for 60 s. Linux has 28,232 ports, so one address can open at "
     "most 470 connections a second to one server.",
@@ -250,6 +253,8 @@ def _says(event: Event) -> Iterator[str]:
 def _says_of_idle(event: Event) -> str:
     """Return what the time since the server's last packet says."""
     idle = _time(event.numbers["idle_ms"])
+    if event.kind is Kind.DISCARDED:
+        return f"The last query on the connection ended {idle} before. A ping does not count as a query."
     if event.is_read_timeout:
         waited = _time(event.numbers["idle_ms"] - event.idle_before_ms)
         before = "maxLifetime changes nothing."

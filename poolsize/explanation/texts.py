@@ -21,6 +21,7 @@ class Kind(StrEnum):
     STALLED = "stalled"
     OPENING_BLOCKED = "opening_blocked"
     STALE = "stale_connection"
+    DISCARDED = "valid_connection_discarded"
     LOST = "connection_lost"
     CLOSED = "pool_closed"
     SETTING = "pool_setting"
@@ -79,7 +80,7 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
         (Kind.QUEUE_FULL, r"maxWaitThreadCount <queue_limit>, current wait Thread count <waiting>"),
         (Kind.STATISTICS, (r'"WaitThreadCount":<waiting>,(?>…"PoolingCount":<idle>,)'
             r'(?>…"ActiveCount":<in_use>,)…"MaxActive":<size>')),
-        (Kind.STALE, r"discard long time none received connection(?=(…lastPacketReceivedIdleMillis : <idle_ms>)?)"),
+        (Kind.DISCARDED, r"discard long time none received connection(?=(…lastPacketReceivedIdleMillis : <idle_ms>)?)"),
         (Kind.HELD_LONG, r"abandon connection, owner thread: …, connected at : \d{1,15}"),
         (Kind.CLOSED, r"dataSource already closed"),
         (Kind.CLOSED, r"DataSourceClosedException"),
@@ -288,6 +289,27 @@ _CODES = {
     "4031": "inactivity",
     "9001": "max connect timeout",
 }
+_NAMES = {
+    "1040": "ER_CON_COUNT_ERROR",
+    "1044": "ER_DBACCESS_DENIED_ERROR",
+    "1045": "ER_ACCESS_DENIED_ERROR",
+    "1129": "ER_HOST_IS_BLOCKED",
+    "1130": "ER_HOST_NOT_PRIVILEGED",
+    "1203": "ER_TOO_MANY_USER_CONNECTIONS",
+    "1205": "ER_LOCK_WAIT_TIMEOUT",
+    "1213": "ER_LOCK_DEADLOCK",
+    "1226": "ER_USER_LIMIT_REACHED",
+    "1698": "ER_ACCESS_DENIED_NO_PASSWORD_ERROR",
+    "2003": "CR_CONN_HOST_ERROR",
+    "2006": "CR_SERVER_GONE_ERROR",
+    "2013": "CR_SERVER_LOST",
+    "2014": "CR_COMMANDS_OUT_OF_SYNC",
+    "4031": "ER_CLIENT_INTERACTION_TIMEOUT",
+}
+"""Code of an error -> its symbolic name. Source: pymysql.constants, mysql.connector.errorcode."""
+_NAMED = {name: code for code, name in _NAMES.items()}
+_WITH_NAME = r"\bcode[\"']?[:=] ?[\"']?NAME\b[\"']?|\bNAME(?=:)"
+"""An error of Node.js with its name: as a property, and before the message."""
 _WITH_CODE = (
     r"(?:\(CODE, ?[\"']|SQLSTATE\[\w{5}\](?: \[CODE\]|: [^:]{1,60}: CODE )"
     r"|(?:ERROR|Error) CODE \(\w{5}\)(?: at line [^:]{1,30})?:"
@@ -298,25 +320,34 @@ _FAILED = re.compile(r"(?:Error|Warning|Exception)\)?:? ?$|^[\W\dTZ]*$")
 """What is before an error of Python, the exception's name or a time: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
+_NAME = re.compile(r"\b[CE]R_[A-Z_]{3,60}\b")
 _CODE = re.compile(r"\b(?:ERROR|Error) ([134]\d{3}) \(\w{5}\)|\b(ER_[A-Z_]{3,60}):|\(([134]\d{3}), ?[\"']")
 """The code of an error of the server: of the command line and Go, Node.js, and Python."""
 
 KNOWN = tuple(_known(library, *row) for library, rows in _TEXTS.items() for row in rows)
-CODED = [KnownText(SERVER, kind, code, re.compile(_WITH_CODE.replace("CODE", code)), ()) for code, kind in (
+_CODED = (
     ("1040", Kind.SERVER_FULL), ("1044", Kind.DATABASE_REFUSED), ("1045", Kind.LOGIN_REFUSED),
     ("1129", Kind.HOST_BLOCKED), ("1130", Kind.HOST_REFUSED), ("1203", Kind.USER_LIMIT), ("1205", Kind.LOCK_WAIT),
     ("1213", Kind.DEADLOCK), ("1226", Kind.ACCOUNT_LIMIT), ("4031", Kind.STALE),
-)]  # fmt: skip
-"""Errors of the server by their codes, as its messages are in its language."""
+)  # fmt: skip
+CODED = [
+    KnownText(SERVER, kind, mark, re.compile(pattern), ())
+    for code, kind in _CODED
+    for mark, pattern in (
+        (code, _WITH_CODE.replace("CODE", code)),
+        (_NAMES[code], _WITH_NAME.replace("NAME", _NAMES[code])),
+    )
+]
+"""Errors of the server by their codes and names, as its messages are in its language."""
 _MARKED = [(known.mark, known) for known in KNOWN]
 
 
 def completed(typed: str) -> str:
-    """Return the text of an error that a person typed in short, such as `1040`; other texts as they are.
+    """Return the text of an error that a person typed in short, as by its code or name; other texts as they are.
 
     Not for a log's lines: there, a number or a few words may report something else.
     """
-    parts = _TYPED_ERROR.fullmatch(typed.strip())
+    parts = _TYPED_ERROR.fullmatch(_NAME.sub(lambda name: _NAMED.get(name[0], name[0]), typed.strip()))
     assert parts is not None  # every part may be empty
     code, words = parts[1] or "", parts[2].lower()
     beginnings = [words or _CODES.get(code, ""), f"{code} {words}"]

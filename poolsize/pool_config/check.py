@@ -27,7 +27,7 @@ from poolsize.pool_config.findings import (
     ServerTooSmall,
 )
 from poolsize.pool_config.libraries.python import DJANGO
-from poolsize.pool_config.libraries.rules import known
+from poolsize.pool_config.libraries.rules import known, wrong_units
 from poolsize.pool_config.libraries.server import SERVER
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, Value, Worded
 from poolsize.pool_config.settings import (
@@ -186,6 +186,7 @@ def _findings(pool: FilePool, most: int | None, server: ServerFacts, settings: P
         return
     yield from pool.library.notes
     yield from pool.library.find(pool, server.wait_timeout_seconds or DEFAULT_WAIT_TIMEOUT_SECONDS)
+    yield from wrong_units(pool)
     limit = server.max_connections or DEFAULT_MAX_CONNECTIONS
     if most is not None and most >= limit:
         yield AboveServer(most, limit, server.max_connections is None)

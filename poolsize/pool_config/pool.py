@@ -71,6 +71,8 @@ class Library:
     aliases: other names of a setting in the files of frameworks. ignored: names that people write and the library does
     not read. durations: whether the library reads 30s and 5m: in its own files (False), in a framework's (True).
     seconds: settings of which a number without a unit is in seconds; a pool has them in milliseconds.
+    waits, ages: settings of a wait limit, and of the time after which a connection is ended or tested -> how many a
+    second has of the unit of a plain number.
     constants: names that poolsize's own code has beside the pool, which the library does not read.
     switch: the setting that switches the pool off; "" for none. of_cpus: what the default size depends on, and the
     source.
@@ -89,6 +91,8 @@ class Library:
     ignored: frozenset[str] = frozenset()
     durations: frozenset[bool] = frozenset()
     seconds: frozenset[str] = frozenset()
+    waits: Mapping[str, int] = field(default_factory=dict)
+    ages: Mapping[str, int] = field(default_factory=dict)
     constants: frozenset[str] = frozenset()
     switch: str = ""
     of_cpus: tuple[str, str] | None = None

@@ -62,6 +62,15 @@ TYPED = {
     "9001": ("ProxySQL", Kind.PROXY_TIMEOUT),
     "P2024": ("Prisma", Kind.WAIT_TIMEOUT),
     "PROTOCOL_CONNECTION_LOST": (CLIENT, Kind.LOST),
+    "ER_CON_COUNT_ERROR": (SERVER, Kind.SERVER_FULL),
+    "Error: ER_CON_COUNT_ERROR": (SERVER, Kind.SERVER_FULL),
+    "ER_TOO_MANY_USER_CONNECTIONS": (SERVER, Kind.USER_LIMIT),
+    "ER_USER_LIMIT_REACHED": (SERVER, Kind.ACCOUNT_LIMIT),
+    "ER_LOCK_WAIT_TIMEOUT": (SERVER, Kind.LOCK_WAIT),
+    "code: 'ER_LOCK_DEADLOCK'": (SERVER, Kind.DEADLOCK),
+    "ER_ACCESS_DENIED_NO_PASSWORD_ERROR": (SERVER, Kind.LOGIN_REFUSED),
+    "CR_SERVER_GONE_ERROR": (CLIENT, Kind.STALE),
+    "CR_SERVER_LOST": (CLIENT, Kind.LOST),
 }
 """Errors as people type them, and what they mean."""
 EXAMPLES = [
@@ -139,7 +148,7 @@ EXAMPLES = [
         "discard long time none received connection. , jdbcUrl : jdbc:mysql://db/shop?password=Secret9, "
         "version : 1.2.8, "
         "lastPacketReceivedIdleMillis : 120348",
-        Kind.STALE, {"idle_ms": 120_348},
+        Kind.DISCARDED, {"idle_ms": 120_348},
     ),
     Example(
         DRUID, "1.2.28", f"{JAR}; DruidDataSource.removeAbandoned",
@@ -622,6 +631,7 @@ OTHERS = [
     "Deadlock detected: process 4711 waits for ShareLock on transaction 815",
     "MongoServerSelectionError: connection timed out",
     "Lock wait is disabled; no timeout was exceeded",
+    "retries of ER_LOCK_DEADLOCK and ER_LOCK_WAIT_TIMEOUT are on",
     "invalid connection string: missing host",
     "redis.exceptions.ConnectionError: Too many connections",
     "order 1040 shipped, error 1205 corrected",

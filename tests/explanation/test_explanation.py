@@ -1436,6 +1436,9 @@ def test_the_number_of_pools_is_bounded() -> None:
         ("WARN o.h.engine.jdbc.spi.SqlExceptionHelper : SQL Error: 1213, SQLState: 40001", Kind.DEADLOCK),
         ("WARN org.hibernate.orm.jdbc.warn : ErrorCode: 1205, SQLState: 40001", Kind.LOCK_WAIT),
         ('{"code":"ER_LOCK_DEADLOCK","errno":1213,"sqlMessage":"Blocage"}', Kind.DEADLOCK),
+        ('{"code":"ER_TOO_MANY_USER_CONNECTIONS","sqlState":"42000"}', Kind.USER_LIMIT),
+        ("Error: ER_LOCK_WAIT_TIMEOUT: Timeout beim Warten", Kind.LOCK_WAIT),
+        ("level=error code=ER_CON_COUNT_ERROR", Kind.SERVER_FULL),
         ("redis-sync OperationalError: (1040, 'Too many connections')", Kind.SERVER_FULL),
         ('order-redis-7 java.sql.SQLException: Refused, message from server: "Too many connections"', Kind.SERVER_FULL),
         ("ERROR 1205 (HY000) at line 1: Timeout beim Warten", Kind.LOCK_WAIT),
@@ -1449,10 +1452,25 @@ def test_an_error_of_the_server_in_another_language_is_known_by_its_code(line: s
         assert "Secret9" not in event.text
 
 
+def test_the_name_and_the_number_of_an_error_in_node_are_one_error() -> None:
+    lines = ("2026-11-29 01:10:00 Error: Zu viele Verbindungen", "  code: 'ER_CON_COUNT_ERROR',", "  errno: 1040,")
+    assert (one_event("\n".join(lines)).kind, one_event("\n".join(lines)).count) == (Kind.SERVER_FULL, 1)
+
+
 def test_a_code_of_hibernate_and_the_text_below_it_are_one_error() -> None:
     helper = "2026-11-29 01:10:00 WARN SqlExceptionHelper : "
     event = one_event(f"{helper}SQL Error: 1213, SQLState: 40001\n{helper}Deadlock found when trying to get lock")
     assert (event.count, event.text) == (1, "Deadlock found when trying to get lock")
+
+
+def test_a_connection_that_druid_discards_was_valid() -> None:
+    text = "discard long time none received connection. , version : 1.2.8, lastPacketReceivedIdleMillis : 300121"
+    event = one_event(text)
+    answer = " ".join(events_text([event]).split())
+    assert not event.fails_requests
+    assert "start Java with -Ddruid.mysql.usePingMethod=false: Druid then tests with a query." in answer
+    assert "The last query on the connection ended 300 s before." in answer
+    assert "The server ended an idle connection" not in answer
 
 
 def test_a_code_counts_beside_a_text_of_another_time() -> None:

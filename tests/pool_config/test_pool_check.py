@@ -9,6 +9,7 @@ from poolsize.answer.finding import Finding
 from poolsize.pool_config import findings, libraries
 from poolsize.pool_config.check import check_pools
 from poolsize.pool_config.files.reading import read_pools
+from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.settings import ServerFacts
 from poolsize.present.text.sentences.findings import sentence
 from tests.conftest import Command
@@ -92,6 +93,49 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("druid.properties", "maxWait=1\ntestOnBorrow=true", "maxWait=1\ntestOnBorrow=false", "pool_tests_on_borrow"),
     ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
      "pool_removes_abandoned"),
+    ("druid.properties", "maxActive=8\nminIdle=9", "maxActive=9\nminIdle=9", "pool_least_above_most"),
+    ("druid.properties", "initialSize=9", "initialSize=8", "pool_least_above_most"),
+    ("druid.properties", "maxActive=9\nmaxEvictableIdleTimeMillis=1799999",
+     "maxActive=9\nmaxEvictableIdleTimeMillis=1800000", "pool_least_above_most"),
+    ("a.yml", "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 120000}",
+     "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 119999}",
+     "pool_least_above_most"),
+    ("a.yml", "spring.datasource.druid: {keep-alive: true, keep-alive-between-time-millis: 60000}",
+     "spring.datasource.druid: {keep-alive: false, keep-alive-between-time-millis: 60000}", "pool_least_above_most"),
+    ("druid.properties", "maxActive=9\nmaxWait=60", "maxActive=9\nmaxWait=61", "pool_wrong_unit"),
+    ("druid.properties", "maxActive=9\nminEvictableIdleTimeMillis=60", "maxActive=9\nmaxWait=0", "pool_wrong_unit"),
+    ("dbcp2.properties", "maxTotal=9\nmaxWaitMillis=10", "maxTotal=9\nmaxWaitMillis=-1", "pool_wrong_unit"),
+    ("a.yml", "spring.datasource.dbcp2: {max-total: 9, max-wait: 30}",
+     "spring.datasource.dbcp2: {max-total: 9, max-wait: 30s}", "pool_wrong_unit"),
+    ("a.yml", "spring.datasource.dbcp2: {max-total: 9, max-wait: 30}",
+     "spring.datasource.dbcp2: {max-total: 9, max-wait: 30ms}", "pool_wrong_unit"),
+    ("A.java", f'class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl("{MYSQL}"); d.setMaxWait(60L); }} }}',
+     f'class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl("{MYSQL}"); d.setMaxWait(60_000L); }} }}',
+     "pool_wrong_unit"),
+    ("tomcat.properties", "maxActive=9\nmaxWait=60", "maxActive=9\nmaxWait=100", "pool_wrong_unit"),
+    ("c3p0.properties", "c3p0.maxIdleTime=300000", "c3p0.maxIdleTime=86400", "pool_wrong_unit"),
+    ("a.properties", "quarkus.datasource.jdbc.acquisition-timeout=5000",
+     "quarkus.datasource.jdbc.acquisition-timeout=5000ms", "pool_wrong_unit"),
+    ("db.py", "create_engine(u, pool_timeout=30_000)", "create_engine(u, pool_timeout=3600)", "pool_wrong_unit"),
+    ("db.py", "create_engine(u, pool_recycle=1800000)", "create_engine(u, pool_recycle=604800)", "pool_wrong_unit"),
+    ("settings.py", "D = {'CONN_MAX_AGE': 600_000}", "D = {'CONN_MAX_AGE': 60_000}", "pool_wrong_unit"),
+    ("database.yml", "production: {adapter: mysql2, checkout_timeout: 5000}",
+     "production: {adapter: mysql2, checkout_timeout: 5}", "pool_wrong_unit"),
+    ("a.js", f"{KNEX}acquireConnectionTimeout: 60, pool: {{max: 9}}}})",
+     f"{KNEX}acquireConnectionTimeout: 60 * 1000, pool: {{max: 9}}}})", "pool_wrong_unit"),
+    ("a.js", f"{SEQUELIZE}pool: {{acquire: 30}}}})", f"{SEQUELIZE}pool: {{acquire: 30000, idle: 0}}}})",
+     "pool_wrong_unit"),
+    ("a.js", f"{SEQUELIZE}pool: {{idle: 10}}}})", f"{SEQUELIZE}pool: {{idle: 10000}}}})", "pool_wrong_unit"),
+    ("a.js", f"{MYSQL2}createPool({{idleTimeout: 60}})", f"{MYSQL2}createPool({{idleTimeout: 60000}})",
+     "pool_wrong_unit"),
+    ("dbcp2.properties", "maxTotal=9\nremoveAbandonedOnBorrow=true",
+     "maxTotal=9\nremoveAbandonedOnBorrow=false\nremoveAbandonedTimeout=9", "pool_removes_abandoned"),
+    ("dbcp2.properties", "removeAbandonedOnMaintenance=true\ntimeBetweenEvictionRunsMillis=60000",
+     "removeAbandonedOnMaintenance=true", "pool_removes_abandoned"),
+    ("a.xml", "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='true'/>",
+     "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='false'/>", "pool_removes_abandoned"),
+    ("db.py", "aiomysql.create_pool(minsize=11)", "aiomysql.create_pool(minsize=11, maxsize=0)",
+     "pool_least_above_most"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", "pool_waits"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=0", "pool_waits"),
     ("dbcp2.properties", "maxTotal=9\nmaxWaitMillis=0", "maxTotal=9\nmaxWaitMillis=-1", "pool_fails_at_once"),
@@ -278,6 +322,37 @@ def test_a_check_of_idle_connections_must_be_in_time(tmp_path: Path, name: str, 
     for wait_timeout, warned in ((period, True), (period + 1, False)):
         (checked,) = check_pools(read_pools(tmp_path / name).pools, ServerFacts(wait_timeout_seconds=wait_timeout))
         assert ("pool_outlives_server" in {finding.code for finding in checked.findings}) == warned
+
+
+def test_the_times_of_a_library_are_its_settings() -> None:
+    for library in LIBRARIES.values():
+        assert {*library.waits, *library.ages} <= set(library.defaults)
+
+
+OF_DBCP2 = (
+    f'd.setUrl("{MYSQL}"); d.setRemoveAbandonedOnBorrow(true); d.setRemoveAbandonedTimeout(Duration.ofMinutes(1));'
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "warning"),
+    [
+        ("druid.properties", "minIdle=9\nmaxWait=99", "minIdle 9 is more than maxActive 8 (maxActive is the default)"),
+        ("a.yml", "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 120000}",
+         "timeBetweenEvictionRunsMillis 120,000 is not less than keepAliveBetweenTimeMillis 120,000 (keepAlive"),
+        ("druid.properties", "maxActive=9\nmaxWait=60", "maxWait 60 is in ms. If 60 s is meant, write 60000."),
+        ("database.yml", "production: {adapter: mysql2, checkout_timeout: 5000}",
+         "checkout_timeout 5,000 is in s. If 5,000 ms is meant, write 5."),
+        ("a.properties", "quarkus.datasource.jdbc.acquisition-timeout=5000",
+         "acquisitionTimeout 5,000 is in s. If 5,000 ms is meant, write 5."),
+        ("A.java", f"class A {{ void f() {{ var d = new BasicDataSource(); {OF_DBCP2} }} }}",
+         "removeAbandonedOnBorrow ends connections that are borrowed and not used for longer than 60 s, "),
+    ],
+)  # fmt: skip
+def test_a_finding_is_shown_with_its_numbers(tmp_path: Path, name: str, text: str, warning: str) -> None:
+    (tmp_path / name).write_text(text)
+    (checked,) = check_pools(read_pools(tmp_path / name).pools)
+    assert any(sentence(finding).startswith(warning) for finding in checked.findings)
 
 
 @pytest.mark.costly

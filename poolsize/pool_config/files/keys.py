@@ -186,7 +186,7 @@ def _pool(library: Library, prefix: tuple[str, ...], group: Sequence[Entry], *, 
 def _setting(library: Library, prefix: Sequence[str], name: str, *, relaxed: bool) -> str | None:
     """Return the setting that a name means: by the library's own spelling in its own files, else by any."""
     is_strict = not relaxed and any(library is each for each in SEGMENTS.values())
-    setting = library.setting(name, relaxed=not is_strict)
+    setting = None if is_strict and name in library.ignored else library.setting(name, relaxed=not is_strict)
     is_renamed = library is HIKARICP and prefix and not _is_bound(prefix)
     return setting or (RENAMED.get(normalized(name)) if is_renamed else None)
 
@@ -202,7 +202,7 @@ def _is_ignored(library: Library, prefix: Sequence[str], entry: Entry, *, relaxe
     if relaxed:
         is_read = library.stack == DRUID.stack  # by its setters
         return not is_read and _is_bound(prefix) and library.ignores(entry.path[-1])
-    is_near = library.setting(entry.path[-1], relaxed=True) is not None
+    is_near = entry.path[-1] not in library.ignored and library.setting(entry.path[-1], relaxed=True) is not None
     return is_near or ".".join(entry.path[len(prefix) :]) in library.ignored
 
 

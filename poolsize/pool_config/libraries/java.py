@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from poolsize.answer.finding import Caution
 from poolsize.pool_config.libraries.hikaricp import find_hikaricp
 from poolsize.pool_config.libraries.rules import (
+    DOCUMENTED,
     FailsAtOnce,
     NoPoolSize,
     Unlimited,
@@ -14,22 +15,23 @@ from poolsize.pool_config.libraries.rules import (
     is_on,
     is_tested,
     known,
+    least_above_most,
     no_limit,
     outlives_server,
     refused_size,
     tested_on_borrow,
 )
-from poolsize.pool_config.pool import FilePool, Library, Worded
+from poolsize.pool_config.pool import FilePool, Library, OfSetting, Worded
 
 
-class RemovesAbandoned(Worded, Caution, code="pool_removes_abandoned"):
-    """Druid or Tomcat JDBC ends connections that are borrowed for longer; None for an unknown time."""
+class RemovesAbandoned(OfSetting, Caution, code="pool_removes_abandoned"):
+    """A pool ends connections that are borrowed for longer; None for an unknown time. state: of the connections."""
 
     seconds: float | None
-    about = "removeAbandoned"
+    state: str
     words = (
-        "removeAbandoned ends connections that are borrowed for {0.after}, in the middle of their work. Set it only to "
-        "look for leaks. Source: the library's documentation, removeAbandoned."
+        "{0.setting} ends connections that are {0.state} for {0.after}, in the middle of their work. Set it only to "
+        f"look for leaks. {DOCUMENTED}"
     )
     after = property(lambda self: "too long" if self.seconds is None else f"longer than {self.seconds:,.0f} s")
 
@@ -38,14 +40,25 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from refused_size(pool, "maxActive")
     yield from no_limit(pool, "maxWait", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
-    yield from _removes_abandoned(pool)
+    yield from removes_abandoned(pool, "removeAbandoned")
+    yield from least_above_most(pool, "minIdle", "maxActive")
+    yield from least_above_most(pool, "initialSize", "maxActive")
+    yield from least_above_most(pool, "minEvictableIdleTimeMillis", "maxEvictableIdleTimeMillis")
+    if pool.value("keepAlive") is True:
+        of_keep_alive = "timeBetweenEvictionRunsMillis", "keepAliveBetweenTimeMillis"
+        yield from least_above_most(pool, *of_keep_alive, may_be_equal=False)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, wait_timeout, "maxEvictableIdleTimeMillis", 1000, is_checked=is_checked)
 
 
-def _removes_abandoned(pool: FilePool) -> Iterator[Worded]:
-    if pool.value("removeAbandoned") is True:
-        yield RemovesAbandoned(known(pool.number("removeAbandonedTimeout")))
+def removes_abandoned(pool: FilePool, *settings: str, state: str = "borrowed") -> Iterator[Worded]:
+    """Find settings by which a pool ends borrowed connections. state: of these connections."""
+    timeout = pool.settings.get("removeAbandonedTimeout")
+    per_second = 1000 if timeout and "Duration." in timeout.text else 1
+    seconds = known(pool.number("removeAbandonedTimeout") / per_second)
+    for setting in settings:
+        if pool.value(setting) is True:
+            yield RemovesAbandoned(setting, seconds, state)
 
 
 def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -60,6 +73,9 @@ def _dbcp2(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from tested_on_borrow(pool, "testOnBorrow")
     if not pool.number("maxIdle") < 0:
         yield from closes_idle(pool, "maxIdle", "maxTotal")
+    is_maintained = not pool.number("timeBetweenEvictionRunsMillis") <= 0
+    of_abandoned = "removeAbandonedOnBorrow", *(["removeAbandonedOnMaintenance"] if is_maintained else [])
+    yield from removes_abandoned(pool, *of_abandoned, state="borrowed and not used")
     is_checked = is_tested(pool, wait_timeout, ends_idle=True)
     yield from outlives_server(pool, wait_timeout, "maxConnLifetimeMillis", 1000, is_checked=is_checked)
 
@@ -79,7 +95,7 @@ def _tomcat_jdbc(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxWait", WaitsForEver)
     if not pool.number("validationInterval") > 0:  # an interval makes tests of borrowed connections rare
         yield from tested_on_borrow(pool, "testOnBorrow")
-    yield from _removes_abandoned(pool)
+    yield from removes_abandoned(pool, "removeAbandoned")
     is_checked = is_tested(pool, wait_timeout, ends_idle=pool.number("minIdle") == 0)
     yield from outlives_server(pool, wait_timeout, "maxAge", 1000, is_checked=is_checked)
 
@@ -110,13 +126,18 @@ DRUID = Library(
     {
         "maxActive": 8, "initialSize": 0, "minIdle": 0, "maxWait": -1, "testOnBorrow": False, "testOnReturn": False,
         "testWhileIdle": True, "timeBetweenEvictionRunsMillis": 60_000, "minEvictableIdleTimeMillis": 1_800_000,
-        "maxEvictableIdleTimeMillis": 25_200_000, "removeAbandoned": False,
-        "removeAbandonedTimeout": 300, "validationQuery": None,
+        "maxEvictableIdleTimeMillis": 25_200_000, "keepAlive": False, "keepAliveBetweenTimeMillis": 120_000,
+        "removeAbandoned": False, "removeAbandonedTimeout": 300, "validationQuery": None,
     },
     stack="druid",
     find=_druid,
     sizes=("maxActive",),
     ignored=frozenset({"keepAlive", "keepAliveBetweenTimeMillis", "maxWaitThreadCount"}),
+    waits={"maxWait": 1000},
+    ages={
+        "timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxEvictableIdleTimeMillis": 1000,
+        "keepAliveBetweenTimeMillis": 1000,
+    },
 )  # fmt: skip
 """ignored: in its own properties files, which must write druid.keepAlive; it has setters for them (DruidDataSource)."""
 DBCP2 = Library(
@@ -125,7 +146,8 @@ DBCP2 = Library(
         "maxTotal": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWaitMillis": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
         "numTestsPerEvictionRun": 3, "minEvictableIdleTimeMillis": 1_800_000, "maxConnLifetimeMillis": -1,
-        "validationQueryTimeout": -1,
+        "validationQueryTimeout": -1, "removeAbandonedOnBorrow": False, "removeAbandonedOnMaintenance": False,
+        "removeAbandonedTimeout": 300,
     },
     stack="dbcp2",
     find=_dbcp2,
@@ -136,6 +158,10 @@ DBCP2 = Library(
     sizes=("maxTotal",),
     ignored=frozenset({"maxActive", "maxWait"}),
     durations=frozenset({True}),
+    waits={"maxWaitMillis": 1000},
+    ages={
+        "timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxConnLifetimeMillis": 1000,
+    },
 )  # fmt: skip
 C3P0 = Library(
     "c3p0",
@@ -147,6 +173,8 @@ C3P0 = Library(
     stack="c3p0",
     find=_c3p0,
     sizes=("maxPoolSize",),
+    waits={"checkoutTimeout": 1000},
+    ages={"idleConnectionTestPeriod": 1, "maxIdleTime": 1, "maxConnectionAge": 1},
 )  # fmt: skip
 TOMCAT_JDBC = Library(
     "Tomcat JDBC Pool",
@@ -159,4 +187,6 @@ TOMCAT_JDBC = Library(
     stack="tomcat-jdbc",
     find=_tomcat_jdbc,
     sizes=("maxActive",),
+    waits={"maxWait": 1000},
+    ages={"timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000, "maxAge": 1000},
 )  # fmt: skip

@@ -6,7 +6,7 @@ from functools import partial
 from math import nan
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC
+from poolsize.pool_config.libraries.java import C3P0, DBCP2, DRUID, HIKARICP, TOMCAT_JDBC, removes_abandoned
 from poolsize.pool_config.libraries.rules import (
     Unlimited,
     WaitsForEver,
@@ -152,6 +152,7 @@ def _r2dbc_driver(pool: FilePool, _: int) -> Iterator[Worded]:
 def _dbcp1(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:  # noqa: ARG001
     yield from no_limit(pool, "maxActive", Unlimited)
     yield from no_limit(pool, "maxWait", WaitsForEver)
+    yield from removes_abandoned(pool, "removeAbandoned", state="borrowed and not used")
 
 
 SHARDINGSPHERE = replace(
@@ -179,6 +180,8 @@ SLICK = Library(
     sizes=("maxConnections",),
     ignored=frozenset({"maximumPoolSize", "minimumIdle", "maxPoolSize"}),
     durations=frozenset({True, False}),
+    waits={"connectionTimeout": 1000},
+    ages={"idleTimeout": 1000, "maxLifetime": 1000},
 )  # fmt: skip
 """slick/slick, HikariCPJdbcDataSource.scala. Before version 3.2, maxConnections was numThreads * 5 by default."""
 DBCP1 = replace(
@@ -190,10 +193,12 @@ DBCP1 = replace(
     defaults={
         "maxActive": 8, "maxIdle": 8, "minIdle": 0, "initialSize": 0, "maxWait": -1, "testOnBorrow": True,
         "testOnReturn": False, "testWhileIdle": False, "timeBetweenEvictionRunsMillis": -1,
-        "minEvictableIdleTimeMillis": 1_800_000,
+        "minEvictableIdleTimeMillis": 1_800_000, "removeAbandoned": False, "removeAbandonedTimeout": 300,
     },
     sizes=("maxActive",),
     ignored=frozenset({"maxTotal", "maxWaitMillis"}),
+    waits={"maxWait": 1000},
+    ages={"timeBetweenEvictionRunsMillis": 1000, "minEvictableIdleTimeMillis": 1000},
 )  # fmt: skip
 TOMCAT_7 = replace(DBCP1, title="DBCP 1 (Tomcat 7)", notes=(OldTomcat(),))
 HIBERNATE_C3P0 = replace(
@@ -239,6 +244,8 @@ QUARKUS = Library(
         "acquisitionTimeout", "maxLifetime", "idleRemovalInterval", "backgroundValidationInterval",
             "leakDetectionInterval",
     }),
+    waits={"acquisitionTimeout": 1},
+    ages={"maxLifetime": 1, "idleRemovalInterval": 1, "backgroundValidationInterval": 1},
 )  # fmt: skip
 """quarkusio/quarkus, DataSourceJdbcRuntimeConfig.java. maxSize: 20 in the jar of 3.30.8, 50 in that of 3.31.0."""
 
@@ -256,6 +263,7 @@ QUARKUS_REACTIVE = Library(
     sizes=("maxSize",),
     durations=frozenset({True, False}),
     seconds=frozenset({"idleTimeout"}),
+    ages={"idleTimeout": 1},
 )
 VERTX = Library(
     "Vert.x",
@@ -276,6 +284,8 @@ R2DBC = Library(
     find=_r2dbc,
     sizes=("maxSize",),
     durations=frozenset({True, False}),
+    waits={"maxAcquireTime": 1000, "maxCreateConnectionTime": 1000},
+    ages={"maxIdleTime": 1000, "maxLifeTime": 1000},
 )  # fmt: skip
 """r2dbc/r2dbc-pool, ConnectionPoolConfiguration.java."""
 R2DBC_DRIVER = replace(R2DBC, title="R2DBC without a pool", find=_r2dbc_driver, sizes=())
@@ -313,4 +323,5 @@ WILDFLY = Library(
     },
     aliases={"blockingTimeoutWaitMillis": "blockingTimeoutMillis"},
     sizes=("maxPoolSize",),
+    waits={"blockingTimeoutMillis": 1000},
 )  # fmt: skip

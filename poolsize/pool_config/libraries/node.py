@@ -7,7 +7,7 @@ Sources: pool_config.js of mysql2 3, PoolConfig.js and the README of mysqljs 2, 
 from collections.abc import Iterator
 
 from poolsize.answer.finding import Caution, Reason
-from poolsize.pool_config.libraries.rules import DOCUMENTED, NoLimit, Unlimited, no_limit
+from poolsize.pool_config.libraries.rules import DOCUMENTED, NoLimit, Unlimited, least_above_most, no_limit
 from poolsize.pool_config.pool import FilePool, Library, MayBeDefault, Worded
 
 
@@ -18,18 +18,6 @@ class QueueUnlimited(NoLimit, Caution, code="pool_queue_unlimited"):
         "queueLimit {0.shown}{0.default} lets any number of requests wait. The driver does not limit how long they "
         f"wait. {DOCUMENTED}"
     )
-
-
-class LeastAboveMost(Worded, Caution, code="pool_least_above_most"):
-    """A pool of Node.js whose min is more than its max. default: the setting of these that is not in the file."""
-
-    gravity = 2
-    least: int
-    most: int
-    default: str
-    about = "min"
-    words = "min {0.least:,} is more than max {0.most:,}{0.by_default}: the library does not start with such a pool."
-    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
 
 
 class KeepsForEver(MayBeDefault, Reason, code="pool_keeps_for_ever"):
@@ -76,9 +64,7 @@ def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 
 def _sequelize(pool: FilePool, _: int) -> Iterator[Worded]:
-    least, most = pool.number("min"), pool.number("max")
-    if least > most:
-        yield LeastAboveMost(int(least), int(most), next((name for name in ("min", "max") if not pool.has(name)), ""))
+    yield from least_above_most(pool, "min", "max")
 
 
 def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
@@ -99,6 +85,7 @@ NODE_MYSQL2 = Library(
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"acquireTimeout"}),
+    ages={"idleTimeout": 1000},
     constants=frozenset({"WAIT_LIMIT_MS"}),
 )
 NODE_MYSQL = Library(
@@ -107,6 +94,7 @@ NODE_MYSQL = Library(
     find=_driver,
     sizes=("connectionLimit",),
     ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
+    waits={"acquireTimeout": 1000},
 )
 NODE_MARIADB = Library(
     "MariaDB Connector/Node.js",
@@ -119,6 +107,7 @@ NODE_MARIADB = Library(
     same_as={"minimumIdle": "connectionLimit"},
     sizes=("connectionLimit",),
     ignored=frozenset({"queueLimit", "waitForConnections", "maxIdle"}),
+    waits={"acquireTimeout": 1000, "initializationTimeout": 1000},
 )  # fmt: skip
 UNUSED_ADAPTER = Library(
     "Prisma's MariaDB adapter, not used",
@@ -133,6 +122,8 @@ SEQUELIZE = Library(
     find=_sequelize,
     sizes=("max",),
     ignored=frozenset({"maxConnections", "minConnections", "maxIdleTime", "connectionLimit"}),
+    waits={"acquire": 1000},
+    ages={"idle": 1000},
 )
 KNEX = Library(
     "Knex",
@@ -147,6 +138,8 @@ KNEX = Library(
         "maxWaitingClients", "testOnBorrow", "fifo", "autostart", "evictionRunIntervalMillis", "numTestsPerRun",
         "softIdleTimeoutMillis", "requestTimeout", "acquireTimeout", "idleTimeout", "connectionLimit",
     }),
+    waits={"acquireTimeoutMillis": 1000, "acquireConnectionTimeout": 1000, "createTimeoutMillis": 1000},
+    ages={"idleTimeoutMillis": 1000, "maxConnectionLifetimeMillis": 1000},
 )  # fmt: skip
 TYPEORM = Library(
     "TypeORM",
@@ -155,4 +148,5 @@ TYPEORM = Library(
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
     ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),
+    ages=NODE_MYSQL2.ages,
 )

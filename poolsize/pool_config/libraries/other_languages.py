@@ -119,10 +119,17 @@ ROCKET = Library(
     "Rocket",
     {"max_connections": None, "min_connections": None, "connect_timeout": 5, "idle_timeout": None},
     sizes=("max_connections",),
+    waits={"connect_timeout": 1},
+    ages={"idle_timeout": 1},
     of_cpus=("the machine: workers * 4, with a worker for each CPU", "rocket_db_pools' documentation, Config"),
 )
 ROCKET_SYNC = replace(
-    ROCKET, title="Rocket's rocket_sync_db_pools", defaults={"pool_size": None, "timeout": 5}, sizes=("pool_size",)
+    ROCKET,
+    title="Rocket's rocket_sync_db_pools",
+    defaults={"pool_size": None, "timeout": 5},
+    sizes=("pool_size",),
+    waits={"timeout": 1},
+    ages={},
 )
 DOTNET = Library(
     "MySqlConnector or Connector/NET",
@@ -135,6 +142,8 @@ DOTNET = Library(
         "MaxPoolSize": "MaximumPoolSize", "MinPoolSize": "MinimumPoolSize", "ConnectTimeout": "ConnectionTimeout",
     },
     sizes=("MaximumPoolSize",),
+    waits={"ConnectionTimeout": 1},
+    ages={"ConnectionIdleTimeout": 1, "ConnectionLifeTime": 1},
     switch="Pooling",
 )  # fmt: skip
 
@@ -167,6 +176,8 @@ RAILS = Library(
     {"pool": 5, "checkout_timeout": 5, "idle_timeout": 300, "reaping_frequency": 60},
     find=_rails,
     sizes=("pool",),
+    waits={"checkout_timeout": 1},
+    ages={"idle_timeout": 1, "reaping_frequency": 1},
     notes=(ThreadsOfProcess(),),
 )
 RAILS_8_1 = replace(
@@ -177,6 +188,7 @@ RAILS_8_1 = replace(
         "max_age": None, "keepalive": 600,
     },
     sizes=("max_connections",),
+    ages={**RAILS.ages, "max_age": 1, "keepalive": 1},
 )  # fmt: skip
 """It has a new name for the pool, and still reads the old one."""
 PRISMA = Library(
@@ -184,6 +196,7 @@ PRISMA = Library(
     {"connection_limit": None, "pool_timeout": 10, "connect_timeout": 5, "socket_timeout": None},
     find=_prisma,
     sizes=("connection_limit",),
+    waits={"pool_timeout": 1, "connect_timeout": 1},
     of_cpus=(
         "the machine: physical CPUs * 2 + 1 (from Prisma 7 on, the driver adapter's default)",
         "Prisma's documentation, Connection pool",
@@ -226,6 +239,8 @@ HYPERF = Library(
     find=partial(outlives_server, lifetime="max_idle_time", is_checked=False),
     aliases={"idle_timeout": "max_idle_time", "heartbeat_interval": "heartbeat"},  # in webman
     sizes=("max_connections",),
+    waits={"connect_timeout": 1, "wait_timeout": 1},
+    ages={"max_idle_time": 1},
 )  # fmt: skip
 LARAVEL = Library("Laravel, a pool block", HYPERF.defaults, aliases=HYPERF.aliases, notes=(PoolOfLaravel(),))
 SWOOLE = Library("Swoole", {"size": 64}, sizes=("size",))

@@ -12,6 +12,7 @@ from poolsize.pool_config.libraries.rules import (
     WaitsForEver,
     closes_idle,
     known,
+    least_above_most,
     no_limit,
     outlives_server,
 )
@@ -192,8 +193,11 @@ def _dbutils(pool: FilePool, _: int) -> Iterator[Worded]:
 
 
 def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
-    """Find no limit. aiomysql and asyncmy lend no connection that the server closed."""
-    yield from no_limit(pool, pool.library.sizes[0], Unlimited)
+    """Find no limit, and a pool that is refused. aiomysql and asyncmy lend no connection that the server closed."""
+    (most,) = pool.library.sizes
+    yield from no_limit(pool, most, Unlimited)
+    if pool.number(most) > 0:
+        yield from least_above_most(pool, most.replace("max", "min"), most)
     if "WAIT_LIMIT_SECONDS" not in pool.settings:
         yield NoWaitLimit(pool.library.title)
 
@@ -209,6 +213,8 @@ SQLALCHEMY = Library(
     stack="sqlalchemy",
     find=_sqlalchemy,
     sizes=("pool_size", "max_overflow"),
+    waits={"pool_timeout": 1},
+    ages={"pool_recycle": 1},
 )  # fmt: skip
 FLASK_SQLALCHEMY = replace(
     SQLALCHEMY,
@@ -228,12 +234,15 @@ DJANGO = Library(
     {"CONN_MAX_AGE": 0, "CONN_HEALTH_CHECKS": False, "ASGI_APPLICATION": None, "pool": None},
     stack="django",
     find=_django,
+    ages={"CONN_MAX_AGE": 1},
 )
 DJANGO_POOL = Library(
     "django-db-connection-pool",
     {"POOL_SIZE": 10, "MAX_OVERFLOW": 10, "RECYCLE": 900, "TIMEOUT": 30, "PRE_PING": True},
     find=partial(_sqlalchemy, recycle="RECYCLE", pre_ping="PRE_PING"),
     sizes=("POOL_SIZE", "MAX_OVERFLOW"),
+    waits={"TIMEOUT": 1},
+    ages={"RECYCLE": 1},
 )
 CONNECTOR_PYTHON = Library(
     "MySQL Connector/Python",
@@ -256,6 +265,8 @@ PEEWEE = Library(
     stack="peewee",
     find=_peewee,
     sizes=("max_connections",),
+    waits={"timeout": 1},
+    ages={"stale_timeout": 1},
 )
 DBUTILS = Library(
     "DBUtils PooledDB",
@@ -280,6 +291,7 @@ AIOMYSQL = Library(
     stack="aiomysql",
     find=_asyncio,
     sizes=("maxsize",),
+    ages={"pool_recycle": 1},
     constants=frozenset({"WAIT_LIMIT_SECONDS"}),
 )
 """The library itself has no wait limit."""
@@ -287,10 +299,18 @@ PEEWEE_ASYNC = replace(AIOMYSQL, title="peewee-async", stack="")
 """Its PooledMySQLDatabase hands pool_params to aiomysql (peewee_async/pool.py); version 0 has max_connections."""
 ASYNCMY = replace(AIOMYSQL, title="asyncmy", stack="asyncmy", defaults={**AIOMYSQL.defaults, "pool_recycle": 3_600})
 TORTOISE = Library(
-    "Tortoise ORM", {"minsize": 1, "maxsize": 5, "pool_recycle": None}, find=_asyncio, sizes=("maxsize",)
+    "Tortoise ORM",
+    {"minsize": 1, "maxsize": 5, "pool_recycle": None},
+    find=_asyncio,
+    sizes=("maxsize",),
+    ages=AIOMYSQL.ages,
 )
 """Source of the defaults: its documentation, Databases. pool_recycle is the driver's: asyncmy's or aiomysql's."""
 DATABASES = Library(
-    "databases", {"min_size": 1, "max_size": 10, "pool_recycle": None}, find=_asyncio, sizes=("max_size",)
+    "databases",
+    {"min_size": 1, "max_size": 10, "pool_recycle": None},
+    find=_asyncio,
+    sizes=("max_size",),
+    ages=AIOMYSQL.ages,
 )
 """encode/databases, which hands its options to aiomysql or asyncmy (databases/backends/mysql.py)."""

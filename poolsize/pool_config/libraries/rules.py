@@ -1,5 +1,6 @@
 """What can be wrong with a setting of any pool: the rules that libraries share, and their findings."""
 
+import re
 from collections.abc import Iterator
 from math import isnan
 
@@ -8,6 +9,11 @@ from poolsize.pool_config.pool import FilePool, MayBeDefault, OfSetting, Worded
 from poolsize.pool_config.settings import SURVEY
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
+HAS_UNIT = re.compile(r"\d\s?(?!l\b)[a-z]|milli|second|minute|hour|duration|unit|ms\b", re.IGNORECASE)
+"""In the text of a time; 60L is a number of Java."""
+LONGEST_MISTAKEN_MS = 60
+"""The longest time in ms that is taken to be seconds: no pool ends a wait or a connection so soon."""
+DAY_SECONDS = 86_400
 FEW = 2
 """So few idle connections are taken to be fewer than a pool has whose size is not known."""
 
@@ -55,6 +61,35 @@ class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
     value: float
     result: str
     words = "{0.setting} {0.value:,.0f} is no pool size: {0.result}. Give 1 or more."
+
+
+class LeastAboveMost(OfSetting, Caution, code="pool_least_above_most"):
+    """A setting whose value is above that of another. default: the setting of these that is not in the file."""
+
+    gravity = 2
+    least: int
+    other: str
+    most: int
+    default: str
+    words = (
+        "{0.setting} {0.least:,} is {0.relation} {0.other} {0.most:,}{0.by_default}: the library does not start with "
+        "such a pool."
+    )
+    relation = property(lambda self: "more than" if self.least > self.most else "not less than")
+    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
+
+
+class WrongUnit(OfSetting, Caution, code="pool_wrong_unit"):
+    """A time that only fits another unit. unit: the setting's; other: that is meant. meant: the time in `unit`."""
+
+    value: float
+    unit: str
+    other: str
+    meant: float
+    words = (
+        "{0.setting} {0.value:,.0f} is in {0.unit}. If {0.value:,.0f} {0.other} is meant, write {0.meant:.10g}. "
+        f"{DOCUMENTED}"
+    )
 
 
 class OwnNames(Worded, Reason, code="pool_own_names"):
@@ -117,6 +152,31 @@ def refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
     """Find a size below 1, with which the library does not start."""
     if (size := pool.number(setting)) < 1:
         yield NoPoolSize(setting, size, f"{pool.library.title} does not start")
+
+
+def least_above_most(pool: FilePool, least: str, most: str, *, may_be_equal: bool = True) -> Iterator[Worded]:
+    """Find a setting above another, with which the library does not start. may_be_equal: whether both may be equal."""
+    low, high = pool.number(least), pool.number(most)
+    if low > high or (low == high and not may_be_equal):
+        default = next((name for name in (least, most) if not pool.has(name)), "")
+        yield LeastAboveMost(least, int(low), most, int(high), default)
+
+
+def wrong_units(pool: FilePool) -> Iterator[Worded]:
+    """Find times without a unit, in the file, that are absurd in the setting's unit and usual in another."""
+    for setting, per_second in {**pool.library.waits, **pool.library.ages}.items():
+        if not pool.has(setting) or HAS_UNIT.search(pool.settings[setting].text):
+            continue
+        value = pool.number(setting) / (1000 if setting in pool.library.seconds else 1)
+        if per_second == 1000 and 0 < value <= LONGEST_MISTAKEN_MS:
+            yield WrongUnit(setting, value, "ms", "s", value * 1000)
+        elif per_second == 1 and _is_mistaken_ms(value, is_wait=setting in pool.library.waits):
+            yield WrongUnit(setting, value, "s", "ms", value / 1000)
+
+
+def _is_mistaken_ms(value: float, *, is_wait: bool) -> bool:
+    """Return whether seconds are absurd and usual milliseconds: no wait takes 17 min, and 60,000 s is no whole hour."""
+    return (value >= 1_000 and value % 500 == 0) if is_wait else (value > DAY_SECONDS and value % 60_000 == 0)
 
 
 def tested_on_borrow(pool: FilePool, setting: str) -> Iterator[Worded]:
