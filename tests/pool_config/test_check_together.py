@@ -238,7 +238,26 @@ def test_a_package_of_java_with_the_name_of_tests_is_read_where_nothing_else_has
     if isinstance(answer, int):
         assert json.loads(done.stdout)["connections"] == answer
     else:
-        assert f"can read; not read because of their names: {answer} (to check such a folder, name it)" in done.stderr
+        assert (
+            f"can read; not read because of their names: {answer} (to check such a file or folder, name it)"
+            in done.stderr
+        )
+
+
+@pytest.mark.parametrize(
+    ("tests", "named"), [(1, "a1_test.go (to"), (4, "a1_test.go, a2_test.go, a3_test.go and 1 other (to")]
+)
+def test_a_test_of_go_is_named_where_nothing_else_has_a_pool(
+    poolsize_here: Command, tmp_path: Path, tests: int, named: str
+) -> None:
+    for number in range(1, tests + 1):
+        (tmp_path / f"a{number}_test.go").write_text(
+            'package a\nfunc f() {\n\tdb, _ := sql.Open("mysql", d)\n\tdb.SetMaxOpenConns(7)\n}\n'
+        )
+    (tmp_path / "a0_test.go").write_text("package a\n")
+    done = poolsize_here("config", "--check", ".")
+    assert f"not read because of their names: {named} check such a file or folder, name it)" in done.stderr
+    assert checked(poolsize_here, "a1_test.go", code=3)["connections"] == 7
 
 
 @pytest.mark.costly

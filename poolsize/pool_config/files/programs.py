@@ -13,11 +13,13 @@ from poolsize.files import content
 from poolsize.pool_config.files.reading import (
     JAVASCRIPT,
     MOST_BYTES,
+    TEST_ENDING,
     TYPESCRIPT,
     NoPools,
     PoolFile,
     SetVariable,
     is_likely,
+    may_have_pools,
     read_pools,
 )
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
@@ -26,6 +28,7 @@ from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.libraries.java_frameworks import beside_bean
 from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
+from poolsize.units import count
 
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
@@ -35,7 +38,7 @@ LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", 
 PACKAGE = re.compile(rb"^\s{0,9}package\s{1,9}([\w.]{1,200})", re.MULTILINE)
 """The package of a source of Java or Kotlin."""
 MOST_NAMED = 3
-"""Folders that are left out, in an error."""
+"""Files and folders that are left out, in an error."""
 CLIENT_OF_SCHEMA = re.compile(
     rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
     rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
@@ -82,7 +85,7 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
 
 def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], list[Path]]:
-    """Return the files to read, and the folders of tests in folders: real path -> file, whether it is in a folder."""
+    """Return the files to read, and the tests in folders: real path -> file, whether it is in a folder."""
     files: dict[Path, tuple[Path, bool]] = {}
     left_out: list[Path] = []
     for path in paths:
@@ -95,21 +98,31 @@ def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], l
 
 
 def _nothing_in(folder: Path, left_out: Sequence[Path]) -> BadInput:
-    """Return the error for a folder without pools. left_out: the folders of tests in it, which are not read."""
-    named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
+    """Return the error for a folder without pools. left_out: the tests in it, which are not read."""
+    left_out = [path for path in left_out if path.is_dir() or _has_words(path)]
+    named = ", ".join(map(str, left_out[:MOST_NAMED]))
+    named += f" and {count(more, 'other')}" if (more := len(left_out) - MOST_NAMED) > 0 else ""
     return BadInput(
         f"{folder}: no file in this folder has settings of a pool that poolsize knows and can read"
-        + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
+        + (f"; not read because of their names: {named} (to check such a file or folder, name it)" if left_out else "")
     )
 
 
+def _has_words(path: Path) -> bool:
+    """Return whether a file that is left out by its name may have pools."""
+    with suppress(BadInput):
+        return may_have_pools(content(path, MOST_BYTES), path.name)
+    return False
+
+
 def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a folder that may have pools, and the folders of tests in it."""
+    """Return the files of a folder that may have pools, and the folders and files of tests in it."""
     files: list[Path] = []
     left_out: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders.sort()
         left_out += [Path(parent, name) for name in folders if name in OF_TESTS]
+        left_out += [Path(parent, name) for name in names if name.endswith(TEST_ENDING)]
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
         files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:

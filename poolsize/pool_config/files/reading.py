@@ -42,7 +42,8 @@ from poolsize.pool_config.pool import Count, FilePool, FileSetting, Library, Poo
 Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
 
-LEFT_OUT_ENDINGS = (".min.js", "-lock.yaml", "_test.go")
+TEST_ENDING = "_test.go"
+LEFT_OUT_ENDINGS = (".min.js", "-lock.yaml", TEST_ENDING)
 """How the names of generated files and of tests in Go end."""
 WORDS = (
     b"mysql", b"maria", b"pool", b"sql.open", b"sqlalchemy", b"createengine", b"jdbc", b"hikari", b"druid", b"dbcp",
