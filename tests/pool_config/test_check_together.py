@@ -260,6 +260,43 @@ def test_a_test_of_go_is_named_where_nothing_else_has_a_pool(
     assert checked(poolsize_here, "a1_test.go", code=3)["connections"] == 7
 
 
+RAILS = "production: {{adapter: mysql2, pool: {}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "copied", "text"),
+    [
+        ("database.yml.sample", "database.yml", RAILS),
+        ("database.example.yml", "database.yml", RAILS),
+        ("application.yml.DIST", "application.yml", SPRING),
+        ("application-local.example.yml", "application-local.yml", SPRING),
+        ("hikari.properties.template", "hikari.properties", "maximumPoolSize={}\n"),
+        (".env.tmpl", ".env", "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE={}\n"),
+    ],
+)
+def test_a_template_counts_as_the_file_to_which_people_copy_it(
+    poolsize_here: Command, tmp_path: Path, name: str, copied: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text.format(7))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 7
+    assert f"({name}, a template" in poolsize_here("config", "--check", name).stdout
+    (tmp_path / copied).write_text(text.format(5))
+    (file,) = checked(poolsize_here, ".", code=0)["files"]
+    assert (file["file"], file["pools"][0]["most_connections"]) == (copied, 5)
+
+
+def test_templates_of_the_same_file_are_alternatives(poolsize_here: Command, tmp_path: Path) -> None:
+    for size, ending in ((5, "sample"), (6, "dist")):
+        (tmp_path / f"database.yml.{ending}").write_text(RAILS.format(size))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 6
+
+
+@pytest.mark.parametrize("name", ["db.go.tmpl", "db.py.sample", "notes.sample"])
+def test_a_template_of_source_is_not_read(poolsize_here: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(ENGINE.format(5))
+    assert "poolsize reads" in poolsize_here("config", "--check", name).stderr
+
+
 @pytest.mark.costly
 def test_a_profile_is_no_further_pool(poolsize_here: Command, tmp_path: Path) -> None:
     profile = "---\nspring.config.activate.on-profile: prod\nspring.datasource.hikari.maximum-pool-size: 50\n"

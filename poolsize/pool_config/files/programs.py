@@ -18,6 +18,7 @@ from poolsize.pool_config.files.reading import (
     NoPools,
     PoolFile,
     SetVariable,
+    copied_name,
     is_likely,
     may_have_pools,
     read_pools,
@@ -108,6 +109,11 @@ def _nothing_in(folder: Path, left_out: Sequence[Path]) -> BadInput:
     )
 
 
+def _is_copied(name: str, names: Sequence[str]) -> bool:
+    """Return whether a file is a template, and its folder has the file to which people copy it."""
+    return (copied := copied_name(name)) != name and copied in names
+
+
 def _has_words(path: Path) -> bool:
     """Return whether a file that is left out by its name may have pools."""
     with suppress(BadInput):
@@ -124,7 +130,7 @@ def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
         left_out += [Path(parent, name) for name in folders if name in OF_TESTS]
         left_out += [Path(parent, name) for name in names if name.endswith(TEST_ENDING)]
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
-        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
+        files += [Path(parent, name) for name in sorted(names) if is_likely(name) and not _is_copied(name, names)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files, left_out
@@ -311,7 +317,7 @@ def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
     """
     pools = [(file.path.parent.resolve(), pool) for file in files for pool in file.pools]
     beans = [(folder, relaxed_key(key), bean) for folder, bean in pools for url in bean.beside for key in url.variables]
-    folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
+    folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(copied_name(file.path.name))}
     return [
         (pool, bean)
         for folder, pool in pools

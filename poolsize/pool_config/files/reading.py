@@ -149,11 +149,18 @@ def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
     return read(text) if read else []
 
 
+def copied_name(file_name: str) -> str:
+    """Return the name of the file to which people copy the template of a configuration; else the file's own name."""
+    name = OF_TEMPLATE.sub("", file_name, count=1)
+    return name if CONFIGURATION.fullmatch(name) else file_name
+
+
 def is_likely(file_name: str) -> bool:
     """Return whether a file of a folder may have pools, by its name."""
-    ending = Path(file_name).suffix.lower()
-    is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(file_name))
-    return reader(file_name) is not None and not is_data and not file_name.endswith(LEFT_OUT_ENDINGS)
+    name = copied_name(file_name)
+    ending = Path(name).suffix.lower()
+    is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(name))
+    return reader(name) is not None and not is_data and not name.endswith(LEFT_OUT_ENDINGS)
 
 
 def may_have_pools(raw: bytes, file_name: str) -> bool:
@@ -163,6 +170,10 @@ def may_have_pools(raw: bytes, file_name: str) -> bool:
     return any(word in plain for word in WORDS_OF.get(ending, WORDS))
 
 
+OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template|tmpl)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
+"""In the name of a template, as database.yml.sample and application.example.yml."""
+CONFIGURATION = re.compile(r"\.env.*|.+\.(?:ya?ml|properties|json|xml|toml|ini|cnf|conf|cfg)", re.IGNORECASE)
+"""Names of files whose templates are read; those of source make code."""
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
@@ -264,13 +275,13 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
 
     is_named: whether somebody named the file, which is then parsed in any case. texts: of the variables of its program.
     """
-    raw = content(path, MOST_BYTES)
-    if reader(path.name) is None:
+    raw, name = content(path, MOST_BYTES), copied_name(path.name)
+    if reader(name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    if not (is_named or may_have_pools(raw, path.name)):
+    if not (is_named or may_have_pools(raw, name)):
         raise NoPools(path)
 
-    beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
+    beside = list(_properties_named(raw, path)) if Path(name).suffix.lower() == ".xml" else []
     modules = dict(_modules_named(_text(raw), path)) if path.suffix in JAVASCRIPT + TYPESCRIPT else {}
 
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
@@ -279,7 +290,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         for each in beside:
             with suppress(BadInput):
                 ENVIRONMENT.keys |= documents.keys_of(_text(each))
-        return _first(pools_and_counts(_text(raw), path.name))
+        return _first(pools_and_counts(_text(raw), name))
 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
