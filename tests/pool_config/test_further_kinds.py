@@ -694,6 +694,35 @@ RUBY = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("code", "only_pings"),
+    [
+        ("func f() error {{ db := {}; defer db.Close(); return db.PingContext(c) }}", True),
+        (
+            "func f() (err error) {{ db, _ := {}; if err = db.Ping(); err != nil {{ log(err) }}; db.Close(); return }}",
+            True,
+        ),
+        ("func (c C) f() {{ db, _ := {}; defer func() {{ db.Close() }}(); log(`db`, db.Ping()) }}", True),
+        ("func main() {{ on(func() {{ db, _ := {}; defer db.Close(); db.Ping() }}) }}", True),
+        ("func main() {{ db, _ := {}; defer db.Close(); db.Ping() }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); db.Ping(); serve(db) }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); pool.Ping(db) }}", False),
+        ("func f() *sql.DB {{ db, _ := {}; defer db.Close(); db.Ping(); return db }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); db.Ping(); s.db = db }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); on(func() {{ db.Ping(); db.Exec(q) }}) }}", False),
+        ("func f() {{ db, _ := {}; if err := db.Ping(); err != nil {{ db.Close() }} }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close() }}", False),
+        ("var db *sql.DB\nfunc f() {{ db, _ = {}; defer db.Close(); db.Ping() }}", False),
+        ("func f() *S {{ return &S{{db: {}}} }}", False),
+    ],
+)
+def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, only_pings: bool) -> None:
+    (tmp_path / "a.go").write_text(f"package a\n{code.format('sql.Open(`mysql`, d)')}\n")
+    (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
+    cautions = {"pool_unlimited", "pool_closes_idle", "go_lifetime"}
+    assert {each.code for each in checked.findings} == ({"go_only_pings"} if only_pings else cautions)
+
+
 @pytest.mark.costly
 def test_names_that_name_each_other_are_refused_at_once(tmp_path: Path) -> None:
     assignments = "a = b + b\n" * 9 + "b = a + a\n" * 9
