@@ -213,6 +213,13 @@ def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Pat
     assert "src: no file in this folder has settings of a pool" in done.stderr
 
 
+def test_a_folder_without_pools_has_the_errors_of_its_files(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print 'mysql of Python 2'\n")
+    done = poolsize_here("config", "--check", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "knows and can read; not checked: a.py: no Python" in done.stderr
+
+
 OF_DRUID = "package {}; class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl(u); d.setMaxActive({}); }} }}"
 
 

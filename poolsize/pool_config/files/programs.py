@@ -81,7 +81,7 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
         left_out = sorted({*left_out} - {*paths})
         if packages := list(filter(_is_package, left_out)):
             return read_files([*paths, *packages])
-        raise _nothing_in(folders[0], left_out)
+        raise _nothing_in(folders[0], left_out, errors)
     return files, errors
 
 
@@ -98,14 +98,15 @@ def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], l
     return files, left_out
 
 
-def _nothing_in(folder: Path, left_out: Sequence[Path]) -> BadInput:
-    """Return the error for a folder without pools. left_out: the tests in it, which are not read."""
+def _nothing_in(folder: Path, left_out: Sequence[Path], errors: Sequence[BadInput]) -> BadInput:
+    """Return the error for a folder without pools. left_out: the tests in it, which are not read. errors: of files."""
     left_out = [path for path in left_out if path.is_dir() or _has_words(path)]
     named = ", ".join(map(str, left_out[:MOST_NAMED]))
     named += f" and {count(more, 'other')}" if (more := len(left_out) - MOST_NAMED) > 0 else ""
     return BadInput(
         f"{folder}: no file in this folder has settings of a pool that poolsize knows and can read"
         + (f"; not read because of their names: {named} (to check such a file or folder, name it)" if left_out else "")
+        + "".join(f"; not checked: {error}" for error in errors[:MOST_NAMED])
     )
 
 
