@@ -15,7 +15,7 @@ from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.javascript_source import WITHOUT
-from poolsize.pool_config.files.reading import PoolFile
+from poolsize.pool_config.files.reading import PoolFile, copied_name
 from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
@@ -377,6 +377,7 @@ def _within(pool: FilePool) -> str:
 
 def _without_profile(path: Path) -> Path:
     """Return a path, the same for the files of all profiles or environments of an application."""
+    path = path.with_name(copied_name(path.name))
     if "dockerfile" in path.name.lower():  # its variables are the defaults of those in .env
         return path.with_name(".env")
     for first in (".env", "appsettings."):

@@ -11,6 +11,7 @@ from poolsize.answer.finding import Severity
 from poolsize.command_line.options import flag
 from poolsize.pool_config.all_pools import AllPools, Stated
 from poolsize.pool_config.check import CheckedFile, CheckedPool, Difference
+from poolsize.pool_config.files.reading import copied_name
 from poolsize.pool_config.files.values import is_number
 from poolsize.pool_config.findings import OnlyDefaults, server_limit
 from poolsize.pool_config.libraries.server import SERVER, STATUS
@@ -179,6 +180,7 @@ def pool_checks_text(files: Sequence[CheckedFile], together: AllPools) -> str:
     parts = [*_above_limit(together)]
     for file in files:
         name = file.path.name if len(files) == 1 else str(file.path)
+        name += ", a template" if copied_name(file.path.name) != file.path.name else ""
         parts += [_pool_text(name, pool, together) for pool in file.pools]
         if file.more:
             parts.append(f"The file has {count(file.more, 'more pool')}, which poolsize does not check.")

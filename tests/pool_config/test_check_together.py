@@ -213,6 +213,13 @@ def test_a_folder_without_pools_is_refused(poolsize_here: Command, tmp_path: Pat
     assert "src: no file in this folder has settings of a pool" in done.stderr
 
 
+def test_a_folder_without_pools_has_the_errors_of_its_files(poolsize_here: Command, tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("print 'mysql of Python 2'\n")
+    done = poolsize_here("config", "--check", ".")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "knows and can read; not checked: a.py: no Python" in done.stderr
+
+
 OF_DRUID = "package {}; class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl(u); d.setMaxActive({}); }} }}"
 
 
@@ -238,7 +245,63 @@ def test_a_package_of_java_with_the_name_of_tests_is_read_where_nothing_else_has
     if isinstance(answer, int):
         assert json.loads(done.stdout)["connections"] == answer
     else:
-        assert f"can read; not read because of their names: {answer} (to check such a folder, name it)" in done.stderr
+        assert (
+            f"can read; not read because of their names: {answer} (to check such a file or folder, name it)"
+            in done.stderr
+        )
+
+
+@pytest.mark.parametrize(
+    ("tests", "named"), [(1, "a1_test.go (to"), (4, "a1_test.go, a2_test.go, a3_test.go and 1 other (to")]
+)
+def test_a_test_of_go_is_named_where_nothing_else_has_a_pool(
+    poolsize_here: Command, tmp_path: Path, tests: int, named: str
+) -> None:
+    for number in range(1, tests + 1):
+        (tmp_path / f"a{number}_test.go").write_text(
+            'package a\nfunc f() {\n\tdb, _ := sql.Open("mysql", d)\n\tdb.SetMaxOpenConns(7)\n}\n'
+        )
+    (tmp_path / "a0_test.go").write_text("package a\n")
+    done = poolsize_here("config", "--check", ".")
+    assert f"not read because of their names: {named} check such a file or folder, name it)" in done.stderr
+    assert checked(poolsize_here, "a1_test.go", code=3)["connections"] == 7
+
+
+RAILS = "production: {{adapter: mysql2, pool: {}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "copied", "text"),
+    [
+        ("database.yml.sample", "database.yml", RAILS),
+        ("database.example.yml", "database.yml", RAILS),
+        ("application.yml.DIST", "application.yml", SPRING),
+        ("application-local.example.yml", "application-local.yml", SPRING),
+        ("hikari.properties.template", "hikari.properties", "maximumPoolSize={}\n"),
+        (".env.tmpl", ".env", "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE={}\n"),
+    ],
+)
+def test_a_template_counts_as_the_file_to_which_people_copy_it(
+    poolsize_here: Command, tmp_path: Path, name: str, copied: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text.format(7))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 7
+    assert f"({name}, a template" in poolsize_here("config", "--check", name).stdout
+    (tmp_path / copied).write_text(text.format(5))
+    (file,) = checked(poolsize_here, ".", code=0)["files"]
+    assert (file["file"], file["pools"][0]["most_connections"]) == (copied, 5)
+
+
+def test_templates_of_the_same_file_are_alternatives(poolsize_here: Command, tmp_path: Path) -> None:
+    for size, ending in ((5, "sample"), (6, "dist")):
+        (tmp_path / f"database.yml.{ending}").write_text(RAILS.format(size))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 6
+
+
+@pytest.mark.parametrize("name", ["db.go.tmpl", "db.py.sample", "notes.sample"])
+def test_a_template_of_source_is_not_read(poolsize_here: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(ENGINE.format(5))
+    assert "poolsize reads" in poolsize_here("config", "--check", name).stderr
 
 
 @pytest.mark.costly

@@ -357,6 +357,7 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
     ("a.js", ("const mysql = require('mysql2');\nfunction f() {\n  const c = { host: 'h' };\n"
               "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
      [{"queueLimit": 50, "connectionLimit": 9}]),
+    ("database.yml", "production:\n  adapter:\tmysql2\n  pool: \t7\t# of Puma\n  'host':\t\"h\"\n", [{"pool": 7}]),
     ("airflow.cfg", ("[core]\nexecutor = LocalExecutor\n[database]\nsql_alchemy_conn = mysql://u:secret@h/airflow\n"
                      "sql_alchemy_pool_size = 5\nsql_alchemy_max_overflow = 10\n"),
      [{"pool_size": 5, "max_overflow": 10}]),
@@ -692,6 +693,35 @@ RUBY = {
     'ENV["A"]&.to_i || 10': 10, "ENV['A'] || ENV['B'] || 9": 9, "ENV.fetch('A') do 5 end": 5, 'ENV["A"]': None,
     'ENV.fetch("A")': None, "Settings.pool": None, "[ENV.fetch('A', 5), 3].max": None, "ENV['A'] ? 5 : 6": None,
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("code", "only_pings"),
+    [
+        ("func f() error {{ db := {}; defer db.Close(); return db.PingContext(c) }}", True),
+        (
+            "func f() (err error) {{ db, _ := {}; if err = db.Ping(); err != nil {{ log(err) }}; db.Close(); return }}",
+            True,
+        ),
+        ("func (c C) f() {{ db, _ := {}; defer func() {{ db.Close() }}(); log(`db`, db.Ping()) }}", True),
+        ("func main() {{ on(func() {{ db, _ := {}; defer db.Close(); db.Ping() }}) }}", True),
+        ("func main() {{ db, _ := {}; defer db.Close(); db.Ping() }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); db.Ping(); serve(db) }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); pool.Ping(db) }}", False),
+        ("func f() *sql.DB {{ db, _ := {}; defer db.Close(); db.Ping(); return db }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); db.Ping(); s.db = db }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); on(func() {{ db.Ping(); db.Exec(q) }}) }}", False),
+        ("func f() {{ db, _ := {}; if err := db.Ping(); err != nil {{ db.Close() }} }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close() }}", False),
+        ("var db *sql.DB\nfunc f() {{ db, _ = {}; defer db.Close(); db.Ping() }}", False),
+        ("func f() *S {{ return &S{{db: {}}} }}", False),
+    ],
+)
+def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, only_pings: bool) -> None:
+    (tmp_path / "a.go").write_text(f"package a\n{code.format('sql.Open(`mysql`, d)')}\n")
+    (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
+    cautions = {"pool_unlimited", "pool_closes_idle", "go_lifetime"}
+    assert {each.code for each in checked.findings} == ({"go_only_pings"} if only_pings else cautions)
 
 
 @pytest.mark.costly

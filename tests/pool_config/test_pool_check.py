@@ -261,6 +261,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "pool_database_unknown"),
     ("a.go", 'package a\nimport ("github.com/lib/pq"; "github.com/go-sql-driver/mysql")\nfunc f() { sql.Open(d, u) }',
      'package a\nimport "github.com/go-sql-driver/mysql"\nfunc f() { sql.Open(d, u) }', "pool_database_unknown"),
+    ("a.go", 'package a\nfunc f() { d, _ := sql.Open("mysql", u); defer d.Close(); d.Ping() }',
+     'package a\nfunc f() { d, _ := sql.Open("mysql", u); defer d.Close(); d.Query(q) }', "go_only_pings"),
     ("application.properties", "quarkus.datasource.db-kind=mysql",
      "quarkus.datasource.db-kind=mysql\nquarkus.datasource.jdbc.max-size=9", "pool_of_version"),
     ("database.yml", "production: {adapter: mysql2}", None, "pool_threads"),  # each process of Rails has threads

@@ -27,11 +27,17 @@ class Text(NamedTuple):
 Node: TypeAlias = yaml.Node | None
 
 
+SPACE_INSIDE = re.compile(r"(?<=\S)[ \t]+")
+"""The space in a line behind its indentation: it may have tabs, which PyYAML does not accept."""
+
+
 def documents_of(text: str, kind: str = "YAML") -> list[yaml.Node]:
     """Return the documents of YAML, or of JSON. kind: for people. Raises BadInput for a text that is not of this kind.
 
     The error does not quote the text, which may hold a password.
     """
+    if "\t" in text:
+        text = SPACE_INSIDE.sub(lambda match: " " * len(match[0]), text)
     try:
         return [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.MarkedYAMLError as error:

@@ -3,16 +3,16 @@
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import tree_sitter_go
 from tree_sitter import Language, Node
 
 from poolsize.pool_config.files.places import NO_DATABASE, OF_DATABASES
-from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line
+from poolsize.pool_config.files.source_tree import Grammar, SourceTree, children, integer, line, walk
 from poolsize.pool_config.files.values import DATABASE, ENVIRONMENT, GO_DSN, KEYS, names_mysql
-from poolsize.pool_config.libraries.go import GO, GO_GROUP, GO_RESOLVER, GO_ZERO
+from poolsize.pool_config.libraries.go import GO, GO_GROUP, GO_PING, GO_RESOLVER, GO_ZERO
 from poolsize.pool_config.libraries.other_languages import OWN_GO
 from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, normalized
 
@@ -74,6 +74,7 @@ HAS_LIMITS = re.compile(
 )
 """The name before a field that a configuration's key may set: of a receiver, a configuration or a database."""
 GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
+PINGS = {"Ping", "PingContext"}
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -315,6 +316,32 @@ class GoTree(SourceTree):
             return set()
         return {start for start in self.opened_by(operand, {"DB"}) if start < call.start_byte}
 
+    @cached_property
+    def _identifiers(self) -> dict[str, list[Node]]:
+        """Return the identifiers of the file by their names."""
+        identifiers: dict[str, list[Node]] = {}
+        for node in walk(self._tree.root_node, {"identifier"}):
+            identifiers.setdefault(self.text(node), []).append(node)
+        return identifiers
+
+    def only_pings(self, call: Node) -> bool:
+        """Return whether a function, not main(), opens a pool only to ping the server, and closes the pool."""
+        declaration = function = call
+        while declaration.parent is not None and declaration.type != "short_var_declaration":
+            declaration = declaration.parent
+        while function.parent is not None and function.type not in GRAMMAR.functions:
+            function = function.parent
+        left = declaration.child_by_field_name("left")
+        if left is None or declaration.start_byte < function.start_byte or self.text_at(function, "name") == "main":
+            return False
+        opened = children(left)[0]
+        named = (each for each in self._identifiers.get(self.text(opened), ()) if each != opened)
+        inside = (each for each in named if function.start_byte <= each.start_byte < function.end_byte)
+        uses = [(each, each.parent.parent) for each in inside if each.parent]
+        names = {self.method(use)[1] if use and self.method(use)[0] == each else "" for each, use in uses}
+        is_closed = any(use and call.start_byte in self.closed_by(use) for _, use in uses)
+        return is_closed and {"Close"} < names <= {"Close", *PINGS}
+
     def _opened_with(self, call: Node, depth: int) -> bool | None:
         """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
         operand, name = self.method(call)
@@ -368,8 +395,9 @@ def go_pools(text: str) -> list[FilePool]:
     if not (limited or unlimited):
         unlimited = may_be_mysql
     of_calls = (
-        FilePool(GO, f"{_name(tree, call)}, line {line(call)}", {}, database_known=opened[call] or is_only)
+        FilePool(library, f"{_name(tree, call)}, line {line(call)}", {}, database_known=opened[call] or is_only)
         for call in unlimited
+        for library in [GO_PING if tree.only_pings(call) else GO]
     )
     pools = [*limited, *of_calls, *of_go_zero]
     if not pools and (of_fields := _of_fields(tree)):

@@ -13,11 +13,14 @@ from poolsize.files import content
 from poolsize.pool_config.files.reading import (
     JAVASCRIPT,
     MOST_BYTES,
+    TEST_ENDING,
     TYPESCRIPT,
     NoPools,
     PoolFile,
     SetVariable,
+    copied_name,
     is_likely,
+    may_have_pools,
     read_pools,
 )
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
@@ -26,6 +29,7 @@ from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.libraries.java_frameworks import beside_bean
 from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
 from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
+from poolsize.units import count
 
 MOST_FILES = 100_000
 """Files of a folder. Each takes about 0.2 ms, and 15 ms where it is parsed."""
@@ -35,7 +39,7 @@ LEFT_OUT = {"node_modules", "site-packages", "venv", "target", "build", "dist", 
 PACKAGE = re.compile(rb"^\s{0,9}package\s{1,9}([\w.]{1,200})", re.MULTILINE)
 """The package of a source of Java or Kotlin."""
 MOST_NAMED = 3
-"""Folders that are left out, in an error."""
+"""Files and folders that are left out, in an error."""
 CLIENT_OF_SCHEMA = re.compile(
     rb"new\s{1,9}PrismaClient\s{0,9}\(\s{0,99}(?:\)|\{(?![^;]{0,999}(?:\.{3}|\b(?:adapter|datasources|datasourceUrl)\b)))"
     rb"|extends\s{1,9}PrismaClient\b(?!.{0,1999}\b(?:adapter|datasources|datasourceUrl)\b)",
@@ -77,12 +81,12 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
         left_out = sorted({*left_out} - {*paths})
         if packages := list(filter(_is_package, left_out)):
             return read_files([*paths, *packages])
-        raise _nothing_in(folders[0], left_out)
+        raise _nothing_in(folders[0], left_out, errors)
     return files, errors
 
 
 def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], list[Path]]:
-    """Return the files to read, and the folders of tests in folders: real path -> file, whether it is in a folder."""
+    """Return the files to read, and the tests in folders: real path -> file, whether it is in a folder."""
     files: dict[Path, tuple[Path, bool]] = {}
     left_out: list[Path] = []
     for path in paths:
@@ -94,24 +98,40 @@ def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], l
     return files, left_out
 
 
-def _nothing_in(folder: Path, left_out: Sequence[Path]) -> BadInput:
-    """Return the error for a folder without pools. left_out: the folders of tests in it, which are not read."""
-    named = ", ".join(map(str, left_out[:MOST_NAMED])) + ", ..." * (len(left_out) > MOST_NAMED)
+def _nothing_in(folder: Path, left_out: Sequence[Path], errors: Sequence[BadInput]) -> BadInput:
+    """Return the error for a folder without pools. left_out: the tests in it, which are not read. errors: of files."""
+    left_out = [path for path in left_out if path.is_dir() or _has_words(path)]
+    named = ", ".join(map(str, left_out[:MOST_NAMED]))
+    named += f" and {count(more, 'other')}" if (more := len(left_out) - MOST_NAMED) > 0 else ""
     return BadInput(
         f"{folder}: no file in this folder has settings of a pool that poolsize knows and can read"
-        + (f"; not read because of their names: {named} (to check such a folder, name it)" if left_out else "")
+        + (f"; not read because of their names: {named} (to check such a file or folder, name it)" if left_out else "")
+        + "".join(f"; not checked: {error}" for error in errors[:MOST_NAMED])
     )
 
 
+def _is_copied(name: str, names: Sequence[str]) -> bool:
+    """Return whether a file is a template, and its folder has the file to which people copy it."""
+    return (copied := copied_name(name)) != name and copied in names
+
+
+def _has_words(path: Path) -> bool:
+    """Return whether a file that is left out by its name may have pools."""
+    with suppress(BadInput):
+        return may_have_pools(content(path, MOST_BYTES), path.name)
+    return False
+
+
 def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
-    """Return the files of a folder that may have pools, and the folders of tests in it."""
+    """Return the files of a folder that may have pools, and the folders and files of tests in it."""
     files: list[Path] = []
     left_out: list[Path] = []
     for parent, folders, names in os.walk(folder):
         folders.sort()
         left_out += [Path(parent, name) for name in folders if name in OF_TESTS]
+        left_out += [Path(parent, name) for name in names if name.endswith(TEST_ENDING)]
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
-        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
+        files += [Path(parent, name) for name in sorted(names) if is_likely(name) and not _is_copied(name, names)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files, left_out
@@ -298,7 +318,7 @@ def _with_beans(files: Sequence[PoolFile]) -> list[tuple[FilePool, FilePool]]:
     """
     pools = [(file.path.parent.resolve(), pool) for file in files for pool in file.pools]
     beans = [(folder, relaxed_key(key), bean) for folder, bean in pools for url in bean.beside for key in url.variables]
-    folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(file.path.name)}
+    folders = {file.path.parent.resolve() for file in files if SPRING_FILE.fullmatch(copied_name(file.path.name))}
     return [
         (pool, bean)
         for folder, pool in pools

@@ -42,7 +42,8 @@ from poolsize.pool_config.pool import Count, FilePool, FileSetting, Library, Poo
 Reader = Callable[[str], Sequence[PoolOrCount]]
 """A text -> its pools, and the numbers of instances and processes in it. Raises BadInput for one of another kind."""
 
-LEFT_OUT_ENDINGS = (".min.js", "-lock.yaml", "_test.go")
+TEST_ENDING = "_test.go"
+LEFT_OUT_ENDINGS = (".min.js", "-lock.yaml", TEST_ENDING)
 """How the names of generated files and of tests in Go end."""
 WORDS = (
     b"mysql", b"maria", b"pool", b"sql.open", b"sqlalchemy", b"createengine", b"jdbc", b"hikari", b"druid", b"dbcp",
@@ -148,11 +149,18 @@ def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
     return read(text) if read else []
 
 
+def copied_name(file_name: str) -> str:
+    """Return the name of the file to which people copy the template of a configuration; else the file's own name."""
+    name = OF_TEMPLATE.sub("", file_name, count=1)
+    return name if CONFIGURATION.fullmatch(name) else file_name
+
+
 def is_likely(file_name: str) -> bool:
     """Return whether a file of a folder may have pools, by its name."""
-    ending = Path(file_name).suffix.lower()
-    is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(file_name))
-    return reader(file_name) is not None and not is_data and not file_name.endswith(LEFT_OUT_ENDINGS)
+    name = copied_name(file_name)
+    ending = Path(name).suffix.lower()
+    is_data = ending in BY_NAME_ONLY or (ending == ".json" and not JSON_NAME.search(name))
+    return reader(name) is not None and not is_data and not name.endswith(LEFT_OUT_ENDINGS)
 
 
 def may_have_pools(raw: bytes, file_name: str) -> bool:
@@ -162,6 +170,10 @@ def may_have_pools(raw: bytes, file_name: str) -> bool:
     return any(word in plain for word in WORDS_OF.get(ending, WORDS))
 
 
+OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template|tmpl)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
+"""In the name of a template, as database.yml.sample and application.example.yml."""
+CONFIGURATION = re.compile(r"\.env.*|.+\.(?:ya?ml|properties|json|xml|toml|ini|cnf|conf|cfg)", re.IGNORECASE)
+"""Names of files whose templates are read; those of source make code."""
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
@@ -172,6 +184,19 @@ READS_CONFIGURATION = r"(?:\.\.\.\s?{0}\b|\b{0}\.(?:\w{{1,60}}\.){{0,3}}(?i:pool
 MOST_FOLDERS = 5
 """Folders above a file: from src/main/resources/config to that of the build file."""
 BUILD_FILES = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
+BOOT_APPLICATION = re.compile(r"spring-boot-maven-plugin|\borg\.springframework\.boot[\"']")
+"""In the build file of an application of Spring Boot: the plugin that packages it."""
+MAY_HAVE_MVC = re.compile(
+    r"web(?!flux)|mvc|thymeleaf|freemarker|mustache|groovy-templates|data[.-]rest|graphql|hateoas|jersey|servlet|tomcat"
+    r"|jetty|undertow|springdoc|springfox|swagger|knife4j|eureka|boot-admin|authorization-server|vaadin"
+    r"|project\s?\(|projects\.|bundles\.|\$\{(?:project\.|revision)"
+    r"|<parent>(?!.{0,400}?spring-boot-starter-parent)|bootJar.{0,99}?enabled\s?=\s?false",
+    re.IGNORECASE | re.DOTALL,
+)
+"""In the build file of an application that may have Spring MVC: by its own libraries, by a parent, other modules of the
+project or a bundle of libraries, or in the application that has this module."""
+FOR_MODULES = re.compile(r"\b(?:subprojects|allprojects)\b")
+"""In a build file of Gradle above those of the modules that it gives libraries to."""
 VERSION_OF_QUARKUS = re.compile(
     r"(?:quarkus(?:[._-]?(?:platform|plugin))?[._-]?version(?:>|\s?=)|quarkus-bom(?::|</artifactId>\s{0,99}<version>)"
     r"|io\.quarkus[\"')]{1,2}\s{1,9}version)\s{0,9}[\"']?(\d{1,4})\.(\d{1,4})",
@@ -263,13 +288,13 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
 
     is_named: whether somebody named the file, which is then parsed in any case. texts: of the variables of its program.
     """
-    raw = content(path, MOST_BYTES)
-    if reader(path.name) is None:
+    raw, name = content(path, MOST_BYTES), copied_name(path.name)
+    if reader(name) is None:
         raise BadInput(f"{path}: poolsize reads {KINDS}; this file is none of them")
-    if not (is_named or may_have_pools(raw, path.name)):
+    if not (is_named or may_have_pools(raw, name)):
         raise NoPools(path)
 
-    beside = list(_properties_named(raw, path)) if path.suffix.lower() == ".xml" else []
+    beside = list(_properties_named(raw, path)) if Path(name).suffix.lower() == ".xml" else []
     modules = dict(_modules_named(_text(raw), path)) if path.suffix in JAVASCRIPT + TYPESCRIPT else {}
 
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
@@ -278,7 +303,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         for each in beside:
             with suppress(BadInput):
                 ENVIRONMENT.keys |= documents.keys_of(_text(each))
-        return _first(pools_and_counts(_text(raw), path.name))
+        return _first(pools_and_counts(_text(raw), name))
 
     number, pools, counts, variables = parsed(
         parse, tuple[int, tuple[_Pool, ...], tuple[Count, ...], tuple[Variable, ...]], str(path)
@@ -293,6 +318,8 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         if any(pool.library is library for pool in known):
             of_project = of_version(_version(path, files, pattern))
             known = tuple(replace(pool, library=of_project) if pool.library is library else pool for pool in known)
+    if any(pool.has("openInView") for pool in known) and _is_without_mvc(path):
+        known = tuple(map(_without_view, known))
     read = tuple(file for file, _ in modules.values())
     return PoolFile(path, known, number - len(pools), counts, variables, modules=read)
 
@@ -328,6 +355,28 @@ def _folders_above(path: Path) -> Iterator[Path]:
         yield folder
         if (folder / ".git").exists():
             return
+
+
+def _is_without_mvc(path: Path) -> bool:
+    """Return whether the build file beside the folder `src` of a file is that of an application without Spring MVC."""
+    folders = [*_folders_above(path)]
+    module = next((place for place, folder in enumerate(folders) if folder.name == "src"), len(folders)) + 1
+    own, *above = (_build_text(folder) for folder in folders[module:]) if module < len(folders) else ("",)
+    texts = [own, *filter(FOR_MODULES.search, above)]
+    return BOOT_APPLICATION.search(own) is not None and not any(map(MAY_HAVE_MVC.search, texts))
+
+
+def _build_text(folder: Path) -> str:
+    """Return the texts of the build files in a folder."""
+    texts = []
+    for name in BUILD_FILES:
+        with suppress(BadInput):
+            texts.append(_text(content(folder / name, MOST_BYTES)))
+    return "\n".join(texts)
+
+
+def _without_view(pool: FilePool) -> FilePool:
+    return replace(pool, settings={name: each for name, each in pool.settings.items() if name != "openInView"})
 
 
 def _version(path: Path, files: Sequence[str], pattern: re.Pattern[str]) -> tuple[int, int] | None:

@@ -85,7 +85,7 @@ class SourceTree:
         self._functions: list[tuple[int, int, int]] = []
         """Start, end and place of the function around it, in order of their starts. The first one is the file."""
         wanted = self.types | grammar.functions | set(grammar.initialisers) | {ERROR}
-        for node in _walk(self._tree.root_node, wanted):
+        for node in walk(self._tree.root_node, wanted):
             self._by_type.setdefault(node.type, []).append(node)
             if node.type in grammar.functions:
                 self._functions.append((node.start_byte, node.end_byte, self.function(node)))
@@ -316,7 +316,8 @@ def integer(text: str) -> int | None:
     return int(match[1].replace("_", ""))
 
 
-def _walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
+def walk(root: Node, types: frozenset[str] | set[str]) -> Iterator[Node]:
+    """Yield the nodes of some types in a node, in the order of the file."""
     cursor = root.walk()
     while True:
         node = cursor.node

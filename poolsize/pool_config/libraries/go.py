@@ -42,6 +42,15 @@ class OfEachPool(Worded, Reason, code="go_of_each_pool"):
     words = "The limits hold for each of {0.pools}. This check counts one pool. Source: {0.source}."
 
 
+class OnlyPings(Worded, Reason, code="go_only_pings"):
+    """A function opens a pool, pings the server, and closes the pool."""
+
+    words = (
+        "The function that opens this pool only pings the server and closes the pool: each call has at most 1 "
+        "connection, and the settings of the pool make no difference."
+    )
+
+
 class WithoutUnit(OfSetting):
     """A duration in Go has no unit, so Go reads a number as nanoseconds."""
 
@@ -109,6 +118,7 @@ GO_RESOLVER = replace(
         ),
     ),
 )
+GO_PING = Library("Go's database/sql for a ping", GO.defaults, notes=(OnlyPings(),))
 GO_ZERO = Library(
     "go-zero's sqlx",
     {"maxOpenConns": 64, "maxIdleConns": 64, "maxLifetime": 60},
