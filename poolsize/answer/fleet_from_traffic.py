@@ -101,8 +101,9 @@ class TrafficPlan(PoolTotals):
 
     @property
     def helps(self) -> bool:
-        """Whether any pool sizes help: not where the database is too small for the traffic."""
-        return bool(self.pools) and not is_too_small(self.findings)
+        """Whether the pool sizes help: not where the database, or the server's limit, is too small for the traffic."""
+        is_endless = any(pool.decides == "limit" and isinf(pool.use.usual.wait_p99_ms) for pool in self.pools)
+        return bool(self.pools) and not is_endless and not is_too_small(self.findings)
 
 
 def plan_fleet_for(

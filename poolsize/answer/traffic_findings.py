@@ -6,9 +6,10 @@ from math import ceil, floor
 from typing import Literal
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
+from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.price import LOAD
 from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
-from poolsize.answer.traffic_need import ProcessNeed
+from poolsize.answer.traffic_need import ProcessNeed, process_need
 from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import pool_use
@@ -126,11 +127,17 @@ class FloorBound(Reason, code="traffic_floor"):
     service: str | None = None
 
 
+Way = Literal[
+    "run fewer processes", "let a proxy share connections", "run fewer threads", "lower the rate or the usage time"
+]
+"""What lets a traffic fit into the server's limit, beside a larger one."""
+
+
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
 
     None for demand that was cut off. variables: of the server, with the values that the need takes. one_away_of: as in
-    KeepsWait.
+    KeepsWait. ways: that let the need fit.
     """
 
     need: int
@@ -140,6 +147,7 @@ class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     processes: int
     variables: Mapping[str, int]
     one_away_of: int | None
+    ways: tuple[Way, ...] = ()
 
 
 class LimitAllows(Reason, code="traffic_limit_allows"):
@@ -338,6 +346,29 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
         wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
         return ThreadsBound(service.threads, need, wait_ms, service.instances > 1, name)
     return TooFewThreads(service.threads, busiest.load, service.one_away_of, name)
+
+
+def ways_within(traffic: Traffic, supply: Supply | None, limit: ServerLimit) -> tuple[Way, ...]:
+    """Return what lets a traffic that exceeds the server's limit fit into it; nothing where only a larger limit does.
+
+    Fewer processes are tried as 1 in each instance, or else as half as many instances; they share the threads.
+    """
+    service, usable, surge = traffic.service, limit.usable, limit.surge
+    assert usable is not None
+    deploy, ways = service.pools_in_deploy(surge), dict[Way, int]()
+    if service.pools > 1 and traffic.in_use < usable:
+        services = (service.with_fewer_pools(), service.as_one_process(surge))
+        fewer, shared = (
+            process_need(replace(traffic, service=each, busiest=1.0, doubled=True), supply).pool_size
+            for each in services
+        )
+        ways["run fewer processes"] = fewer * services[0].pools_in_deploy(surge)
+        ways["let a proxy share connections"] = shared
+    fitting = tuple(way for way, connections in ways.items() if connections <= usable)
+    if fitting or service.floor * deploy <= usable:
+        return fitting or ("lower the rate or the usage time",)
+    with_one_thread = (service.connections_per_thread or 1) * deploy
+    return ("run fewer threads",) if service.floor > 1 and with_one_thread <= usable else ()
 
 
 def of_database(

@@ -26,6 +26,7 @@ from poolsize.answer.traffic_findings import (
     SupplyUnknown,
     ThreadsBound,
     WaitsElsewhere,
+    ways_within,
 )
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.command_line.run_file import complete_run, supply_of
@@ -33,7 +34,7 @@ from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.text.json_text import json_text
 from poolsize.present.text.sentences.findings import reason_sentences
-from poolsize.present.text.traffic import traffic_values
+from poolsize.present.text.traffic import traffic_in_short, traffic_values
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
@@ -108,6 +109,32 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
 
 
+@pytest.mark.parametrize(
+    ("asked", "most", "ways"),
+    [
+        (traffic(3_000, 20, Service("a", 1)), 90, ("lower the rate or the usage time",)),
+        (traffic(3_000, 20, Service("a", 8)), 60, ("lower the rate or the usage time",)),
+        (traffic(300, 20, Service("a", 6, 4)), 60, ("run fewer processes", "let a proxy share connections")),
+        (traffic(300, 20, Service("a", 20)), 40, ("let a proxy share connections",)),
+        (traffic(1_000, 20, Service("a", 8)), 42, ("let a proxy share connections",)),
+        (traffic(1_000, 20, Service("a", 8)), 32, ("lower the rate or the usage time",)),
+        (traffic(30, 20, Service("a", 3, 2, threads=9, connections_per_thread=2)), 80, ("run fewer threads",)),
+    ],
+)
+def test_only_ways_that_work_lead_out_of_the_server_s_limit(asked: Traffic, most: int, ways: tuple[str, ...]) -> None:
+    assert ways_within(asked, None, ServerLimit(most)) == ways
+
+
+@pytest.mark.parametrize(
+    ("limit", "allows"),
+    [(ServerLimit(151), "allows 4 in each process, with 25 % more instances in a rolling deploy, too."),
+     (ServerLimit(151, surge=0), "allows 5 in each process.")],
+)  # fmt: skip
+def test_the_server_s_limit_is_said_with_the_instances_that_it_counts(limit: ServerLimit, allows: str) -> None:
+    answer = recommend_for(traffic(400, 15, THREADS), FORMULA, limit)
+    assert allows in " ".join(traffic_in_short(answer).split())
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("rate", [400, 1_200, 2_900, 4_200, 20_000])
 def test_the_cores_that_an_answer_names_are_the_fewest(rate: int) -> None:
@@ -137,8 +164,25 @@ def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:
 
 
 def test_a_server_that_admits_no_pool_is_refused() -> None:
-    with pytest.raises(BadInput, match="32 pools need 32 connections"):
-        recommend_for(traffic(400, 15, THREADS), None, ServerLimit(20))
+    with pytest.raises(BadInput, match=r"32 pools need 32 connections .*; raise its limit, or let a proxy share"):
+        recommend_for(traffic(400, 15, THREADS), None, ServerLimit(30))
+    with pytest.raises(BadInput, match=r"32 pools need 32 connections .* has 10 for them; raise its limit$"):
+        recommend_for(traffic(1_000, 15, THREADS), None, ServerLimit(20))
+
+
+@pytest.mark.parametrize(("limit", "exit_code"), [("30", 1), ("60", 0)])
+def test_a_queue_without_end_by_the_server_s_limit_is_no_answer(
+    poolsize_here: Command, limit: str, exit_code: int
+) -> None:
+    """12 connections in use: the limit allows 10, or 25."""
+    words = ("recommend", "--rate", "600/s", "--usage-time", "20ms", "--max-connections", limit)
+    short, why = poolsize_here(*words), poolsize_here(*words, "--why")
+    for done in (short, why):
+        assert done.returncode == exit_code
+        assert ("poolsize config" in done.stdout) == (not exit_code)
+        headline = "The most that fit, too few for the traffic: 10 connections." if exit_code else "Use 16 connections."
+        assert headline in done.stdout
+    assert json.loads(poolsize_here(*words, "--json").stdout)["decides"] == ("limit" if exit_code else "need")
 
 
 @pytest.mark.costly

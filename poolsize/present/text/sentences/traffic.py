@@ -7,7 +7,7 @@ from poolsize.answer import traffic_findings as of
 from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import count, milliseconds, minutes, percent
+from poolsize.units import any_of, count, milliseconds, minutes, percent
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
@@ -48,10 +48,9 @@ def _limit_bound(finding: of.LimitBound) -> str:
     if finding.wait_p99_ms is not None:
         grows = isinf(finding.wait_p99_ms)
         wait = f" {'The queue grows without end' if grows else 'The p99 wait time is {wait_p99_ms:ms}'}{away}."
-    each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
-    each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
+    each = " in each of {processes:,} processes of a deploy" if finding.processes > 1 else ""
     allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
-    return f"{allowed}.{wait} Raise {{variables:raised}}{fewer}."
+    return f"{allowed}.{wait} {any_of(['Raise {variables:raised}', *finding.ways])}."
 
 
 def _in_use(finding: of.InUse) -> str:
@@ -209,7 +208,8 @@ register_templates(
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
         of.LimitAllows: lambda finding: (
             "The server's limit leaves {usable:#connection} for "
-            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
+            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each. Kubernetes "
+            "does not count pods that are ending, so that more may run for their grace period."
         ),
         of.WaitsElsewhere: lambda finding: (
             ("In the busiest second of a minute, requests come at" if finding.in_burst else "The rate is")
