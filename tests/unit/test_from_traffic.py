@@ -33,7 +33,7 @@ from poolsize.command_line.run_file import complete_run, supply_of
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.text.json_text import json_text
-from poolsize.present.text.sentences.findings import reason_sentences
+from poolsize.present.text.sentences.findings import reason_sentences, sentence
 from poolsize.present.text.traffic import traffic_in_short, traffic_values
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
@@ -459,10 +459,15 @@ def test_a_pool_of_today_that_the_server_does_not_admit_is_no_larger_pool() -> N
 @pytest.mark.costly
 def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
     service = Service("application", 12, 1, threads=200)
-    for burst, cores in ((1.0, 15), (5.0, 75)):
+    for burst, cores, words in (
+        (1.0, 15, "By the formula, 30 in use in the database take 15 cores or more. What it"),
+        (5.0, 75, "By the formula, the busiest second takes the database 75 cores or more. What it"),
+    ):
         answer = recommend_for(Traffic(1200, UsageTimes(25), service, burst))
         (unknown,) = (finding for finding in answer.findings if isinstance(finding, SupplyUnknown))
         assert unknown.cores == cores
+        assert sentence(unknown).startswith(f"{words} can use is not known: add --cores of its host")
+        assert sentence(replace(unknown, cores=1)).startswith("What the database can use is not known: add --cores")
 
 
 @pytest.mark.costly

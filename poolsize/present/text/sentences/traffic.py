@@ -144,6 +144,21 @@ def _observed(finding: of.Observed) -> str:
     return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
 
 
+def _supply_unknown(finding: of.SupplyUnknown) -> str:
+    cores, of_code, database = "", "", "the database"
+    if finding.cores > 1:
+        takes = "{in_use:number} in use in the database take"
+        if finding.has_bursts:
+            takes = "the busiest second takes the database"
+        cores, database = f"By the formula, {takes} {{cores:,}} cores or more. ", "it"
+        of_code = "Connections that your own code holds take none. "
+    return (
+        f"{cores}What {database} can use is not known: add --cores of its host, or a measured --run. {of_code}In use "
+        "at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for at most "
+        "0.1 % of the time."
+    )
+
+
 register_templates(
     {
         of.CutOff: _cut_off,
@@ -256,13 +271,7 @@ register_templates(
             )
             + ". Lower the rate, or make the database more than {times:.2f} times as fast."
         ),
-        of.SupplyUnknown: lambda finding: (
-            "By the formula, the "
-            + ("busiest second" if finding.has_bursts else "traffic")
-            + " takes {cores:#core} or more. What the database can use is not known: add --cores of its host, or a "
-            "measured --run. In use at once, by all processes: {in_use:number} connections on average, and more than "
-            "{in_use_p99_9:,} for at most 0.1 % of the time."
-        ),
+        of.SupplyUnknown: _supply_unknown,
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",
         of.ThreadsUnknown: "If a pool of threads serves the requests of a process, add its size: --app-threads. Go and "
