@@ -29,6 +29,7 @@ from poolsize.answer.traffic_findings import (
     bound,
     is_too_small,
     of_database,
+    of_service,
     ways_within,
     with_load,
 )
@@ -177,7 +178,11 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service = answer.traffic, answer.traffic.service
     yield from _deciding(answer, of_process)
-    for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
+    findings = list(of_database(traffic, answer.supply, answer.load, answer.connections))
+    if answer.need is not None and not is_too_small(findings):
+        database = SharedDatabase((traffic,), (answer.pool_size,), answer.supply)
+        yield from of_service(database, 0, answer.load, answer.decides, answer.server_limit)
+    for finding in findings:
         if answer.decides != "supply" or not isinstance(finding, NearKnee | BurstBeyondSupply):  # the first says it
             yield finding
     if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":

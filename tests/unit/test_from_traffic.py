@@ -22,10 +22,12 @@ from poolsize.answer.traffic_findings import (
     Collapses,
     KeepsWait,
     LimitBound,
+    LittleHeadroom,
     NearSupply,
     SupplyUnknown,
     ThreadsBound,
     WaitsElsewhere,
+    WideSpread,
     ways_within,
 )
 from poolsize.answer.traffic_need import smallest_pool
@@ -109,6 +111,67 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
 
 
+LARGE = traffic(16_000, 10, Service("a", 1))
+"""160 connections in use: the need, 165, keeps up with 3.1 % more."""
+RISING = Supply(400, None, "measured", 40_000 * IN_USE / (300 + IN_USE))
+"""16,000/s with 200 connections in use, 17,600/s with 236, and 40,000/s with any number."""
+
+
+def little_headroom(
+    asked: Traffic, supply: Supply | None = None, limit: ServerLimit | None = None
+) -> list[LittleHeadroom]:
+    return [each for each in recommend_for(asked, supply, limit).findings if isinstance(each, LittleHeadroom)]
+
+
+@pytest.mark.costly
+def test_pools_that_hardly_keep_up_with_more_say_so_and_the_size_for_more() -> None:
+    (found,) = little_headroom(LARGE)
+    answer = recommend_for(LARGE)
+    assert (found.most_rate, found.more) == pytest.approx((answer.pool_size * 100, answer.pool_size / 160 - 1))
+    for rate, is_served in ((found.most_rate - 10, True), (found.most_rate + 10, False)):
+        process = replace(LARGE, rate=rate).of_process()
+        assert isinf(pool_use(process, answer.pool_size).wait_p99_ms) != is_served
+    grown = replace(LARGE, rate=1.2 * LARGE.rate)
+    assert (found.enough, found.variables) == (recommend_for(grown).pool_size, {})
+    (bounded,) = little_headroom(LARGE, None, ServerLimit(350))
+    assert found.enough
+    assert bounded.variables == {"max_connections": 2 * found.enough + 10}
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("asked", "supply", "limit"),
+    [
+        (replace(LARGE, service=Service("a", 2)), None, None),  # an instance may be away
+        (traffic(400, 15, THREADS), None, None),
+        (LARGE, None, ServerLimit(100)),
+        (LARGE, FORMULA, None),
+        (LARGE, Supply(400, None, "measured", np.minimum(100 * IN_USE, 17_000)), None),
+    ],
+)
+def test_headroom_is_no_matter_where_there_is_more_or_something_else_bounds_it(
+    asked: Traffic, supply: Supply | None, limit: ServerLimit | None
+) -> None:
+    assert not little_headroom(asked, supply, limit)
+
+
+def test_a_size_that_threads_can_t_use_is_not_named() -> None:
+    threads = replace(LARGE, service=Service("a", 1, threads=170))
+    (found,) = little_headroom(threads)
+    assert found.enough is None
+    assert "For a rate 20 % higher, add threads or processes." in sentence(found)
+
+
+@pytest.mark.costly
+def test_by_a_run_the_pool_keeps_up_with_what_the_database_completes_when_all_is_in_use() -> None:
+    answer = recommend_for(replace(LARGE, max_wait_p99_ms=60.0), RISING)
+    (found,) = (each for each in answer.findings if isinstance(each, LittleHeadroom))
+    assert RISING.rates is not None
+    assert found.most_rate == pytest.approx(RISING.rates[answer.pool_size - 1], rel=0.01)
+    assert found.enough
+    assert RISING.rates[found.enough - 1] > 1.2 * LARGE.rate
+
+
 @pytest.mark.parametrize(
     ("asked", "most", "ways"),
     [
@@ -133,6 +196,16 @@ def test_only_ways_that_work_lead_out_of_the_server_s_limit(asked: Traffic, most
 def test_the_server_s_limit_is_said_with_the_instances_that_it_counts(limit: ServerLimit, allows: str) -> None:
     answer = recommend_for(traffic(400, 15, THREADS), FORMULA, limit)
     assert allows in " ".join(traffic_in_short(answer).split())
+
+
+def test_usage_times_beyond_those_that_were_checked_are_named() -> None:
+    for p99_ms, is_wide in ((120, False), (260, True)):
+        usage = log_normal(20, 0.99, p99_ms)
+        assert usage is not None
+        for service, is_said in ((Service("a", 1), is_wide), (Service("a", 1, threads=4), False)):
+            answer = recommend_for(Traffic(120, usage, service))
+            found = [each.times for each in answer.findings if isinstance(each, WideSpread)]
+            assert found == ([pytest.approx(13)] if is_said else [])
 
 
 @pytest.mark.costly

@@ -28,6 +28,8 @@ COMMANDS = (
     f"{TRAFFIC} --rate 400/s --instance-class db.r6g.2xlarge",
     f"{TRAFFIC} --rate 400/s --cores 8 --max-connections 1000",
     f"{TRAFFIC} --rate 400/s --current 40",
+    "recommend --rate 20000/s --usage-time 10ms",
+    "recommend --rate 300/s --usage-time 8ms --usage-p99 112ms --max-connections 151",
     "recommend --rate 100/s --usage-time 5s --instances 10 --max-connections 400",
     "recommend --rate 400/s --usage-time 15ms --app-threads 2",
     "recommend --run {scan} --max-p95 760ms",

@@ -7,7 +7,7 @@ from poolsize.answer import traffic_findings as of
 from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import any_of, count, milliseconds, minutes, percent
+from poolsize.units import any_of, count, milliseconds, minutes, number, percent
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
@@ -51,6 +51,18 @@ def _limit_bound(finding: of.LimitBound) -> str:
     each = " in each of {processes:,} processes of a deploy" if finding.processes > 1 else ""
     allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
     return f"{allowed}.{wait} {any_of(['Raise {variables:raised}', *finding.ways])}."
+
+
+def _little_headroom(finding: of.LittleHeadroom) -> str:
+    pools = f"The pools{_of(finding)} keep" if finding.processes > 1 else f"The pool{_of(finding)} keeps"
+    each = " in each process" if finding.processes > 1 else ""
+    raised = ", and raise {variables:raised}" if finding.variables else ""
+    larger = f"use {{enough:#connection}}{each}{raised}" if finding.enough else "add threads or processes"
+    whose = "its" if finding.service else "your"
+    return (
+        f"{pools} up with at most {{most_rate:/s}}, {100 * finding.more:.2g} % more than {whose} rate; beyond it, the "
+        f"queue grows without end. For a rate {{grown:.0f %}} higher, {larger}."
+    )
 
 
 def _in_use(finding: of.InUse) -> str:
@@ -104,7 +116,7 @@ def _for_thread(finding: of.ThreadsBound) -> str:
     )
 
 
-def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound) -> str:
+def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound | of.LittleHeadroom | of.WideSpread) -> str:
     """Return the part of a template that names the service in a fleet."""
     return " of {service}" if finding.service else ""
 
@@ -173,6 +185,12 @@ register_templates(
         of.KeepsWait: _keeps_wait,
         of.CurrentPool: _current_pool,
         of.LimitBound: _limit_bound,
+        of.LittleHeadroom: _little_headroom,
+        of.WideSpread: lambda finding: (
+            f"Usage times{_of(finding)} vary widely: their p99 is {number(finding.times)} times the mean. The p99 wait "
+            "may be 2 to 3 times the computed one: use a pool that is larger by 1 at least. Often these are two kinds "
+            "of requests: give each kind its own rate and usage time in a file of --services."
+        ),
         of.InUse: _in_use,
         fleet_from_traffic.FleetNeeds: _fleet_needs,
         fleet_from_traffic.FleetBelowNeed: lambda finding: (
