@@ -55,6 +55,11 @@ def at_most(fraction: float) -> str:
     return f"{max(1, ceil(100 * fraction))} %"
 
 
+def any_of(ways: Sequence[str]) -> str:
+    """Return ways of which any is enough: "a", "a, or b", "a, b, or c"."""
+    return ", ".join([*ways[:-1], f"or {ways[-1]}"] if len(ways) > 1 else ways)
+
+
 def probability_text(probability: float) -> str:
     """Return a probability in whole percent: 87 %, less than 1 %, more than 99 %."""
     if probability < 0.01:

@@ -96,6 +96,14 @@ class Service:
         threads = None if self.threads is None else ceil(self.threads * self.processes / processes)
         return replace(self, processes=processes, threads=threads)
 
+    def with_fewer_pools(self) -> "Service":
+        """Return the service with 1 process for each instance; or else with half the instances, and their threads."""
+        if self.processes > 1:
+            return self.with_processes(1)
+        most = None if self.max_instances is None else ceil(self.max_instances / 2)
+        threads = None if self.threads is None else 2 * self.threads
+        return replace(self, instances=ceil(self.instances / 2), max_instances=most, threads=threads)
+
 
 @dataclass(frozen=True)
 class ServerLimit:

@@ -32,7 +32,15 @@ from poolsize.answer.fleet_plan import (
 )
 from poolsize.answer.from_traffic import SizeUse, size_use
 from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, all_traffic, is_beyond
-from poolsize.answer.traffic_findings import SpreadAssumed, ThreadsBound, bound, is_too_small, of_database, with_load
+from poolsize.answer.traffic_findings import (
+    SpreadAssumed,
+    ThreadsBound,
+    bound,
+    is_too_small,
+    of_database,
+    of_service,
+    with_load,
+)
 from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.usage_phases import UsageTimes
@@ -101,8 +109,9 @@ class TrafficPlan(PoolTotals):
 
     @property
     def helps(self) -> bool:
-        """Whether any pool sizes help: not where the database is too small for the traffic."""
-        return bool(self.pools) and not is_too_small(self.findings)
+        """Whether the pool sizes help: not where the database, or the server's limit, is too small for the traffic."""
+        is_endless = any(pool.decides == "limit" and isinf(pool.use.usual.wait_p99_ms) for pool in self.pools)
+        return bool(self.pools) and not is_endless and not is_too_small(self.findings)
 
 
 def plan_fleet_for(
@@ -185,14 +194,26 @@ def _findings(plan: TrafficPlan, needs: Sequence[ProcessNeed], needed: Sequence[
             if pool.decides != "limit" or not isinstance(finding, ThreadsBound):
                 yield finding
     of_all_services = list(of_database(plan.traffic, plan.supply, plan.load, plan.connections, len(plan.pools)))
+    if is_too_small(of_all_services):
+        below = []
+    else:
+        yield from _of_each_service(plan)
     yield from of_all_services
-    if below and not is_too_small(of_all_services):
+    if below:
         yield from _alternatives(traffics, needed, plan)
     if limit.usable is None:
         yield LimitUnknown(of_all, instances)
     assumed = [each.traffic.usage == UsageTimes(each.traffic.usage.mean_ms) for each in plan.pools]
     if any(each and need.decides != "threads" for each, need in zip(assumed, needs, strict=True)):
         yield SpreadAssumed(several=True)
+
+
+def _of_each_service(plan: TrafficPlan) -> Iterator[Finding]:
+    database = SharedDatabase(
+        tuple(pool.traffic for pool in plan.pools), tuple(pool.pool_size for pool in plan.pools), plan.supply
+    )
+    for place, pool in enumerate(plan.pools):
+        yield from of_service(database, place, pool.use.load, pool.decides, plan.limit, pool.service.name)
 
 
 def _alternatives(traffics: Sequence[Traffic], needed: Sequence[ServicePool], plan: TrafficPlan) -> Iterator[Finding]:

@@ -220,9 +220,8 @@ def plan_fleet(
         return replace(plan, findings=(exceeds_limit(services, limit), *_alternatives(plan, services)))
     unknown = [LimitUnknown(plan.connections_in_deploy, instances)] if limit.usable is None else []
     alone = [pool for pool in plan.pools if pool.pool_size == 1 < pool.service.pools and pool.service.most_useful != 1]
-    cautions = [*([PoolOfOne()] if alone else []), *unknown]
-    reasons = (*_reasons(plan, instances), *_above_size(plan, services, losses))
-    return replace(plan, findings=(*reasons, *_alternatives(plan, services), *cautions))
+    cautions = (*([PoolOfOne()] if alone else []), *_above_size(plan, services, losses))
+    return replace(plan, findings=(*_reasons(plan, instances), *cautions, *_alternatives(plan, services), *unknown))
 
 
 def require_fleet(size: int | None, services: Sequence[Service]) -> None:

@@ -29,6 +29,8 @@ from poolsize.answer.traffic_findings import (
     bound,
     is_too_small,
     of_database,
+    of_service,
+    ways_within,
     with_load,
 )
 from poolsize.answer.traffic_need import Decides, ProcessNeed, mean_total_ms, process_need
@@ -37,6 +39,7 @@ from poolsize.errors import BadInput
 from poolsize.traffic.database_load import MOST_IN_USE, DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse, pool_use
 from poolsize.traffic.usage_phases import UsageTimes
+from poolsize.units import any_of
 
 NEIGHBOURS = 2
 """Smaller pool sizes in the table, and larger ones."""
@@ -112,8 +115,9 @@ class TrafficAnswer:
 
     @property
     def helps(self) -> bool:
-        """Whether any pool size helps: not where the database is too small for the traffic."""
-        return self.need is not None and not is_too_small(self.findings)
+        """Whether the pool size helps: not where the database, or the server's limit, is too small for the traffic."""
+        is_endless = self.decides == "limit" and isinf(self.at_size.usual.wait_p99_ms)
+        return self.need is not None and not is_endless and not is_too_small(self.findings)
 
     @property
     def at_size(self) -> SizeUse:
@@ -145,12 +149,7 @@ def recommend_for(
     service, limit = traffic.service, limit or ServerLimit()
     allowed = None if limit.usable is None else limit.usable // service.pools_in_deploy(limit.surge)
     if allowed is not None and allowed < service.floor:
-        pools = service.pools_in_deploy(limit.surge)
-        raise BadInput(
-            f"`max_connections`: {pools:,} pools need {pools * service.floor:,} connections in a deploy, and the "
-            f"server has {limit.usable:,} for them; run fewer processes, raise its limit, or let a proxy share "
-            "connections"
-        )
+        raise _exceeds_limit(traffic, supply, limit)
     of_process = process_need(traffic, supply)
     size, need, decides = of_process.pool_size, of_process.need, of_process.decides
     useful = size
@@ -165,11 +164,25 @@ def recommend_for(
     return replace(answer, findings=findings)
 
 
+def _exceeds_limit(traffic: Traffic, supply: Supply | None, limit: ServerLimit) -> BadInput:
+    """Return the error of a traffic whose smallest pools exceed the server's limit, with the ways that help."""
+    pools, floor = traffic.service.pools_in_deploy(limit.surge), traffic.service.floor
+    ways = any_of(["raise its limit", *ways_within(traffic, supply, limit)])
+    return BadInput(
+        f"`max_connections`: {pools:,} pools need {pools * floor:,} connections in a deploy, and the server has "
+        f"{limit.usable:,} for them; {ways}"
+    )
+
+
 def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Finding]:
     """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service = answer.traffic, answer.traffic.service
     yield from _deciding(answer, of_process)
-    for finding in of_database(traffic, answer.supply, answer.load, answer.connections):
+    findings = list(of_database(traffic, answer.supply, answer.load, answer.connections))
+    if answer.need is not None and not is_too_small(findings):
+        database = SharedDatabase((traffic,), (answer.pool_size,), answer.supply)
+        yield from of_service(database, 0, answer.load, answer.decides, answer.server_limit)
+    for finding in findings:
         if answer.decides != "supply" or not isinstance(finding, NearKnee | BurstBeyondSupply):  # the first says it
             yield finding
     if answer.limit is not None and answer.server_limit.usable is not None and answer.decides != "limit":
@@ -229,4 +242,5 @@ def _deciding(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         variables = answer.server_limit.raised_to(answer.useful * pools)
         size, usable = answer.pool_size, answer.server_limit.usable
         away_of = None if isinf(answer.at_size.usual.wait_p99_ms) else service.one_away_of
-        yield LimitBound(answer.useful, size, waits[size], usable, pools, variables, away_of)
+        ways = ways_within(traffic, answer.supply, answer.server_limit)
+        yield LimitBound(answer.useful, size, waits[size], usable, pools, variables, away_of, ways)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from math import ceil, floor
+from math import ceil, floor, fsum
 from typing import Literal
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
+from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.price import LOAD
-from poolsize.answer.traffic import Supply, Traffic, is_beyond, keeping_up, knee_rate
-from poolsize.answer.traffic_need import ProcessNeed
+from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, is_beyond, keeping_up, knee_rate
+from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import pool_use
@@ -17,6 +18,11 @@ OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
+HEADROOM, GROWN = 1.1, 1.2
+"""Times the rate: pools that keep up with less than the first have little headroom. Size them for the second."""
+WIDEST_CHECKED = 20
+"""The largest squared variation of the simulations in docs/explanation/two-sides.md. Beyond it, two phases are too
+coarse for the tail of log-normal times: the p99 wait is then up to 2.6 times the computed one."""
 
 
 ReadingTimes = Literal["each moment", "single", "several"]
@@ -126,11 +132,44 @@ class FloorBound(Reason, code="traffic_floor"):
     service: str | None = None
 
 
+class LittleHeadroom(Caution, code="traffic_little_headroom", is_doubt=True):
+    """From a rate that is hardly higher, the queue grows without end.
+
+    most_rate: that the pools keep up with. more: than the rate, a share. grown: a higher rate, as a share above the
+    rate; enough: the pool size that it needs, None where threads can't use so many. variables: of the server, with the
+    values that `enough` takes. processes: that have such a pool. service: the name of a service in a fleet.
+    """
+
+    most_rate: float
+    more: float
+    grown: float
+    enough: int | None
+    variables: Mapping[str, int]
+    processes: int
+    service: str | None = None
+
+
+class WideSpread(Caution, code="traffic_wide_spread", is_doubt=True):
+    """Usage times vary more than any that the waits were checked for.
+
+    times: the p99 usage time, in mean usage times. service: the name of a service in a fleet.
+    """
+
+    times: float
+    service: str | None = None
+
+
+Way = Literal[
+    "run fewer processes", "let a proxy share connections", "run fewer threads", "lower the rate or the usage time"
+]
+"""What lets a traffic fit into the server's limit, beside a larger one."""
+
+
 class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     """The server's limit allows a smaller pool than the need. wait_p99_ms: with it; infinite for a growing queue.
 
     None for demand that was cut off. variables: of the server, with the values that the need takes. one_away_of: as in
-    KeepsWait.
+    KeepsWait. ways: that let the need fit.
     """
 
     need: int
@@ -140,6 +179,7 @@ class LimitBound(Caution, code="traffic_limit", is_doubt=True):
     processes: int
     variables: Mapping[str, int]
     one_away_of: int | None
+    ways: tuple[Way, ...] = ()
 
 
 class LimitAllows(Reason, code="traffic_limit_allows"):
@@ -338,6 +378,73 @@ def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) ->
         wait_ms = pool_use(busiest, need).wait_p99_ms if service.threads == need else None
         return ThreadsBound(service.threads, need, wait_ms, service.instances > 1, name)
     return TooFewThreads(service.threads, busiest.load, service.one_away_of, name)
+
+
+def ways_within(traffic: Traffic, supply: Supply | None, limit: ServerLimit) -> tuple[Way, ...]:
+    """Return what lets a traffic that exceeds the server's limit fit into it; nothing where only a larger limit does.
+
+    Fewer processes are tried as 1 in each instance, or else as half as many instances; they share the threads.
+    """
+    service, usable, surge = traffic.service, limit.usable, limit.surge
+    assert usable is not None
+    deploy, ways = service.pools_in_deploy(surge), dict[Way, int]()
+    if service.pools > 1 and traffic.in_use < usable:
+        services = (service.with_fewer_pools(), service.as_one_process(surge))
+        fewer, shared = (
+            process_need(replace(traffic, service=each, busiest=1.0, doubled=True), supply).pool_size
+            for each in services
+        )
+        ways["run fewer processes"] = fewer * services[0].pools_in_deploy(surge)
+        ways["let a proxy share connections"] = shared
+    fitting = tuple(way for way, connections in ways.items() if connections <= usable)
+    if fitting or service.floor * deploy <= usable:
+        return fitting or ("lower the rate or the usage time",)
+    with_one_thread = (service.connections_per_thread or 1) * deploy
+    return ("run fewer threads",) if service.floor > 1 and with_one_thread <= usable else ()
+
+
+def of_service(
+    database: SharedDatabase,
+    place: int,
+    load: DatabaseLoad | None,
+    decides: Decides,
+    limit: ServerLimit,
+    name: str | None = None,
+) -> Iterator[Finding]:
+    """Yield that a slightly higher rate is too much for the pools of a service, and that its usage times vary widely.
+
+    load: at these pools. decides: the pool size. name: of the service in a fleet.
+    """
+    traffic, size = database.traffics[place], database.pool_sizes[place]
+    if decides in {"need", "floor"}:
+        full = traffic.loaded(load).of_process().full(size)
+        if size < HEADROOM * full.load:
+            yield from _little_headroom(database, place, size / full.load, limit, name)
+    if traffic.usage.variation > WIDEST_CHECKED and decides not in {"threads", "limit"}:
+        yield WideSpread(traffic.usage.p99_ms / traffic.usage.mean_ms, name)
+
+
+def _little_headroom(
+    database: SharedDatabase, place: int, times: float, limit: ServerLimit, name: str | None
+) -> Iterator[LittleHeadroom]:
+    """Yield up to which rate the pools of a service keep up, unless the database is the bound of a higher one.
+
+    times: the rate.
+    """
+    traffics, supply = list(database.traffics), database.supply
+    traffic, size = traffics[place], database.pool_sizes[place]
+    traffics[place] = replace(traffic, rate=GROWN * traffic.rate, doubled=True)
+    if is_beyond(fsum(each.rate for each in traffics), supply):
+        return
+    need = process_needs(traffics, supply)[place]
+    if need.decides == "supply":
+        return
+    enough = need.pool_size if need.pool_size > size * GROWN / times else None
+    others = zip(traffics, database.pool_sizes, strict=True)
+    in_deploy = sum(size * each.service.pools_in_deploy(limit.surge) for each, size in others)
+    in_deploy += (need.pool_size - size) * traffic.service.pools_in_deploy(limit.surge)
+    most = (times * traffic.rate, times - 1, GROWN - 1)
+    yield LittleHeadroom(*most, enough, limit.raised_to(in_deploy), traffic.service.pools, name)
 
 
 def of_database(

@@ -22,6 +22,7 @@ from poolsize.answer.traffic_findings import (
     InUse,
     KeepsWait,
     LimitBound,
+    LittleHeadroom,
     Observed,
     ReadingTimes,
     UsageGrows,
@@ -53,7 +54,7 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
-OF_WHOLE_DEMAND = (CurrentPool, HoldsWhile, InUse, KeepsWait)
+OF_WHOLE_DEMAND = (CurrentPool, HoldsWhile, InUse, KeepsWait, LittleHeadroom)
 """Findings of the model that hold where no demand was cut off."""
 LEAST_LOAD = 0.001
 """Connections in use on average, of a pool that is hardly used."""

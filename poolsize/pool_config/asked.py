@@ -191,6 +191,8 @@ def proxy_findings(answer: "TrafficAnswer", traffic: "Traffic", of_process: "Pro
                 yield of.bound(traffic, of_process)
             case of.LimitBound(variables=variables):
                 yield replace(finding, variables=of_server(variables))
+            case of.LittleHeadroom(variables=variables):
+                yield replace(finding, variables=of_server(variables), service="the proxy")
             case LimitUnknown():
                 pass  # it says what the pools of processes open
             case _:

@@ -239,6 +239,17 @@ def test_the_threads_of_all_processes_share_a_proxy(poolsize_here: Command, size
     assert "share the proxy, which needs 257 connections (deadlock floor), and the server has 256" in refused.stderr
 
 
+def test_a_proxy_that_hardly_keeps_up_with_more_says_so(poolsize_here: Command) -> None:
+    """160 connections in use, of all processes together."""
+    words = ["--rate=16000/s", "--usage-time=10ms", "--instances=10"]
+    written, errors = configured(poolsize_here, "proxysql", *words, "--max-connections=180")
+    assert written["settings"][0]["value"] == 165
+    assert "The pool of the proxy keeps up with at most 16,500/s, 3.1 % more than its rate" in errors
+    assert "connections, and raise the server's max_connections to " in errors
+    assert "keeps up" not in configured(poolsize_here, "go", *words)[1]
+    assert "mysql-auto_increment_delay_multiplex" in json.dumps(written)
+
+
 def test_too_few_threads_are_those_of_a_process_also_behind_a_proxy(poolsize_here: Command) -> None:
     words = ["--rate=400/s", "--usage-time=15ms", "--instances=2", "--app-threads=2"]
     written, errors = configured(poolsize_here, "maxscale", *words)

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from poolsize import recommend
+from poolsize.answer.finding import Severity
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, share_out
 from poolsize.answer.fleet_plan import FleetPlan, plan_fleet
 from poolsize.command_line.fleet_options import HELP
@@ -225,6 +226,12 @@ def test_requests_of_a_process_with_one_connection_wait(size: int, service: Serv
     """Unless the process has a single thread, or the database can use no more."""
     codes = [finding.code for finding in plan_fleet(size, [service]).findings]
     assert ("fleet_pool_of_one" in codes) == is_alone
+
+
+def test_that_requests_wait_in_each_process_is_said_before_what_an_autoscaler_may_add() -> None:
+    plan = plan_fleet(9, [Service("shop", 2, 3, max_instances=20)])
+    cautions = [finding.code for finding in plan.findings if finding.severity is Severity.WARNING]
+    assert cautions == ["fleet_pool_of_one", "fleet_above_size", "fleet_limit_unknown"]
 
 
 def test_a_service_beyond_its_weight_is_named() -> None:

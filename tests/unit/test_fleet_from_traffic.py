@@ -21,9 +21,10 @@ from poolsize.answer.fleet_from_traffic import FleetNeeds, TrafficPlan, plan_fle
 from poolsize.answer.fleet_plan import Proxy
 from poolsize.answer.from_traffic import recommend_for
 from poolsize.answer.traffic import Supply, Traffic
-from poolsize.answer.traffic_findings import TooFewThreads
+from poolsize.answer.traffic_findings import LittleHeadroom, TooFewThreads
 from poolsize.errors import BadInput
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.traffic import traffic_fleet_in_short
 from poolsize.sweep.readers import rate_per_second
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
@@ -53,7 +54,7 @@ def test_a_fleet_of_one_service_is_the_answer_for_its_traffic(asked: Traffic, us
     limit = ServerLimit(max_user_connections=usable)
     plan = plan_fleet_for([asked], limit=limit)
     if not plan.pools:
-        with pytest.raises(BadInput, match="run fewer processes"):
+        with pytest.raises(BadInput, match="raise its limit"):
             recommend_for(asked, None, limit)
         return
     answer, (pool,) = recommend_for(asked, None, limit), plan.pools
@@ -345,6 +346,25 @@ def test_queues_that_grow_without_end_are_named() -> None:
     plan = plan_fleet_for([busy, JOBS], limit=ServerLimit(62))
     assert found(plan, "fleet_below_need")["endless"] == ("shop", "jobs")
     assert [pool.use.usual.wait_p99_ms == inf for pool in plan.pools] == [True, False]
+    assert not plan.helps
+    assert plan_fleet_for([replace(busy, rate=1300), JOBS], limit=ServerLimit(62)).helps, "while no instance is away"
+    text = traffic_fleet_in_short(plan)
+    assert "Pool sizes for each process, the most that fit, too few for the traffic:" in text
+    assert "--for STACK" not in text
+
+
+@pytest.mark.costly
+def test_a_service_whose_pool_hardly_keeps_up_with_more_is_named() -> None:
+    batch = Traffic(16_000, UsageTimes(10), Service("batch", 1))
+    plan = plan_fleet_for([SHOP, batch], limit=ServerLimit(650))
+    (little,) = [finding for finding in plan.findings if isinstance(finding, LittleHeadroom)]
+    (alone,) = [finding for finding in plan_fleet_for([batch]).findings if isinstance(finding, LittleHeadroom)]
+    shop = plan.pools[0].connections_in_deploy
+    assert alone.enough
+    assert little == replace(alone, variables={"max_connections": shop + 2 * alone.enough + 10})
+    assert sentence(little).startswith("The pool of batch keeps up with at most 16,")
+    bounded = plan_fleet_for([SHOP, batch], limit=ServerLimit(600))
+    assert little.code not in [finding.code for finding in bounded.findings]
 
 
 def test_absurd_fleets_are_refused() -> None:

@@ -22,18 +22,21 @@ from poolsize.answer.traffic_findings import (
     Collapses,
     KeepsWait,
     LimitBound,
+    LittleHeadroom,
     NearSupply,
     SupplyUnknown,
     ThreadsBound,
     WaitsElsewhere,
+    WideSpread,
+    ways_within,
 )
 from poolsize.answer.traffic_need import smallest_pool
 from poolsize.command_line.run_file import complete_run, supply_of
 from poolsize.errors import BadInput
 from poolsize.formula import starting_point
 from poolsize.present.text.json_text import json_text
-from poolsize.present.text.sentences.findings import reason_sentences
-from poolsize.present.text.traffic import traffic_values
+from poolsize.present.text.sentences.findings import reason_sentences, sentence
+from poolsize.present.text.traffic import traffic_in_short, traffic_values
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
@@ -108,6 +111,103 @@ def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
 
 
+LARGE = traffic(16_000, 10, Service("a", 1))
+"""160 connections in use: the need, 165, keeps up with 3.1 % more."""
+RISING = Supply(400, None, "measured", 40_000 * IN_USE / (300 + IN_USE))
+"""16,000/s with 200 connections in use, 17,600/s with 236, and 40,000/s with any number."""
+
+
+def little_headroom(
+    asked: Traffic, supply: Supply | None = None, limit: ServerLimit | None = None
+) -> list[LittleHeadroom]:
+    return [each for each in recommend_for(asked, supply, limit).findings if isinstance(each, LittleHeadroom)]
+
+
+@pytest.mark.costly
+def test_pools_that_hardly_keep_up_with_more_say_so_and_the_size_for_more() -> None:
+    (found,) = little_headroom(LARGE)
+    answer = recommend_for(LARGE)
+    assert (found.most_rate, found.more) == pytest.approx((answer.pool_size * 100, answer.pool_size / 160 - 1))
+    for rate, is_served in ((found.most_rate - 10, True), (found.most_rate + 10, False)):
+        process = replace(LARGE, rate=rate).of_process()
+        assert isinf(pool_use(process, answer.pool_size).wait_p99_ms) != is_served
+    grown = replace(LARGE, rate=1.2 * LARGE.rate)
+    assert (found.enough, found.variables) == (recommend_for(grown).pool_size, {})
+    (bounded,) = little_headroom(LARGE, None, ServerLimit(350))
+    assert found.enough
+    assert bounded.variables == {"max_connections": 2 * found.enough + 10}
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("asked", "supply", "limit"),
+    [
+        (replace(LARGE, service=Service("a", 2)), None, None),  # an instance may be away
+        (traffic(400, 15, THREADS), None, None),
+        (LARGE, None, ServerLimit(100)),
+        (LARGE, FORMULA, None),
+        (LARGE, Supply(400, None, "measured", np.minimum(100 * IN_USE, 17_000)), None),
+    ],
+)
+def test_headroom_is_no_matter_where_there_is_more_or_something_else_bounds_it(
+    asked: Traffic, supply: Supply | None, limit: ServerLimit | None
+) -> None:
+    assert not little_headroom(asked, supply, limit)
+
+
+def test_a_size_that_threads_can_t_use_is_not_named() -> None:
+    threads = replace(LARGE, service=Service("a", 1, threads=170))
+    (found,) = little_headroom(threads)
+    assert found.enough is None
+    assert "For a rate 20 % higher, add threads or processes." in sentence(found)
+
+
+@pytest.mark.costly
+def test_by_a_run_the_pool_keeps_up_with_what_the_database_completes_when_all_is_in_use() -> None:
+    answer = recommend_for(replace(LARGE, max_wait_p99_ms=60.0), RISING)
+    (found,) = (each for each in answer.findings if isinstance(each, LittleHeadroom))
+    assert RISING.rates is not None
+    assert found.most_rate == pytest.approx(RISING.rates[answer.pool_size - 1], rel=0.01)
+    assert found.enough
+    assert RISING.rates[found.enough - 1] > 1.2 * LARGE.rate
+
+
+@pytest.mark.parametrize(
+    ("asked", "most", "ways"),
+    [
+        (traffic(3_000, 20, Service("a", 1)), 90, ("lower the rate or the usage time",)),
+        (traffic(3_000, 20, Service("a", 8)), 60, ("lower the rate or the usage time",)),
+        (traffic(300, 20, Service("a", 6, 4)), 60, ("run fewer processes", "let a proxy share connections")),
+        (traffic(300, 20, Service("a", 20)), 40, ("let a proxy share connections",)),
+        (traffic(1_000, 20, Service("a", 8)), 42, ("let a proxy share connections",)),
+        (traffic(1_000, 20, Service("a", 8)), 32, ("lower the rate or the usage time",)),
+        (traffic(30, 20, Service("a", 3, 2, threads=9, connections_per_thread=2)), 80, ("run fewer threads",)),
+    ],
+)
+def test_only_ways_that_work_lead_out_of_the_server_s_limit(asked: Traffic, most: int, ways: tuple[str, ...]) -> None:
+    assert ways_within(asked, None, ServerLimit(most)) == ways
+
+
+@pytest.mark.parametrize(
+    ("limit", "allows"),
+    [(ServerLimit(151), "allows 4 in each process, with 25 % more instances in a rolling deploy, too."),
+     (ServerLimit(151, surge=0), "allows 5 in each process.")],
+)  # fmt: skip
+def test_the_server_s_limit_is_said_with_the_instances_that_it_counts(limit: ServerLimit, allows: str) -> None:
+    answer = recommend_for(traffic(400, 15, THREADS), FORMULA, limit)
+    assert allows in " ".join(traffic_in_short(answer).split())
+
+
+def test_usage_times_beyond_those_that_were_checked_are_named() -> None:
+    for p99_ms, is_wide in ((120, False), (260, True)):
+        usage = log_normal(20, 0.99, p99_ms)
+        assert usage is not None
+        for service, is_said in ((Service("a", 1), is_wide), (Service("a", 1, threads=4), False)):
+            answer = recommend_for(Traffic(120, usage, service))
+            found = [each.times for each in answer.findings if isinstance(each, WideSpread)]
+            assert found == ([pytest.approx(13)] if is_said else [])
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("rate", [400, 1_200, 2_900, 4_200, 20_000])
 def test_the_cores_that_an_answer_names_are_the_fewest(rate: int) -> None:
@@ -137,8 +237,25 @@ def test_the_share_of_the_time_beyond_the_supply_is_poissons() -> None:
 
 
 def test_a_server_that_admits_no_pool_is_refused() -> None:
-    with pytest.raises(BadInput, match="32 pools need 32 connections"):
-        recommend_for(traffic(400, 15, THREADS), None, ServerLimit(20))
+    with pytest.raises(BadInput, match=r"32 pools need 32 connections .*; raise its limit, or let a proxy share"):
+        recommend_for(traffic(400, 15, THREADS), None, ServerLimit(30))
+    with pytest.raises(BadInput, match=r"32 pools need 32 connections .* has 10 for them; raise its limit$"):
+        recommend_for(traffic(1_000, 15, THREADS), None, ServerLimit(20))
+
+
+@pytest.mark.parametrize(("limit", "exit_code"), [("30", 1), ("60", 0)])
+def test_a_queue_without_end_by_the_server_s_limit_is_no_answer(
+    poolsize_here: Command, limit: str, exit_code: int
+) -> None:
+    """12 connections in use: the limit allows 10, or 25."""
+    words = ("recommend", "--rate", "600/s", "--usage-time", "20ms", "--max-connections", limit)
+    short, why = poolsize_here(*words), poolsize_here(*words, "--why")
+    for done in (short, why):
+        assert done.returncode == exit_code
+        assert ("poolsize config" in done.stdout) == (not exit_code)
+        headline = "The most that fit, too few for the traffic: 10 connections." if exit_code else "Use 16 connections."
+        assert headline in done.stdout
+    assert json.loads(poolsize_here(*words, "--json").stdout)["decides"] == ("limit" if exit_code else "need")
 
 
 @pytest.mark.costly
@@ -415,10 +532,15 @@ def test_a_pool_of_today_that_the_server_does_not_admit_is_no_larger_pool() -> N
 @pytest.mark.costly
 def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
     service = Service("application", 12, 1, threads=200)
-    for burst, cores in ((1.0, 15), (5.0, 75)):
+    for burst, cores, words in (
+        (1.0, 15, "By the formula, 30 in use in the database take 15 cores or more. What it"),
+        (5.0, 75, "By the formula, the busiest second takes the database 75 cores or more. What it"),
+    ):
         answer = recommend_for(Traffic(1200, UsageTimes(25), service, burst))
         (unknown,) = (finding for finding in answer.findings if isinstance(finding, SupplyUnknown))
         assert unknown.cores == cores
+        assert sentence(unknown).startswith(f"{words} can use is not known: add --cores of its host")
+        assert sentence(replace(unknown, cores=1)).startswith("What the database can use is not known: add --cores")
 
 
 @pytest.mark.costly

@@ -24,6 +24,8 @@ from poolsize.units import count
 
 IF_FAST = "If the database were fast enough"
 """Begins pool sizes that do not help, because the database is too small."""
+TOO_FEW = "The most that fit, too few for the traffic"
+"""Begins pool sizes that do not help, because the server's limit is too low."""
 ALTERNATIVE = "Alternative: "
 """Begins the sentences that name what else would fit."""
 CONFIGURE = "poolsize config --for STACK --size CONNECTIONS --instances N --processes N"
@@ -66,13 +68,12 @@ def pools_in_short(
     usable: str = "",
     limit: ServerLimit | None = None,
     options: NextOptions | None = None,
-    *,
-    helps: bool = True,
+    unhelpful: str = "",
 ) -> str:
     """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services.
 
     limit: of the server, for the commands to type next. options: of these; None for pools that serve their traffic.
-    helps: whether the database is large enough for any pools.
+    unhelpful: begins pool sizes that do not help; "" for others.
     """
     if not pools:
         return pools_text(pools, basis, table, findings)
@@ -85,8 +86,8 @@ def pools_in_short(
         for each in findings
         if isinstance(each, Proxy)
     ]
-    commands = [*(_commands(pools, limit or ServerLimit(), options) if helps else ()), *proxies, SAME]
-    return short_answer(_headline(pools, basis, helps=helps), labelled, commands, several)
+    commands = [*(() if unhelpful else _commands(pools, limit or ServerLimit(), options)), *proxies, SAME]
+    return short_answer(_headline(pools, basis, unhelpful), labelled, commands, several)
 
 
 def _clients(pools: Sequence[ServicePool], limit: ServerLimit | None, proxy: Proxy) -> list[object]:
@@ -132,23 +133,23 @@ def fleet_words(service: Service, limit: ServerLimit) -> list[object]:
 
 
 def pools_text(
-    pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding], *, helps: bool = True
+    pools: Sequence[ServicePool], basis: str, table: Table, findings: Sequence[Finding], unhelpful: str = ""
 ) -> str:
-    """Return the answer for these pools, as fleet_text does. basis: of several pool sizes. helps: as above."""
+    """Return the answer for these pools, as fleet_text does. basis: of several pool sizes. unhelpful: as above."""
     reasons = bullets(reason_sentences(findings))
     if not pools:
         causes = [sentence(finding) for finding in findings if finding.severity is Severity.REFUSAL]
         return "\n\n".join([*map(paragraph, causes), *([f"What fits:\n{reasons}"] if reasons else [])])
-    engines = _engines(pools) if helps else ""
-    parts = (_headline(pools, basis, helps=helps), table.as_text(), reasons, caution(findings), engines)
+    engines = "" if unhelpful else _engines(pools)
+    parts = (_headline(pools, basis, unhelpful), table.as_text(), reasons, caution(findings), engines)
     return "\n\n".join(filter(None, parts))
 
 
-def _headline(pools: Sequence[ServicePool], basis: str, *, helps: bool) -> str:
+def _headline(pools: Sequence[ServicePool], basis: str, unhelpful: str) -> str:
     if len(pools) > 1:
-        return f"Pool sizes for each process, {basis if helps else IF_FAST.lower()}:"
+        return f"Pool sizes for each process, {unhelpful.lower() or basis}:"
     (pool,) = pools
-    return f"{'Use' if helps else f'{IF_FAST}:'} {each_and_together(pool)}."
+    return f"{f'{unhelpful}:' if unhelpful else 'Use'} {each_and_together(pool)}."
 
 
 def each_and_together(pool: ServicePool) -> str:

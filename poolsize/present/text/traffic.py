@@ -26,6 +26,7 @@ from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
     CONFIGURE,
     IF_FAST,
+    TOO_FEW,
     PoolsValues,
     each_and_together,
     fleet_words,
@@ -80,7 +81,7 @@ def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
     doubts, others = _doubts_and_others(answer.findings, FIRST)
     parts = (
         *(paragraph(sentence(finding)) for finding in doubts),
-        f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}.",
+        f"{_use(answer)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
         "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer.traffic)),
@@ -98,7 +99,7 @@ def traffic_in_short(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str
     if answer.need is None:
         return traffic_text(answer)
     doubts, others = _doubts_and_others(answer.findings, FIRST)
-    headline = f"{_use(doubts)} {each_and_together(answer.plan.pools[0])}."
+    headline = f"{_use(answer)} {each_and_together(answer.plan.pools[0])}."
     labelled = [*_labelled(answer, doubts), main_caution(others)]
     commands = [*_configure(answer, typed), SAME]
     return "\n".join([*_first(doubts), short_answer(headline, labelled, commands)])
@@ -126,11 +127,15 @@ def _first(doubts: Sequence[Finding]) -> list[str]:
     return [paragraph(leading(sentence(each), 0 if place else ANY_LENGTH)) for place, each in enumerate(doubts)]
 
 
-def _use(doubts: Sequence[Finding]) -> str:
-    if is_too_small(doubts):
-        return f"{IF_FAST}:"
-    is_limited = any(isinstance(each, LimitBound) for each in doubts)
-    return "Use at least" if is_cut_off(doubts) and not is_limited else "Use"
+def _use(answer: TrafficAnswer) -> str:
+    if unhelpful := _unhelpful(answer):
+        return f"{unhelpful}:"
+    return "Use at least" if is_cut_off(answer.findings) and answer.decides != "limit" else "Use"
+
+
+def _unhelpful(answer: TrafficAnswer | TrafficPlan) -> str:
+    """Return what begins pool sizes that do not help; "" for others."""
+    return IF_FAST if is_too_small(answer.findings) else "" if answer.helps else TOO_FEW
 
 
 def is_cut_off(findings: Iterable[Finding]) -> bool:
@@ -161,7 +166,9 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     else:
         yield "In use", in_use
     if answer.limit is not None:
-        yield "Server", f"allows {answer.limit:,} in each process, also in a rolling deploy."
+        surge = answer.server_limit.surge
+        deploy = f", with {100 * surge:.0f} % more instances in a rolling deploy, too" if surge else ""
+        yield "Server", f"allows {answer.limit:,} in each process{deploy}."
     if supply and (knee := knee_rate(supply)):
         basis = "by the run: the database completes no more"
         if measured := supply.extrapolated_from:
@@ -397,7 +404,7 @@ def _use_values(use: PoolUse) -> UseValues:
 def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
     doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
-    answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
+    answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, _unhelpful(plan))
     configurations = [CONFIGURATIONS] if plan.helps else []
     return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, *configurations])
 
@@ -407,7 +414,7 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
     if not plan.pools:
         return traffic_fleet_text(plan)
     doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
-    answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, helps=plan.helps)
+    answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, unhelpful=_unhelpful(plan))
     return "\n".join([*_first(doubts), answer])
 
 

@@ -96,6 +96,7 @@ register_templates(
         "{by_weight:.0f}. The other services can't use the difference: 1 connection more in each of their processes "
         "would exceed the total.",
         fleet_plan.Proxy: "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
-        "{connections:#connection} to the database. The proxy itself must accept {clients:,} or more.",
+        "{connections:#connection} to the database. The proxy itself must accept {clients:,} or more. A session that "
+        "keeps state, such as a user variable or a temporary table, keeps its connection.",
     }
 )

@@ -7,7 +7,7 @@ from poolsize.answer import traffic_findings as of
 from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import count, milliseconds, minutes, percent
+from poolsize.units import any_of, count, milliseconds, minutes, number, percent
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
@@ -48,10 +48,21 @@ def _limit_bound(finding: of.LimitBound) -> str:
     if finding.wait_p99_ms is not None:
         grows = isinf(finding.wait_p99_ms)
         wait = f" {'The queue grows without end' if grows else 'The p99 wait time is {wait_p99_ms:ms}'}{away}."
-    each, fewer = " in each of {processes:,} processes of a deploy", ", or run fewer processes"
-    each, fewer = (each, fewer) if finding.processes > 1 else ("", "")
+    each = " in each of {processes:,} processes of a deploy" if finding.processes > 1 else ""
     allowed = f"The server's limit allows {{limit:#connection}}{each}, and {{need:,}} are needed"
-    return f"{allowed}.{wait} Raise {{variables:raised}}{fewer}."
+    return f"{allowed}.{wait} {any_of(['Raise {variables:raised}', *finding.ways])}."
+
+
+def _little_headroom(finding: of.LittleHeadroom) -> str:
+    pools = f"The pools{_of(finding)} keep" if finding.processes > 1 else f"The pool{_of(finding)} keeps"
+    each = " in each process" if finding.processes > 1 else ""
+    raised = ", and raise {variables:raised}" if finding.variables else ""
+    larger = f"use {{enough:#connection}}{each}{raised}" if finding.enough else "add threads or processes"
+    whose = "its" if finding.service else "your"
+    return (
+        f"{pools} up with at most {{most_rate:/s}}, {100 * finding.more:.2g} % more than {whose} rate; beyond it, the "
+        f"queue grows without end. For a rate {{grown:.0f %}} higher, {larger}."
+    )
 
 
 def _in_use(finding: of.InUse) -> str:
@@ -105,7 +116,7 @@ def _for_thread(finding: of.ThreadsBound) -> str:
     )
 
 
-def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound) -> str:
+def _of(finding: of.ThreadsBound | of.TooFewThreads | of.FloorBound | of.LittleHeadroom | of.WideSpread) -> str:
     """Return the part of a template that names the service in a fleet."""
     return " of {service}" if finding.service else ""
 
@@ -145,6 +156,21 @@ def _observed(finding: of.Observed) -> str:
     return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
 
 
+def _supply_unknown(finding: of.SupplyUnknown) -> str:
+    cores, of_code, database = "", "", "the database"
+    if finding.cores > 1:
+        takes = "{in_use:number} in use in the database take"
+        if finding.has_bursts:
+            takes = "the busiest second takes the database"
+        cores, database = f"By the formula, {takes} {{cores:,}} cores or more. ", "it"
+        of_code = "Connections that your own code holds take none. "
+    return (
+        f"{cores}What {database} can use is not known: add --cores of its host, or a measured --run. {of_code}In use "
+        "at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for at most "
+        "0.1 % of the time."
+    )
+
+
 register_templates(
     {
         of.CutOff: _cut_off,
@@ -159,6 +185,12 @@ register_templates(
         of.KeepsWait: _keeps_wait,
         of.CurrentPool: _current_pool,
         of.LimitBound: _limit_bound,
+        of.LittleHeadroom: _little_headroom,
+        of.WideSpread: lambda finding: (
+            f"Usage times{_of(finding)} vary widely: their p99 is {number(finding.times)} times the mean. The p99 wait "
+            "may be 2 to 3 times the computed one: use a pool that is larger by 1 at least. Often these are two kinds "
+            "of requests: give each kind its own rate and usage time in a file of --services."
+        ),
         of.InUse: _in_use,
         fleet_from_traffic.FleetNeeds: _fleet_needs,
         fleet_from_traffic.FleetBelowNeed: lambda finding: (
@@ -209,7 +241,8 @@ register_templates(
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
         of.LimitAllows: lambda finding: (
             "The server's limit leaves {usable:#connection} for "
-            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each."
+            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each. Kubernetes "
+            "does not count pods that are ending, so that more may run for their grace period."
         ),
         of.WaitsElsewhere: lambda finding: (
             ("In the busiest second of a minute, requests come at" if finding.in_burst else "The rate is")
@@ -256,13 +289,7 @@ register_templates(
             )
             + ". Lower the rate, or make the database more than {times:.2f} times as fast."
         ),
-        of.SupplyUnknown: lambda finding: (
-            "By the formula, the "
-            + ("busiest second" if finding.has_bursts else "traffic")
-            + " takes {cores:#core} or more. What the database can use is not known: add --cores of its host, or a "
-            "measured --run. In use at once, by all processes: {in_use:number} connections on average, and more than "
-            "{in_use_p99_9:,} for at most 0.1 % of the time."
-        ),
+        of.SupplyUnknown: _supply_unknown,
         of.UsageOfRun: "The usage time is that of the run's transactions in the database alone, {usage_ms:ms}, and "
         "varies as they do. If your application holds a connection for longer, add --usage-time.",
         of.ThreadsUnknown: "If a pool of threads serves the requests of a process, add its size: --app-threads. Go and "
