@@ -191,8 +191,9 @@ def _size(settings: PoolSettings, stack: "Stack") -> str:
     if settings.of_run and settings.of_run.verdict is Verdict.NOT_THE_LIMIT:
         after = ""  # there is no number for all processes together
     if settings.fleet_known:
-        each, after = count(settings.service.pools, "process", "processes"), ""
-        before = f"{size} in each of {each}: together {settings.plan.connections:,}. {_within_limit(settings)}"
+        pools, after = settings.service.pools, ""
+        together = f" in each of {pools:,} processes: together {settings.plan.connections:,}" if pools > 1 else ""
+        before = f"{size}{together}. {_within_limit(settings)}"
     return f"{stack.words(before)}{reason if settings.of_run else stack.words(reason)}{stack.words(after)}"
 
 
