@@ -32,7 +32,7 @@ from poolsize.capture.workload import (
     TransactionKind,
 )
 from poolsize.errors import BadInput
-from poolsize.units import count, milliseconds
+from poolsize.units import count, milliseconds, minutes
 
 LogKind = Literal["slow log", "general log"]
 MOST_TALLIES, MOST_PARAMETERS_OF_ALL = 40, 2_000
@@ -57,6 +57,8 @@ LEFT_OUT: Mapping[Reason, str] = {
 }
 LEAST_OF_FASTEST_MS = 10
 """A server runs some statement of a whole log, such as a COMMIT or the read of a row, in less."""
+LEAST_PAUSE_SECONDS, LONG_PAUSE = 60, 0.1
+"""A longer pause is named, if it is also a larger share of the log's time."""
 MOST_HELD_ERROR = 0.25
 """Standard error of a mean that is shown, as a share of the mean."""
 MOST_VARIANTS, MOST_CANDIDATES = 8, 500
@@ -119,6 +121,12 @@ def _log_notes(tally: Tally) -> Iterator[str]:
         yield (
             f"No statement took less than {milliseconds(1000 * tally.fastest)}: long_query_time was probably not 0. "
             "Faster statements are missing, so rate and mix are not production's. Record with long_query_time = 0."
+        )
+    if (lasts := tally.last - tally.first) and tally.longest_pause > max(LEAST_PAUSE_SECONDS, LONG_PAUSE * lasts):
+        pause, whole = minutes(tally.longest_pause), minutes(lasts)
+        yield (
+            f"The log has no statement for {pause} of its {whole}, and the rate is the mean of the whole time. Leave "
+            "out what is of another time."
         )
     if tally.unreadable:
         yield f"{count(tally.unreadable, 'entry', 'entries')} of the log can't be read."

@@ -65,7 +65,7 @@ def changes(earlier: CapturedWorkload, later: CapturedWorkload) -> tuple[Change,
     """
     pairs = list(_pairs(earlier.kinds, later.kinds))
     of_draws = (
-        Change(new.name, f"The kind {new.name}: {text}.")
+        Change(new.name, f"The kind {_names(old, new)}: {text}.")
         for old, new in pairs if old and new and min(old.weight, new.weight) >= LEAST_DRAWS
         for text in _of_draws(old, new)
     )  # fmt: skip
@@ -93,9 +93,9 @@ def _of_kinds(earlier: CapturedWorkload, later: CapturedWorkload, pairs: Iterabl
             continue
         if _shares_differ(was, is_now, totals):
             text = f"was {100 * was:.1f} % of the transactions and is {100 * is_now:.1f} %"
-            yield Change(new.name, f"The kind {new.name} {text}.")
+            yield Change(new.name, f"The kind {_names(old, new)} {text}.")
         for text in _of_kind(old, new):
-            yield Change(new.name, f"The kind {new.name}: {text}.")
+            yield Change(new.name, f"The kind {_names(old, new)}: {text}.")
 
 
 def _pairs(earlier: Sequence[TransactionKind], later: Sequence[TransactionKind]) -> Iterator[Pair]:
@@ -109,6 +109,10 @@ def _pairs(earlier: Sequence[TransactionKind], later: Sequence[TransactionKind])
                 remaining.remove(old)
     yield from ((earlier_of.get(new.name), new) for new in later)
     yield from ((old, None) for old in remaining)
+
+
+def _names(old: TransactionKind, new: TransactionKind) -> str:
+    return new.name if old.name == new.name else f"{new.name} ({old.name} before)"
 
 
 def _shares_differ(was: float, is_now: float, totals: list[int]) -> bool:

@@ -358,14 +358,8 @@ def _auto_increment(cursor: Any, table: str) -> str:
 
 def _is_unique(cursor: Any, table: str, column: str) -> bool:
     """Return whether a unique index has the column, alone or beside others."""
-    schema, _, name = table.rpartition(".")
-    return bool(
-        cursor.execute(
-            "SELECT 1 FROM information_schema.statistics WHERE table_schema = COALESCE(%s, DATABASE()) "
-            "AND table_name = %s AND column_name = %s AND non_unique = 0",
-            (schema or None, name, column),
-        )
-    )
+    text = f"SHOW INDEX FROM {_quoted_table(table)} WHERE Column_name = %s AND Non_unique = 0"
+    return bool(cursor.execute(text, (column,)))
 
 
 def _quoted_table(table: str) -> str:

@@ -46,7 +46,8 @@ class Tally:
     """What a reader has counted so far. All numbers are final after the last event.
 
     versions: of the servers, such as "10.11.6-MariaDB-log". first, last: the earliest start and the latest end, in
-    seconds since the epoch, infinite where unknown. fastest: the shortest run time, in seconds. unreadable: entries
+    seconds since the epoch, infinite where unknown. longest_pause: seconds from the end of all statements so far to the
+    start of the next. fastest: the shortest run time, in seconds. unreadable: entries
     that are cut off or of another format. bytes_read: of the files on the disk, where a log may be compressed.
     is_coarse: whether starts are known to the second only.
     cut_files: compressed logs without an end -> the statements read of each, and the latest end by then, as in last.
@@ -57,6 +58,7 @@ class Tally:
     first: float = inf
     last: float = -inf
     fastest: float = inf
+    longest_pause: float = 0.0
     unreadable: int = 0
     without_thread: int = 0
     bytes_read: int = 0
@@ -68,6 +70,7 @@ class Tally:
         self.statements += 1
         self.without_thread += event.thread == UNKNOWN_THREAD
         self.fastest = min(self.fastest, event.seconds)  # which a nan leaves as it is, like the first and the last
+        self.longest_pause = max(self.longest_pause, event.started - self.last if self.last > -inf else 0.0)
         self.first = min(self.first, event.started)
         self.last = max(self.last, event.started + (0 if isnan(event.seconds) else event.seconds))
         return event

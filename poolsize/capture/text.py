@@ -42,6 +42,7 @@ def captured_text(
         [
             pasteable("poolsize", "capture", "--check", output, "--schema", "copy"),
             pasteable("poolsize", "sweep", "--workload", output, "--schema", "copy"),
+            pasteable("poolsize", "config", "--for", "STACK", "--run", "RUN", "--rate", "RATE", "--usage-time", "TIME"),
         ],
         Table(("kind", "transactions", "time", "in the server", "held"), rows).as_text(),
     )
@@ -51,12 +52,14 @@ def _means(kinds: Sequence[TransactionKind]) -> str:
     """Return the mean times of all transactions of these kinds, as far as they are known."""
     weight = sum(kind.weight for kind in kinds)
     means = []
-    for of_each, words in (
-        ([kind.mean_ms for kind in kinds], "{} in the server"),
-        ([kind.held_ms for kind in kinds], "the connection is held for {} (--usage-time)"),
+    for of_each, words, unknown in (
+        ([kind.mean_ms for kind in kinds], "{} in the server", "the time in the server is not known"),
+        ([kind.held_ms for kind in kinds], "the connection is held for {}", "how long it is held is not known"),
     ):
         known = [time_ms for time_ms in of_each if time_ms is not None]
-        if known and len(known) == len(kinds):
+        if len(known) < len(kinds):
+            means.append(unknown)
+        else:
             mean_ms = sum(kind.weight * time_ms for kind, time_ms in zip(kinds, known, strict=True)) / weight
             means.append(words.format(milliseconds(mean_ms)))
     return "; ".join(means)
@@ -139,8 +142,10 @@ def _lines(statements: Sequence[TriedStatement], locustfile: Path, schema: str) 
     failed = [tried for tried in statements if tried.failure]
     left = [tried for tried in statements if tried.left and not tried.failure]
     which = f"{len(failed)} of " if failed else f"{len(statements) - len(left)} of " if left else "All "
-    verb = "fail" if failed else "run"
-    yield paragraph(f"{which}{count(len(statements), 'statement')} of {locustfile} {verb} in the schema {schema}.")
+    which, verb = f"{which}{count(len(statements), 'statement')}", "fail" if failed else "run"
+    if len(statements) == 1 and not left:
+        which, verb = "The only statement", f"{verb}s"
+    yield paragraph(f"{which} of {locustfile} {verb} in the schema {schema}.")
     for tried in failed[:MOST_ROWS]:
         yield paragraph(f"{_place(tried, locustfile)}: {tried.failure}", "  - ")
     if (more := len(failed) - MOST_ROWS) > 0:

@@ -10,6 +10,7 @@ import click
 from poolsize.command_line.options import complete_files, complete_runs, typed_words
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.quick_record import QuickRecord
+from poolsize.units import milliseconds
 
 if TYPE_CHECKING:  # numpy stays out of `poolsize recommend --cores 8`
     from poolsize.analysis.analysis import Analysis
@@ -181,14 +182,14 @@ def traffic_with(
 
 
 def supply_of(
-    path: str, analysis: "Analysis", client_times: "ClientTimes | None", *, is_observed: bool = False
+    path: str, analysis: "Analysis", client_times: "ClientTimes | None", *, is_typed: bool = True
 ) -> "Supply":
     """Return what the database can use, by the run in a file.
 
-    That of an application shows it for the application's own usage time. is_observed: whether the usage time is that of
-    an observation. Raises WorkFailed for a run without a pool size, or without an answer for an observed usage time;
-    and BadInput for the run of an application that the database does not limit, or that has no answer for a typed
-    usage time.
+    That of an application shows it for the application's own usage time. is_typed: whether the usage time was typed;
+    else it is that of an observation or of the run itself. Raises WorkFailed for a run without a pool size, or without
+    an answer for a usage time that was not typed; and BadInput for the run of an application that the database does not
+    limit, or that has no answer for a typed usage time.
     """
     from poolsize.answer.application import LoadGeneratorSize, NoPoolSize, ShortUsageTime, rates_in_use
     from poolsize.answer.from_run import recommend
@@ -198,10 +199,11 @@ def supply_of(
     try:
         measured = recommend(analysis, None, None, None if of_application else client_times)
     except NoPoolSize as error:
-        if not is_observed:
+        if is_typed or client_times is None:
             raise
+        usage = milliseconds(client_times.usage_time_ms)
         raise WorkFailed(
-            f"{path} has no answer for the observed usage time: {error.reason}; name another run"
+            f"{path} has no answer for a usage time of {usage}: {error.reason}; name another run"
         ) from None
     if of_application:
         _require_database(analysis, measured)

@@ -182,8 +182,7 @@ def answer_for(
     traffic = observed or traffic_with(demand, usage_ms, fleet.service(), analysis)
     if run_path and analysis:
         client_times = client_times_of(traffic.usage.mean_ms, cpu_ms, app_cores)
-        is_observed = observed is not None and usage_ms is None
-        supply: Supply | None = supply_of(run_path, analysis, client_times, is_observed=is_observed)
+        supply: Supply | None = supply_of(run_path, analysis, client_times, is_typed=usage_ms is not None)
         inspection = None
     elif cpu_ms is not None or app_cores is not None:
         raise BadInput("--app-cpu-time and --app-cores need a measured run: name it with --run")

@@ -107,7 +107,7 @@ def _beyond_run(answers: Sequence[PoolAnswer], path: str, analysis: "Analysis") 
     known = [(answer.rate, answer.busiest.usage_ms) for answer in answers]
     rates = [rate for rate, _ in known if rate]
     usage_ms = sum(rate * usage_ms for rate, usage_ms in known if rate and usage_ms) / sum(rates) if rates else None
-    supply = supply_of(path, analysis, client_times_of(usage_ms, None, None), is_observed=True)
+    supply = supply_of(path, analysis, client_times_of(usage_ms, None, None), is_typed=False)
     plateau = supply.range[1] if supply.range else supply.connections
     sizes = [answer.size_together for answer in answers if answer.size_together is not None]
     if sum(sizes) > plateau:

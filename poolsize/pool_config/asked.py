@@ -130,7 +130,8 @@ def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: S
         from poolsize.answer.application import ClientTimes  # and the analysis of a run with it
 
         client_times = ClientTimes(traffic.usage.mean_ms)
-        supply, facts = supply_of(asked.run_path, analysis, client_times), facts.measured_in(analysis)
+        supply = supply_of(asked.run_path, analysis, client_times, is_typed=asked.usage_time_ms is not None)
+        facts = facts.measured_in(analysis)
     if is_proxy:
         shared = replace(traffic, service=shared_service(service, limit))
         answer = recommend_for(shared, supply, replace(limit, surge=0.0))

@@ -130,6 +130,16 @@ def test_a_log_without_fast_statements_or_without_an_end_is_doubted(poolsize_her
     assert load_workload(tmp_path / "workload.json").source.statements == int(read[1]) + 1, "with that of b.log"
 
 
+def test_a_log_with_a_long_pause_is_doubted(poolsize_here: Command, tmp_path: Path) -> None:
+    """Whoever appends to an old log gets the rate of the whole time."""
+    entries = [mysql_entry("SELECT a FROM t", at=f"{at}.500000") for at in ("20:00:00", "20:00:30", "22:13:20")]
+    (tmp_path / "slow.log").write_text("".join(entries))
+    done = poolsize_here("capture", "--slow-log", "slow.log")
+    assert "The log has no statement for 2 h 12 min of its 2 h 13 min" in done.stderr
+    (tmp_path / "slow.log").write_text("".join(entries[:2]))
+    assert "no statement for" not in poolsize_here("capture", "--slow-log", "slow.log", "--output", "b.py").stderr
+
+
 def test_times_that_a_log_does_not_have_are_not_shown(poolsize_here: Command, tmp_path: Path) -> None:
     log = "".join(f"2023-11-14T22:13:{second:02}.0Z\t8 Query\tSELECT a FROM t\n" for second in range(60))
     (tmp_path / "a.log").write_text(log)

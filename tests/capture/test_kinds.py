@@ -238,7 +238,7 @@ def test_a_kind_whose_statements_changed_is_not_a_new_kind() -> None:
     later = captured([(f"{READ} LIMIT 30",)] * 90 + [(READ,)] * 9)
     assert [change.text for change in changes(earlier, later)] == [
         "The kind select_t is new: 90.9 % of the transactions.",
-        "The kind select_t_2 was 100.0 % of the transactions and is 9.1 %.",
+        "The kind select_t_2 (select_t before) was 100.0 % of the transactions and is 9.1 %.",
     ]
 
 

@@ -120,6 +120,30 @@ def test_a_statement_that_fails_is_named_with_its_line_and_its_reason(
     assert rows(cursor)["audit"] == 0
 
 
+SETS_NAMES = """\
+from poolsize.capture.draws import Existing, text
+from poolsize.locust import PoolUser
+
+names = Existing("customer", "name", lambda: text(4, 9, "letters"), unless_unique=True)
+
+class SetsNames(PoolUser):
+    def transaction(self, cursor):
+        cursor.execute("UPDATE customer SET name = %s WHERE id = 1", (names.draw(cursor),))
+"""
+
+
+@pytest.mark.parametrize("is_unique", [False, True])
+def test_an_update_sets_a_value_that_the_column_has_unless_it_is_unique(
+    logging_server: PrivateServer, cursor: Any, poolsize: Command, tmp_path: Path, is_unique: bool
+) -> None:
+    """The check runs the lookup, and counts the statement alone."""
+    if is_unique:
+        cursor.execute("ALTER TABLE customer ADD UNIQUE (id, name)")
+    (tmp_path / "names.py").write_text(SETS_NAMES)
+    checked = poolsize("capture", "--check", "names.py", "--schema", "copy", url=logging_server.url)
+    assert (checked.returncode, checked.stdout) == (0, "The only statement of names.py runs in the schema copy.\n")
+
+
 OWN = """\
 from poolsize.locust import PoolUser
 

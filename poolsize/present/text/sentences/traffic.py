@@ -12,7 +12,7 @@ from poolsize.units import any_of, count, milliseconds, minutes, number, percent
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
     wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "the p99 wait is 0 ms"
-    away = "one of {one_away_of:,} instances away" if finding.one_away_of else "these"
+    away = "one of {one_away_of:,} instances away" if finding.one_away_of else ("these" if finding.need > 1 else "it")
     each = " in each process" if finding.processes > 1 else ""
     limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
     needs = (
