@@ -1469,7 +1469,7 @@ def test_a_connection_that_druid_discards_was_valid() -> None:
     event = one_event(text)
     answer = " ".join(events_text([event]).split())
     assert not event.fails_requests
-    assert "start Java with -Ddruid.mysql.usePingMethod=false: Druid then tests with a query." in answer
+    assert "start Java with -Ddruid.mysql.usePingMethod=false, if no validationQuery begins with /* ping */." in answer
     assert "The last query on the connection ended 300 s before." in answer
     assert "The server ended an idle connection" not in answer
 
