@@ -715,6 +715,11 @@ RUBY = {
         ("func f() {{ db, _ := {}; defer db.Close() }}", False),
         ("var db *sql.DB\nfunc f() {{ db, _ = {}; defer db.Close(); db.Ping() }}", False),
         ("func f() *S {{ return &S{{db: {}}} }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); for {{ db.Ping() }} }}", False),
+        ("func f() {{ for {{ db, _ := {}; db.Ping(); db.Close() }} }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); go db.Ping() }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); on(func() {{ db.Ping() }}); serve() }}", False),
+        ("func f() H {{ db, _ := {}; defer db.Close(); return H{{p: func() error {{ return db.Ping() }}}} }}", False),
     ],
 )
 def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, only_pings: bool) -> None:
