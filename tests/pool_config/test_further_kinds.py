@@ -9,6 +9,7 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
+from poolsize.pool_config.files.documents import documents_of, text_at
 from poolsize.pool_config.files.programs import in_environment, read_files
 from poolsize.pool_config.files.rails import ruby_number
 from poolsize.pool_config.files.reading import read_pools
@@ -727,6 +728,22 @@ def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, o
     (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
     cautions = {"pool_unlimited", "pool_closes_idle", "go_lifetime"}
     assert {each.code for each in checked.findings} == ({"go_only_pings"} if only_pings else cautions)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('a:\t"x\ty"\t# z\n', "x\ty"),
+        ('a: "x\t# y"\n', "x\t# y"),
+        ("a: 'it''s\t: y'\n", "it's\t: y"),
+        ("b: it's\t# z\na:\t'x,\ty'\n", "x,\ty"),
+        ('{b: "\\"", a: "x:\ty"}', "x:\ty"),
+        ("a: |\n  x\ty\n", "x\ty\n"),
+    ],
+)
+def test_a_tab_in_a_value_of_yaml_is_kept(text: str, value: str) -> None:
+    (document,) = documents_of(text)
+    assert text_at(document, "a") == value
 
 
 @pytest.mark.costly
