@@ -359,6 +359,7 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
               "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
      [{"queueLimit": 50, "connectionLimit": 9}]),
     ("database.yml", "production:\n  adapter:\tmysql2\n  pool: \t7\t# of Puma\n  'host':\t\"h\"\n", [{"pool": 7}]),
+    ("database.yml", "production: {adapter: mysql2, pool: {{ .Pool }}}\n", [{"pool": None}]),
     ("airflow.cfg", ("[core]\nexecutor = LocalExecutor\n[database]\nsql_alchemy_conn = mysql://u:secret@h/airflow\n"
                      "sql_alchemy_pool_size = 5\nsql_alchemy_max_overflow = 10\n"),
      [{"pool_size": 5, "max_overflow": 10}]),

@@ -151,8 +151,13 @@ def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
 
 def copied_name(file_name: str) -> str:
     """Return the name of the file to which people copy the template of a configuration; else the file's own name."""
-    name = OF_TEMPLATE.sub("", file_name, count=1)
+    name = without_template(file_name)
     return name if CONFIGURATION.fullmatch(name) else file_name
+
+
+def without_template(file_name: str) -> str:
+    """Return the name of a file without the part that shows a template; the name itself without such a part."""
+    return ".env" if ENV_TEMPLATE.fullmatch(file_name) else OF_TEMPLATE.sub("", file_name, count=1)
 
 
 def is_likely(file_name: str) -> bool:
@@ -170,10 +175,12 @@ def may_have_pools(raw: bytes, file_name: str) -> bool:
     return any(word in plain for word in WORDS_OF.get(ending, WORDS))
 
 
-OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template|tmpl)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
-"""In the name of a template, as database.yml.sample and application.example.yml."""
+OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
+"""In the name of a template, as database.yml.sample and application.example.yml. Those of template engines are none."""
+ENV_TEMPLATE = re.compile(r"(?:sample|example|dist|template)\.env|env\.(?:sample|example|dist|template)", re.IGNORECASE)
+"""Further names of the templates of .env."""
 CONFIGURATION = re.compile(r"\.env.*|.+\.(?:ya?ml|properties|json|xml|toml|ini|cnf|conf|cfg)", re.IGNORECASE)
-"""Names of files whose templates are read; those of source make code."""
+"""Names of files that are read from a template with a further ending; source is read by its own ending only."""
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
