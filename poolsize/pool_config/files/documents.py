@@ -246,7 +246,9 @@ def pools_of_profiles(
     for profile, entries in of_profiles[:MOST_PROFILES]:
         own = {pool.place: pool.settings for pool in pools_of(entries, file_name, relaxed=relaxed)}
         pools += [
-            replace(pool, alternative=f"profile {profile}")
+            replace(
+                pool, alternative=f"profile {profile}", inherited=tuple(sorted(pool.settings.keys() - own[pool.place]))
+            )
             for pool in pools_of([*base, *entries], file_name, relaxed=relaxed)
             if pool.place in own
         ]

@@ -239,7 +239,7 @@ class SetVariable:
 
 _Pool = tuple[
     str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str,
-    tuple[FileSetting, ...],
+    tuple[FileSetting, ...], tuple[str, ...],
 ]  # fmt: skip
 """The fields of a FilePool, its library by its title."""
 
