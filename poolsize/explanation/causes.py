@@ -298,8 +298,8 @@ FIRST: Mapping[Kind | Use, str] = {
     Kind.OPENING_BLOCKED: "read the thread dump below the error: it shows what c3p0's helper threads wait for.",
     Kind.STALE: "SHOW GLOBAL STATUS LIKE 'Uptime': if short, the server restarted. Else set {settings} below "
     "wait_timeout and firewalls' limits.",
-    Kind.DISCARDED: "upgrade Druid to 1.2.22 or later, which discards no valid connection. Until then, start Java with "
-    "-Ddruid.mysql.usePingMethod=false: Druid then tests with a query.",
+    Kind.DISCARDED: "upgrade Druid to 1.2.22 or later. Until then, start Java with -Ddruid.mysql.usePingMethod=false, "
+    "if no validationQuery begins with /* ping */.",
     Kind.LOST: "read the server's error log at that time: it shows a restart, a failover, or an ended session.",
     Kind.CLOSED: "read what the log has just before the first error: the stop of the process, or a reload.",
     Kind.SETTING: "set the pool size of a process between 1 and the library's maximum.",

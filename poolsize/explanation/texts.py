@@ -308,8 +308,12 @@ _NAMES = {
 }
 """Code of an error -> its symbolic name. Source: pymysql.constants, mysql.connector.errorcode."""
 _NAMED = {name: code for code, name in _NAMES.items()}
-_WITH_NAME = r"\bcode[\"']?[:=] ?[\"']?NAME\b[\"']?|\bNAME(?=:)"
-"""An error of Node.js with its name: as a property, and before the message."""
+_WITH_NAME = (
+    r"(?<!- )\b(?:code|errorCode)[\"']?: ?[\"']NAME[\"'](?=,?\s*$|.*(?:errno|sqlState|sqlMessage))"
+    r"|(?:Error|Exception): NAME(?=:)"
+    r"|(?<!case )(?<![,{\[(] )(?<![\w,{\[(\"'])NAME: (?=[A-Z][\w']*,? \w|[^\x00-\x7f])"
+)
+"""An error of Node.js with its name: as a property of the printed error, and before the message."""
 _WITH_CODE = (
     r"(?:\(CODE, ?[\"']|SQLSTATE\[\w{5}\](?: \[CODE\]|: [^:]{1,60}: CODE )"
     r"|(?:ERROR|Error) CODE \(\w{5}\)(?: at line [^:]{1,30})?:"
@@ -320,7 +324,7 @@ _FAILED = re.compile(r"(?:Error|Warning|Exception)\)?:? ?$|^[\W\dTZ]*$")
 """What is before an error of Python, the exception's name or a time: others write such a pair in brackets, too."""
 _TYPED_ERROR = re.compile(r"(?:error:? )?(?:(\d{4})(?![-/\d]))?(?: ?\(\w{5}\))?[\s:,]*(.*)", re.IGNORECASE | re.DOTALL)
 
-_NAME = re.compile(r"\b[CE]R_[A-Z_]{3,60}\b")
+_TYPED_NAME = re.compile(r"(?:error:? )?[\"'`]?(?:\d{4} )?([CE]R_[A-Z_]{3,60})[\"'`]?:?", re.IGNORECASE)
 _CODE = re.compile(r"\b(?:ERROR|Error) ([134]\d{3}) \(\w{5}\)|\b(ER_[A-Z_]{3,60}):|\(([134]\d{3}), ?[\"']")
 """The code of an error of the server: of the command line and Go, Node.js, and Python."""
 
@@ -347,7 +351,8 @@ def completed(typed: str) -> str:
 
     Not for a log's lines: there, a number or a few words may report something else.
     """
-    parts = _TYPED_ERROR.fullmatch(_NAME.sub(lambda name: _NAMED.get(name[0], name[0]), typed.strip()))
+    name = _TYPED_NAME.fullmatch(typed.strip())
+    parts = _TYPED_ERROR.fullmatch(_NAMED.get(name[1].upper(), "") if name else typed.strip())
     assert parts is not None  # every part may be empty
     code, words = parts[1] or "", parts[2].lower()
     beginnings = [words or _CODES.get(code, ""), f"{code} {words}"]

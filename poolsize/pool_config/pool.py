@@ -1,5 +1,6 @@
 """A library with a pool, and a pool of it that a file configures."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -50,6 +51,8 @@ class MayBeDefault(OfSetting):
 
 
 Value = int | float | bool | str | None
+LITERAL = re.compile(r"-?[\d_]{1,20}[lL]?")
+"""The text of an integer; 60L is one of Java."""
 NEAR = 0.85
 """Likeness of a misspelled name and its setting, by difflib; that of connectionTimeout and connectionLimit is 0.81."""
 
@@ -188,7 +191,7 @@ class FilePool:
     are at their defaults; else they are unknown. workload: as in Count, of the processes with this pool. elsewhere:
     statements that name a place with further settings, such as an included file. database_known: whether the file shows
     that the database is MySQL or MariaDB. beside: URLs, and numbers of a project's own, that are no settings of the
-    library.
+    library. inherited: settings of a profile's pool that only the documents for all profiles have.
     """
 
     library: Library
@@ -202,6 +205,7 @@ class FilePool:
     alternative: str = ""
     within: str = ""
     beside: tuple[FileSetting, ...] = ()
+    inherited: tuple[str, ...] = ()
 
     @property
     def where(self) -> str:
@@ -230,6 +234,12 @@ class FilePool:
         """Return a setting's value as a number; NaN, for which no comparison holds, where it is none or not known."""
         value = self.value(setting)
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else nan
+
+    def literal(self, setting: str) -> float:
+        """Return the number that the pool's own document gives a setting; NaN for a default, a name and a reference."""
+        in_file = self.settings.get(setting)
+        is_literal = in_file and setting not in self.inherited and LITERAL.fullmatch(in_file.text.strip("\"'"))
+        return self.number(setting) if is_literal else nan
 
     def has(self, setting: str) -> bool:
         """Return whether the file has a setting."""

@@ -1438,7 +1438,8 @@ def test_the_number_of_pools_is_bounded() -> None:
         ('{"code":"ER_LOCK_DEADLOCK","errno":1213,"sqlMessage":"Blocage"}', Kind.DEADLOCK),
         ('{"code":"ER_TOO_MANY_USER_CONNECTIONS","sqlState":"42000"}', Kind.USER_LIMIT),
         ("Error: ER_LOCK_WAIT_TIMEOUT: Timeout beim Warten", Kind.LOCK_WAIT),
-        ("level=error code=ER_CON_COUNT_ERROR", Kind.SERVER_FULL),
+        ("2026-11-29 01:10:00 ERROR ER_CON_COUNT_ERROR: Zu viele Verbindungen", Kind.SERVER_FULL),
+        ("  errorCode: 'ER_CON_COUNT_ERROR',", Kind.SERVER_FULL),
         ("redis-sync OperationalError: (1040, 'Too many connections')", Kind.SERVER_FULL),
         ('order-redis-7 java.sql.SQLException: Refused, message from server: "Too many connections"', Kind.SERVER_FULL),
         ("ERROR 1205 (HY000) at line 1: Timeout beim Warten", Kind.LOCK_WAIT),
@@ -1468,7 +1469,7 @@ def test_a_connection_that_druid_discards_was_valid() -> None:
     event = one_event(text)
     answer = " ".join(events_text([event]).split())
     assert not event.fails_requests
-    assert "start Java with -Ddruid.mysql.usePingMethod=false: Druid then tests with a query." in answer
+    assert "start Java with -Ddruid.mysql.usePingMethod=false, if no validationQuery begins with /* ping */." in answer
     assert "The last query on the connection ended 300 s before." in answer
     assert "The server ended an idle connection" not in answer
 

@@ -218,6 +218,10 @@ def test_a_folder_without_pools_has_the_errors_of_its_files(poolsize_here: Comma
     done = poolsize_here("config", "--check", ".")
     assert (done.returncode, done.stdout) == (2, "")
     assert "knows and can read; not checked: a.py: no Python" in done.stderr
+    for name in "bcd":
+        (tmp_path / f"{name}.py").write_text("print 'mysql of Python 2'\n")
+    several = poolsize_here("config", "--check", ".").stderr
+    assert [several.count(words) for words in ("not checked: ", "; b.py: no", "; c.py: no", "; d.py: no")] == [1] * 4
 
 
 OF_DRUID = "package {}; class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl(u); d.setMaxActive({}); }} }}"
@@ -268,6 +272,7 @@ def test_a_test_of_go_is_named_where_nothing_else_has_a_pool(
 
 
 RAILS = "production: {{adapter: mysql2, pool: {}}}\n"
+VARIABLE = "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE={}\n"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +283,10 @@ RAILS = "production: {{adapter: mysql2, pool: {}}}\n"
         ("application.yml.DIST", "application.yml", SPRING),
         ("application-local.example.yml", "application-local.yml", SPRING),
         ("hikari.properties.template", "hikari.properties", "maximumPoolSize={}\n"),
-        (".env.tmpl", ".env", "SPRING_DATASOURCE_HIKARI_MAXIMUM_POOL_SIZE={}\n"),
+        (".env.template", ".env", VARIABLE),
+        ("env.example", ".env", VARIABLE),
+        ("example.env", ".env", VARIABLE),
+        ("database.yml.sample", "config/database.yml", RAILS),
     ],
 )
 def test_a_template_counts_as_the_file_to_which_people_copy_it(
@@ -287,6 +295,7 @@ def test_a_template_counts_as_the_file_to_which_people_copy_it(
     (tmp_path / name).write_text(text.format(7))
     assert checked(poolsize_here, ".", code=0)["connections"] == 7
     assert f"({name}, a template" in poolsize_here("config", "--check", name).stdout
+    (tmp_path / copied).parent.mkdir(exist_ok=True)
     (tmp_path / copied).write_text(text.format(5))
     (file,) = checked(poolsize_here, ".", code=0)["files"]
     assert (file["file"], file["pools"][0]["most_connections"]) == (copied, 5)
@@ -298,7 +307,32 @@ def test_templates_of_the_same_file_are_alternatives(poolsize_here: Command, tmp
     assert checked(poolsize_here, ".", code=0)["connections"] == 6
 
 
-@pytest.mark.parametrize("name", ["db.go.tmpl", "db.py.sample", "notes.sample"])
+@pytest.mark.parametrize("name", ["db.py", "settings.py"])
+def test_an_example_of_source_is_not_read_beside_the_source(poolsize_here: Command, tmp_path: Path, name: str) -> None:
+    (tmp_path / name.replace(".", ".example.")).write_text(ENGINE.format(7))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 7
+    (tmp_path / name).write_text(ENGINE.format(5))
+    assert checked(poolsize_here, ".", code=0)["connections"] == 5
+
+
+@pytest.mark.parametrize("size", ["{{ pool }}", "{{ .Values.pool }}", "<%= ENV['POOL'] %>", "${POOL}"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("database.yml", "production:\n  adapter: mysql2\n  pool: {}\n"),
+        ("application.yml", SPRING),
+        (".env", VARIABLE),
+    ],
+)
+def test_a_number_that_a_template_leaves_open_is_not_known(
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, size: str
+) -> None:
+    (tmp_path / f"{name}.example").write_text(text.format(size))
+    (file,) = checked(poolsize_here, ".", code=0)["files"]
+    assert file["pools"][0]["most_connections"] is None
+
+
+@pytest.mark.parametrize("name", ["db.go.tmpl", "database.yml.tmpl", "db.py.sample", "notes.sample"])
 def test_a_template_of_source_is_not_read(poolsize_here: Command, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(ENGINE.format(5))
     assert "poolsize reads" in poolsize_here("config", "--check", name).stderr

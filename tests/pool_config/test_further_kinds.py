@@ -9,6 +9,7 @@ import pytest
 from poolsize.errors import BadInput
 from poolsize.pool_config.all_pools import pools_of_process
 from poolsize.pool_config.check import check_pools, checked_file
+from poolsize.pool_config.files.documents import documents_of, text_at
 from poolsize.pool_config.files.programs import in_environment, read_files
 from poolsize.pool_config.files.rails import ruby_number
 from poolsize.pool_config.files.reading import read_pools
@@ -358,6 +359,7 @@ CASES: tuple[tuple[str, str, list[dict[str, Value]]], ...] = (
               "  Object.assign(c, { queueLimit: 50 }, { connectionLimit: 9 });\n  return mysql.createPool(c);\n}\n"),
      [{"queueLimit": 50, "connectionLimit": 9}]),
     ("database.yml", "production:\n  adapter:\tmysql2\n  pool: \t7\t# of Puma\n  'host':\t\"h\"\n", [{"pool": 7}]),
+    ("database.yml", "production: {adapter: mysql2, pool: {{ .Pool }}}\n", [{"pool": None}]),
     ("airflow.cfg", ("[core]\nexecutor = LocalExecutor\n[database]\nsql_alchemy_conn = mysql://u:secret@h/airflow\n"
                      "sql_alchemy_pool_size = 5\nsql_alchemy_max_overflow = 10\n"),
      [{"pool_size": 5, "max_overflow": 10}]),
@@ -715,6 +717,11 @@ RUBY = {
         ("func f() {{ db, _ := {}; defer db.Close() }}", False),
         ("var db *sql.DB\nfunc f() {{ db, _ = {}; defer db.Close(); db.Ping() }}", False),
         ("func f() *S {{ return &S{{db: {}}} }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); for {{ db.Ping() }} }}", False),
+        ("func f() {{ for {{ db, _ := {}; db.Ping(); db.Close() }} }}", False),
+        ("func f() {{ db, _ := {}; defer db.Close(); go db.Ping() }}", False),
+        ("func run() {{ db, _ := {}; defer db.Close(); on(func() {{ db.Ping() }}); serve() }}", False),
+        ("func f() H {{ db, _ := {}; defer db.Close(); return H{{p: func() error {{ return db.Ping() }}}} }}", False),
     ],
 )
 def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, only_pings: bool) -> None:
@@ -722,6 +729,22 @@ def test_a_pool_of_go_that_a_function_only_pings(tmp_path: Path, code: str, *, o
     (checked,) = check_pools(read_pools(tmp_path / "a.go").pools)
     cautions = {"pool_unlimited", "pool_closes_idle", "go_lifetime"}
     assert {each.code for each in checked.findings} == ({"go_only_pings"} if only_pings else cautions)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ('a:\t"x\ty"\t# z\n', "x\ty"),
+        ('a: "x\t# y"\n', "x\t# y"),
+        ("a: 'it''s\t: y'\n", "it's\t: y"),
+        ("b: it's\t# z\na:\t'x,\ty'\n", "x,\ty"),
+        ('{b: "\\"", a: "x:\ty"}', "x:\ty"),
+        ("a: |\n  x\ty\n", "x\ty\n"),
+    ],
+)
+def test_a_tab_in_a_value_of_yaml_is_kept(text: str, value: str) -> None:
+    (document,) = documents_of(text)
+    assert text_at(document, "a") == value
 
 
 @pytest.mark.costly

@@ -626,43 +626,6 @@ def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str
     assert not any(isinstance(each, OfVersion) for each in pool.findings)
 
 
-BATCH = 'plugins { id("org.springframework.boot") }\ndependencies { implementation("b:spring-boot-starter-batch") }\n'
-BOOT_POM = "<project><parent><artifactId>spring-boot-starter-parent</artifactId></parent>{}spring-boot-maven-plugin"
-SUBPROJECTS = 'subprojects { dependencies { implementation("b:spring-boot-starter-web") } }'
-
-
-@pytest.mark.parametrize(
-    ("files", "has_view"),
-    [
-        ({}, True),
-        ({"build.gradle": BATCH}, True),
-        ({"a/build.gradle": BATCH}, False),
-        ({"a/build.gradle.kts": BATCH, "build.gradle.kts": SUBPROJECTS.partition("{")[2]}, False),
-        ({"a/build.gradle.kts": BATCH, "build.gradle.kts": SUBPROJECTS}, True),
-        ({"a/build.gradle": BATCH + 'implementation("b:spring-boot-starter-webflux")'}, False),
-        ({"a/build.gradle": BATCH + 'implementation("b:spring-boot-starter-web")'}, True),
-        ({"a/build.gradle": BATCH + "implementation(libs.spring.boot.starter.web)"}, True),
-        ({"a/build.gradle": BATCH + 'implementation("b:spring-boot-starter-data-rest")'}, True),
-        ({"a/build.gradle": BATCH + 'implementation(project(":shop"))'}, True),
-        ({"a/build.gradle": BATCH + "bootJar { enabled = false }"}, True),
-        ({"a/build.gradle": BATCH.partition("\n")[2]}, True),
-        ({"a/pom.xml": BOOT_POM.format("spring-boot-starter-batch")}, False),
-        ({"a/pom.xml": BOOT_POM.format("spring-boot-starter-thymeleaf")}, True),
-        ({"a/pom.xml": BOOT_POM.format("").replace("spring-boot-starter-parent", "shop")}, True),
-    ],
-)
-def test_an_application_without_spring_mvc_has_no_view(
-    tmp_path: Path, files: dict[str, str], *, has_view: bool
-) -> None:
-    (resources := tmp_path / "a/src/main/resources").mkdir(parents=True)
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    (pool,) = checked(resources, "application.properties", f"spring.datasource.url={MYSQL}\nspring.jpa.show-sql=true")
-    assert (pool.pool.has("openInView"), "pool_open_in_view" in {each.code for each in pool.findings}) == (
-        has_view,
-    ) * 2
-
-
 @pytest.mark.parametrize(
     ("repository", "resources", "most"),
     [

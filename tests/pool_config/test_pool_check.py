@@ -25,6 +25,9 @@ TYPEORM = "new DataSource({type: 'mysql', entities: [], "
 ADAPTER = "const adapter = new PrismaMariaDb({host, connectionLimit: 9}); "
 PRISMA = 'datasource db {\nprovider = "mysql"\n'
 POOL_OF_PHP = "['mysql' => ['driver' => 'mysql', 'host' => 'h', 'pool' => ['max_connections' => 9]]]"
+OF_DRUID = f'class A {{ void f() {{ var d = new DruidDataSource(); d.setUrl("{MYSQL}"); '
+OF_DBCP2 = OF_DRUID.replace("Druid", "Basic")
+KEEP_ALIVE = "spring.datasource.druid: {max-active: 9, keep-alive: true, "
 BORDERS: list[tuple[str, str, str | None, str]] = [
     (PROPERTIES, "maxLifetime=900000", "maximumPoolSize=10", "pool_defaults"),
     (PROPERTIES, "maximumPoolSize=${SIZE}", "maximumPoolSize=${SIZE:9}", "pool_not_followed"),
@@ -94,14 +97,31 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
     ("druid.properties", "maxWait=1\nremoveAbandoned=true", "maxWait=1\nremoveAbandoned=false",
      "pool_removes_abandoned"),
     ("druid.properties", "maxActive=8\nminIdle=9", "maxActive=9\nminIdle=9", "pool_least_above_most"),
-    ("druid.properties", "initialSize=9", "initialSize=8", "pool_least_above_most"),
-    ("druid.properties", "maxActive=9\nmaxEvictableIdleTimeMillis=1799999",
-     "maxActive=9\nmaxEvictableIdleTimeMillis=1800000", "pool_least_above_most"),
-    ("a.yml", "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 120000}",
-     "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 119999}",
+    ("druid.properties", "maxActive=8\ninitialSize=9", "minIdle=9\ninitialSize=9", "pool_least_above_most"),
+    ("druid.properties", "maxActive=8\ninitialSize=9", "maxActive=-1\ninitialSize=9", "pool_least_above_most"),
+    ("a.yml", "spring.datasource.druid: {max-active: 8, min-idle: 9}",
+     "spring.datasource.druid: {max-active: '${MAX:8}', min-idle: 9}", "pool_least_above_most"),
+    ("A.java", f"{OF_DRUID}d.setMaxActive(8); d.setMinIdle(9); }} }}",
+     f"{OF_DRUID}d.setMaxActive(size); d.setMinIdle(9); }} int size = 8; }}", "pool_least_above_most"),
+    ("druid.properties", "maxEvictableIdleTimeMillis=99\nminEvictableIdleTimeMillis=100",
+     "maxEvictableIdleTimeMillis=99", "pool_least_above_most"),
+    ("a.yml", f"{KEEP_ALIVE}keep-alive-between-time-millis: 70, time-between-eviction-runs-millis: 70}}",
+     f"{KEEP_ALIVE}keep-alive-between-time-millis: 71, time-between-eviction-runs-millis: 70}}",
      "pool_least_above_most"),
-    ("a.yml", "spring.datasource.druid: {keep-alive: true, keep-alive-between-time-millis: 60000}",
-     "spring.datasource.druid: {keep-alive: false, keep-alive-between-time-millis: 60000}", "pool_least_above_most"),
+    ("a.yml", f"{KEEP_ALIVE}keep-alive-between-time-millis: 70, time-between-eviction-runs-millis: 70}}",
+     f"{KEEP_ALIVE}time-between-eviction-runs-millis: 120000}}", "pool_least_above_most"),
+    ("a.yml", f"{KEEP_ALIVE}keep-alive-between-time-millis: 70, time-between-eviction-runs-millis: 70}}",
+     f"{KEEP_ALIVE}keep-alive-between-time-millis: 70, time-between-eviction-runs-millis: 70}}".replace(
+         "true", "'${ALIVE:true}'"), "pool_least_above_most"),
+    ("A.java", f"{OF_DRUID}d.setMaxWait(WAIT); }} static final long WAIT = 60L; }}",
+     f"{OF_DRUID}d.setMaxWait(Math.max(60L, 50L)); }} }}", "pool_wrong_unit"),
+    ("A.java", f"{OF_DRUID}d.setMaxWait(WAIT); }} static final long WAIT = 60L; }}",
+     f"{OF_DRUID}d.setMaxWait(WAIT_MS); }} static final long WAIT_MS = 60L; }}", "pool_wrong_unit"),
+    ("A.java", f"{OF_DBCP2}d.setMaxWait(W); }} static final int W = 50; }}",
+     f"{OF_DBCP2}d.setMaxWait(W); }} static final Duration W = Duration.ofMillis(50); }}", "pool_wrong_unit"),
+    ("a.yml", "spring.datasource.druid: {max-active: 9, max-wait: 60}",
+     "spring.datasource.druid: {max-active: 9, max-wait: '${WAIT:60}'}", "pool_wrong_unit"),
+    ("c3p0.properties", "c3p0.maxIdleTime=300001", "c3p0.maxIdleTime=300000", "pool_outlives_server"),
     ("druid.properties", "maxActive=9\nmaxWait=60", "maxActive=9\nmaxWait=61", "pool_wrong_unit"),
     ("druid.properties", "maxActive=9\nminEvictableIdleTimeMillis=60", "maxActive=9\nmaxWait=0", "pool_wrong_unit"),
     ("dbcp2.properties", "maxTotal=9\nmaxWaitMillis=10", "maxTotal=9\nmaxWaitMillis=-1", "pool_wrong_unit"),
@@ -134,7 +154,9 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "removeAbandonedOnMaintenance=true", "pool_removes_abandoned"),
     ("a.xml", "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='true'/>",
      "<Resource type='javax.sql.DataSource' maxActive='9' removeAbandoned='false'/>", "pool_removes_abandoned"),
-    ("db.py", "aiomysql.create_pool(minsize=11)", "aiomysql.create_pool(minsize=11, maxsize=0)",
+    ("db.py", "aiomysql.create_pool(minsize=11, maxsize=10)", "aiomysql.create_pool(minsize=11, maxsize=0)",
+     "pool_least_above_most"),
+    ("db.py", "aiomysql.create_pool(minsize=11, maxsize=10)", "aiomysql.create_pool(minsize=11)",
      "pool_least_above_most"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=1", "pool_waits"),
     ("dbcp2.properties", "maxTotal=9", "maxTotal=9\nmaxWaitMillis=0", "pool_waits"),
@@ -215,8 +237,8 @@ BORDERS: list[tuple[str, str, str | None, str]] = [
      "pool_queue_unlimited"),
     ("a.js", f"{MYSQL2}createPool({{connectionLimit: 0}})", f"{MYSQL2}createPool({{connectionLimit: 1}})",
      "pool_unlimited"),
-    ("a.js", f"{SEQUELIZE}pool: {{min: 6}}}})", f"{SEQUELIZE}pool: {{min: 5}}}})", "pool_least_above_most"),
-    ("a.js", f"{KNEX}pool: {{max: 1}}}})", f"{KNEX}pool: {{max: 2}}}})", "pool_least_above_most"),
+    ("a.js", f"{SEQUELIZE}pool: {{min: 6, max: 5}}}})", f"{SEQUELIZE}pool: {{min: 6}}}})", "pool_least_above_most"),
+    ("a.js", f"{KNEX}pool: {{min: 2, max: 1}}}})", f"{KNEX}pool: {{max: 1}}}})", "pool_least_above_most"),
     ("a.js", f"{MARIADB}createPool({{idleTimeout: 28800}})", f"{MARIADB}createPool({{idleTimeout: 28799}})",
      "pool_idle_over_server"),
     ("a.js", f"{KNEX}pool: {{max: 9}}}})", f"{KNEX}pool: {{min: 0}}}})", "pool_keeps_for_ever"),
@@ -286,6 +308,25 @@ def test_a_rule_has_its_border(tmp_path: Path, name: str, bad: str, good: str | 
     assert good is None or code not in codes(tmp_path, name, good)
 
 
+@pytest.mark.parametrize(
+    ("base", "profile", "is_found"),
+    [
+        ("max-active: 20", "{max-active: 8, min-idle: 9}", True),
+        ("max-active: 8", "{min-idle: 9}", False),
+        ("min-idle: 9", "{max-active: 8}", False),
+    ],
+)
+def test_settings_of_different_documents_are_not_compared(
+    tmp_path: Path, base: str, profile: str, *, is_found: bool
+) -> None:
+    of_profile = f"spring.config.activate.on-profile: prod\nspring.datasource.druid: {profile}\n"
+    text = f"spring.datasource: {{url: '{MYSQL}', druid: {{{base}}}}}\n---\n{of_profile}"
+    (tmp_path / "a.yml").write_text(text)
+    of_base, of_prod = check_pools(read_pools(tmp_path / "a.yml").pools)
+    assert "pool_least_above_most" not in {each.code for each in of_base.findings}
+    assert ("pool_least_above_most" in {each.code for each in of_prod.findings}) == is_found
+
+
 def test_every_rule_is_tested() -> None:
     modules = (findings.__name__, libraries.__name__)
     of_a_pool = {record.code for record in records_of(Finding) if record.__module__.startswith(modules)}
@@ -331,30 +372,48 @@ def test_the_times_of_a_library_are_its_settings() -> None:
         assert {*library.waits, *library.ages} <= set(library.defaults)
 
 
-OF_DBCP2 = (
-    f'd.setUrl("{MYSQL}"); d.setRemoveAbandonedOnBorrow(true); d.setRemoveAbandonedTimeout(Duration.ofMinutes(1));'
-)
+ABANDONED = "d.setRemoveAbandonedOnBorrow(true); d.setRemoveAbandonedTimeout({}); }} static final {} T = {}; }}"
+SHOWN = "removeAbandonedOnBorrow ends connections that are borrowed and not used for longer than {} s, "
 
 
 @pytest.mark.parametrize(
     ("name", "text", "warning"),
     [
-        ("druid.properties", "minIdle=9\nmaxWait=99", "minIdle 9 is more than maxActive 8 (maxActive is the default)"),
-        ("a.yml", "spring.datasource.druid: {keep-alive: true, time-between-eviction-runs-millis: 120000}",
-         "timeBetweenEvictionRunsMillis 120,000 is not less than keepAliveBetweenTimeMillis 120,000 (keepAlive"),
+        ("druid.properties", "minIdle=9\nmaxActive=8", "minIdle 9 is more than maxActive 8: the library does"),
+        ("a.yml", f"{KEEP_ALIVE}time-between-eviction-runs-millis: 99, keep-alive-between-time-millis: 99}}",
+         "timeBetweenEvictionRunsMillis 99 is not less than keepAliveBetweenTimeMillis 99: the"),
         ("druid.properties", "maxActive=9\nmaxWait=60", "maxWait 60 is in ms. If 60 s is meant, write 60000."),
         ("database.yml", "production: {adapter: mysql2, checkout_timeout: 5000}",
          "checkout_timeout 5,000 is in s. If 5,000 ms is meant, write 5."),
         ("a.properties", "quarkus.datasource.jdbc.acquisition-timeout=5000",
          "acquisitionTimeout 5,000 is in s. If 5,000 ms is meant, write 5."),
-        ("A.java", f"class A {{ void f() {{ var d = new BasicDataSource(); {OF_DBCP2} }} }}",
-         "removeAbandonedOnBorrow ends connections that are borrowed and not used for longer than 60 s, "),
+        ("A.java", OF_DBCP2 + ABANDONED.format("Duration.ofMinutes(5)", "int", "1"), SHOWN.format(300)),
+        ("A.java", OF_DBCP2 + ABANDONED.format("T", "Duration", "Duration.ofMinutes(5)"), SHOWN.format(300)),
+        ("A.java", OF_DBCP2 + ABANDONED.format("T", "int", "90"), SHOWN.format(90)),
+        ("a.yml", "spring.datasource.dbcp2: {remove-abandoned-on-borrow: true, remove-abandoned-timeout: 5m}",
+         SHOWN.format(300)),
+        ("a.yml", "spring.datasource.dbcp2: {remove-abandoned-on-borrow: true, remove-abandoned-timeout: 90}",
+         SHOWN.format(90)),
     ],
 )  # fmt: skip
 def test_a_finding_is_shown_with_its_numbers(tmp_path: Path, name: str, text: str, warning: str) -> None:
     (tmp_path / name).write_text(text)
     (checked,) = check_pools(read_pools(tmp_path / name).pools)
     assert any(sentence(finding).startswith(warning) for finding in checked.findings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "findings"),
+    [
+        ("maxActive=3\ninitialSize=5\nminIdle=5", ["pool_least_above_most"]),
+        ("maxActive=0\ninitialSize=5\nminIdle=5", ["pool_no_size"]),
+        ("maxActive=3\nmaxEvictableIdleTimeMillis=30\nminEvictableIdleTimeMillis=90", ["pool_wrong_unit"]),
+    ],
+)
+def test_a_mistake_has_a_single_finding(tmp_path: Path, settings: str, findings: list[str]) -> None:
+    assert codes(tmp_path, "druid.properties", f"maxWait=99\n{settings}") == set(findings)
+    (checked,) = check_pools(read_pools(tmp_path / "druid.properties").pools)
+    assert [each.code for each in checked.findings] == findings
 
 
 @pytest.mark.costly

@@ -27,8 +27,12 @@ class Text(NamedTuple):
 Node: TypeAlias = yaml.Node | None
 
 
-SPACE_INSIDE = re.compile(r"(?<=\S)[ \t]+")
-"""The space in a line behind its indentation: it may have tabs, which PyYAML does not accept."""
+SEPARATING = re.compile(
+    r"(?:(?<=[\s:,\[{-])|^)(?:\"(?:[^\"\\]|\\.)*+\"|'(?:[^']|'')*+')|(?<!\S)#[^\n]*"
+    r"|(?P<space>(?<=[:,\[{-])[ \t]+|(?<=\S)[ \t]+(?=[:#}\],]|$))",
+    re.MULTILINE | re.DOTALL,
+)
+"""A value in quotes, a comment, or the space around a value: this may have tabs, which PyYAML does not accept."""
 
 
 def documents_of(text: str, kind: str = "YAML") -> list[yaml.Node]:
@@ -37,7 +41,7 @@ def documents_of(text: str, kind: str = "YAML") -> list[yaml.Node]:
     The error does not quote the text, which may hold a password.
     """
     if "\t" in text:
-        text = SPACE_INSIDE.sub(lambda match: " " * len(match[0]), text)
+        text = SEPARATING.sub(lambda match: " " * len(match[0]) if match["space"] else match[0], text)
     try:
         return [node for node in yaml.compose_all(text, yaml.SafeLoader) if node is not None]
     except yaml.MarkedYAMLError as error:
@@ -240,9 +244,11 @@ def pools_of_profiles(
         of_profiles += of_prefixes.items()
     pools = pools_of(base, file_name, relaxed=relaxed)
     for profile, entries in of_profiles[:MOST_PROFILES]:
-        own = {pool.place for pool in pools_of(entries, file_name, relaxed=relaxed)}
+        own = {pool.place: pool.settings for pool in pools_of(entries, file_name, relaxed=relaxed)}
         pools += [
-            replace(pool, alternative=f"profile {profile}")
+            replace(
+                pool, alternative=f"profile {profile}", inherited=tuple(sorted(pool.settings.keys() - own[pool.place]))
+            )
             for pool in pools_of([*base, *entries], file_name, relaxed=relaxed)
             if pool.place in own
         ]

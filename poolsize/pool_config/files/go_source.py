@@ -75,6 +75,8 @@ HAS_LIMITS = re.compile(
 """The name before a field that a configuration's key may set: of a receiver, a configuration or a database."""
 GO_ZERO_SQLX = "go-zero/core/stores/sqlx"
 PINGS = {"Ping", "PingContext"}
+REPEATS = {"for_statement", "go_statement", "func_literal"}
+"""What may use a pool again, or later."""
 HAS_POOL = re.compile(r"\bConn:\s")
 """In the options of gorm for a pool that is open already."""
 
@@ -340,7 +342,8 @@ class GoTree(SourceTree):
         uses = [(each, each.parent.parent) for each in inside if each.parent]
         names = {self.method(use)[1] if use and self.method(use)[0] == each else "" for each, use in uses}
         is_closed = any(use and call.start_byte in self.closed_by(use) for _, use in uses)
-        return is_closed and {"Close"} < names <= {"Close", *PINGS}
+        is_repeated = any(_is_repeated(each, function) for each in (call, *(each for each, _ in uses)))
+        return is_closed and {"Close"} < names <= {"Close", *PINGS} and not is_repeated
 
     def _opened_with(self, call: Node, depth: int) -> bool | None:
         """Return whether sql.Open("mysql", dsn), gorm.Open(mysql.Open(dsn)) or a method of the result is MySQL's."""
@@ -356,6 +359,18 @@ class GoTree(SourceTree):
     def _driver(self, argument: Node, depth: int) -> bool | None:
         name = self.value(argument)
         return names_mysql(name) if isinstance(name, str) else self.database(argument, depth)
+
+
+def _is_repeated(node: Node, function: Node) -> bool:
+    """Return whether a loop, a goroutine or another function, except in `defer func()`, is around a node."""
+    around = node.parent
+    while around is not None and around != function:
+        call = around.parent
+        is_deferred = call is not None and call.parent is not None and call.parent.type == "defer_statement"
+        if around.type in REPEATS and not is_deferred:
+            return True
+        around = around.parent
+    return False
 
 
 def may_have_limits(name: str) -> bool:

@@ -77,7 +77,7 @@ UNITS = {
     "ofSeconds": 1000, "ofMinutes": 60_000, "ofHours": 3_600_000, "ofDays": 86_400_000, "milliseconds": 1,
     "seconds": 1000, "minutes": 60_000, "hours": 3_600_000,
 }  # fmt: skip
-"""Of TimeUnit and of Duration in Java and Kotlin, in milliseconds."""
+"""Of TimeUnit and of Duration in Java and Kotlin, in milliseconds. A duration is a float here, unlike a number."""
 
 
 @dataclass
@@ -148,7 +148,8 @@ class JavaTree(SourceTree):
         name, target = self.text_at(call, "name"), call.child_by_field_name("object")
         arguments = self.arguments(call)
         if target is not None and not arguments and name in OF_TARGET:
-            return self.value(target, depth)
+            value = self.value(target, depth)
+            return int(value) if isinstance(value, float) else value
         given = VARIABLE.search(self.text(target)) if name == "orElse" else None
         text = ENVIRONMENT.text(given["asked"]) if given else None
         if text is not None:
@@ -156,8 +157,12 @@ class JavaTree(SourceTree):
         value = self.value(arguments[-1], depth) if arguments else None
         if name in CONVERSIONS or (name.startswith("get") and len(arguments) > 1):
             return value
-        unit = UNITS.get(name) or (UNITS.get(self.text(target).rpartition(".")[2]) if name == "toMillis" else None)
-        return value * unit if unit and isinstance(value, int) else None
+        if not isinstance(value, int):
+            return None
+        if name in UNITS:
+            return float(value * UNITS[name])
+        unit = UNITS.get(self.text(target).rpartition(".")[2]) if name == "toMillis" else None
+        return value * unit if unit else None
 
     def root(self, call: Node) -> Node:
         """Return the object that begins a chain of calls: new A() of new A().b().c(); the call if it has no object."""

@@ -22,6 +22,7 @@ from poolsize.pool_config.files.reading import (
     is_likely,
     may_have_pools,
     read_pools,
+    without_template,
 )
 from poolsize.pool_config.files.urls import is_beside_schema, is_of_url, replaces_schema
 from poolsize.pool_config.files.values import NAME, relaxed_key
@@ -86,7 +87,10 @@ def read_files(paths: Sequence[Path]) -> tuple[list[PoolFile], list[BadInput]]:
 
 
 def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], list[Path]]:
-    """Return the files to read, and the tests in folders: real path -> file, whether it is in a folder."""
+    """Return the files to read, and the tests in folders: real path -> file, whether it is in a folder.
+
+    Without the templates in folders of which any file has the name to which people copy them.
+    """
     files: dict[Path, tuple[Path, bool]] = {}
     left_out: list[Path] = []
     for path in paths:
@@ -95,7 +99,12 @@ def _candidates(paths: Sequence[Path]) -> tuple[dict[Path, tuple[Path, bool]], l
         left_out += others
         for file in inside:
             files.setdefault(Path(os.path.realpath(file)), (file, is_folder))
-    return files, left_out
+    names = {file.name for file, _ in files.values()}
+    return {
+        real: (file, is_folder)
+        for real, (file, is_folder) in files.items()
+        if not (is_folder and without_template(file.name) != file.name and without_template(file.name) in names)
+    }, left_out
 
 
 def _nothing_in(folder: Path, left_out: Sequence[Path], errors: Sequence[BadInput]) -> BadInput:
@@ -106,13 +115,8 @@ def _nothing_in(folder: Path, left_out: Sequence[Path], errors: Sequence[BadInpu
     return BadInput(
         f"{folder}: no file in this folder has settings of a pool that poolsize knows and can read"
         + (f"; not read because of their names: {named} (to check such a file or folder, name it)" if left_out else "")
-        + "".join(f"; not checked: {error}" for error in errors[:MOST_NAMED])
+        + (f"; not checked: {'; '.join(map(str, errors))}" if errors else "")
     )
-
-
-def _is_copied(name: str, names: Sequence[str]) -> bool:
-    """Return whether a file is a template, and its folder has the file to which people copy it."""
-    return (copied := copied_name(name)) != name and copied in names
 
 
 def _has_words(path: Path) -> bool:
@@ -131,7 +135,7 @@ def _files_in(folder: Path) -> tuple[list[Path], list[Path]]:
         left_out += [Path(parent, name) for name in folders if name in OF_TESTS]
         left_out += [Path(parent, name) for name in names if name.endswith(TEST_ENDING)]
         folders[:] = [name for name in folders if name not in LEFT_OUT and not name.startswith(".")]
-        files += [Path(parent, name) for name in sorted(names) if is_likely(name) and not _is_copied(name, names)]
+        files += [Path(parent, name) for name in sorted(names) if is_likely(name)]
         if len(files) > MOST_FILES:
             raise BadInput(f"{folder} has more than {MOST_FILES:,} files that may have pools: name a folder in it")
     return files, left_out

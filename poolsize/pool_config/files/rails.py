@@ -7,7 +7,7 @@ from functools import partial
 
 import yaml
 
-from poolsize.pool_config.files.documents import documents_of, fields_of, text_of
+from poolsize.pool_config.files.documents import fields_of, text_of, yaml_documents
 from poolsize.pool_config.files.urls import url_settings
 from poolsize.pool_config.files.values import ENVIRONMENT, is_number, names_mysql, setting_of, value_of
 from poolsize.pool_config.libraries.other_languages import RAILS, RAILS_8_1
@@ -54,7 +54,7 @@ def rails_pools(text: str) -> list[FilePool]:
     """Return the pools of MySQL in a database.yml; environments are its profiles. Raises BadInput for no YAML."""
     tags: list[str] = []
     variables: dict[str, str] = {}
-    documents = documents_of(ERB.sub(lambda match: _marked(match, tags, variables), text))
+    documents = yaml_documents(ERB.sub(lambda match: _marked(match, tags, variables), text))
     environments = _mappings(documents[0]) if documents else {}
     databases = [inner for node in environments.values() for inner in _mappings(node).values()]
     merged = {id(each) for node in (*environments.values(), *databases) for each in _merged(node)}

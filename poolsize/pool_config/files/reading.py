@@ -151,8 +151,13 @@ def pools_and_counts(text: str, file_name: str) -> Sequence[PoolOrCount]:
 
 def copied_name(file_name: str) -> str:
     """Return the name of the file to which people copy the template of a configuration; else the file's own name."""
-    name = OF_TEMPLATE.sub("", file_name, count=1)
+    name = without_template(file_name)
     return name if CONFIGURATION.fullmatch(name) else file_name
+
+
+def without_template(file_name: str) -> str:
+    """Return the name of a file without the part that shows a template; the name itself without such a part."""
+    return ".env" if ENV_TEMPLATE.fullmatch(file_name) else OF_TEMPLATE.sub("", file_name, count=1)
 
 
 def is_likely(file_name: str) -> bool:
@@ -170,10 +175,12 @@ def may_have_pools(raw: bytes, file_name: str) -> bool:
     return any(word in plain for word in WORDS_OF.get(ending, WORDS))
 
 
-OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template|tmpl)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
-"""In the name of a template, as database.yml.sample and application.example.yml."""
+OF_TEMPLATE = re.compile(r"\.(?:sample|example|dist|template)(?=$|\.[a-z]{2,10}$)", re.IGNORECASE)
+"""In the name of a template, as database.yml.sample and application.example.yml. Those of template engines are none."""
+ENV_TEMPLATE = re.compile(r"(?:sample|example|dist|template)\.env|env\.(?:sample|example|dist|template)", re.IGNORECASE)
+"""Further names of the templates of .env."""
 CONFIGURATION = re.compile(r"\.env.*|.+\.(?:ya?ml|properties|json|xml|toml|ini|cnf|conf|cfg)", re.IGNORECASE)
-"""Names of files whose templates are read; those of source make code."""
+"""Names of files that are read from a template with a further ending; source is read by its own ending only."""
 MOST_BYTES = 2**21
 MOST_POOLS, MOST_UNREAD, MOST_VARIABLES = 100, 20, 1_000
 """Pools of a file, settings of a pool that its library does not read, and variables that a file sets."""
@@ -184,19 +191,6 @@ READS_CONFIGURATION = r"(?:\.\.\.\s?{0}\b|\b{0}\.(?:\w{{1,60}}\.){{0,3}}(?i:pool
 MOST_FOLDERS = 5
 """Folders above a file: from src/main/resources/config to that of the build file."""
 BUILD_FILES = ("pom.xml", "gradle.properties", "build.gradle", "build.gradle.kts")
-BOOT_APPLICATION = re.compile(r"spring-boot-maven-plugin|\borg\.springframework\.boot[\"']")
-"""In the build file of an application of Spring Boot: the plugin that packages it."""
-MAY_HAVE_MVC = re.compile(
-    r"web(?!flux)|mvc|thymeleaf|freemarker|mustache|groovy-templates|data[.-]rest|graphql|hateoas|jersey|servlet|tomcat"
-    r"|jetty|undertow|springdoc|springfox|swagger|knife4j|eureka|boot-admin|authorization-server|vaadin"
-    r"|project\s?\(|projects\.|bundles\.|\$\{(?:project\.|revision)"
-    r"|<parent>(?!.{0,400}?spring-boot-starter-parent)|bootJar.{0,99}?enabled\s?=\s?false",
-    re.IGNORECASE | re.DOTALL,
-)
-"""In the build file of an application that may have Spring MVC: by its own libraries, by a parent, other modules of the
-project or a bundle of libraries, or in the application that has this module."""
-FOR_MODULES = re.compile(r"\b(?:subprojects|allprojects)\b")
-"""In a build file of Gradle above those of the modules that it gives libraries to."""
 VERSION_OF_QUARKUS = re.compile(
     r"(?:quarkus(?:[._-]?(?:platform|plugin))?[._-]?version(?:>|\s?=)|quarkus-bom(?::|</artifactId>\s{0,99}<version>)"
     r"|io\.quarkus[\"')]{1,2}\s{1,9}version)\s{0,9}[\"']?(\d{1,4})\.(\d{1,4})",
@@ -245,7 +239,7 @@ class SetVariable:
 
 _Pool = tuple[
     str, str, dict[str, FileSetting], tuple[FileSetting, ...], bool, str, tuple[FileSetting, ...], bool, str, str,
-    tuple[FileSetting, ...],
+    tuple[FileSetting, ...], tuple[str, ...],
 ]  # fmt: skip
 """The fields of a FilePool, its library by its title."""
 
@@ -318,8 +312,6 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         if any(pool.library is library for pool in known):
             of_project = of_version(_version(path, files, pattern))
             known = tuple(replace(pool, library=of_project) if pool.library is library else pool for pool in known)
-    if any(pool.has("openInView") for pool in known) and _is_without_mvc(path):
-        known = tuple(map(_without_view, known))
     read = tuple(file for file, _ in modules.values())
     return PoolFile(path, known, number - len(pools), counts, variables, modules=read)
 
@@ -355,28 +347,6 @@ def _folders_above(path: Path) -> Iterator[Path]:
         yield folder
         if (folder / ".git").exists():
             return
-
-
-def _is_without_mvc(path: Path) -> bool:
-    """Return whether the build file beside the folder `src` of a file is that of an application without Spring MVC."""
-    folders = [*_folders_above(path)]
-    module = next((place for place, folder in enumerate(folders) if folder.name == "src"), len(folders)) + 1
-    own, *above = (_build_text(folder) for folder in folders[module:]) if module < len(folders) else ("",)
-    texts = [own, *filter(FOR_MODULES.search, above)]
-    return BOOT_APPLICATION.search(own) is not None and not any(map(MAY_HAVE_MVC.search, texts))
-
-
-def _build_text(folder: Path) -> str:
-    """Return the texts of the build files in a folder."""
-    texts = []
-    for name in BUILD_FILES:
-        with suppress(BadInput):
-            texts.append(_text(content(folder / name, MOST_BYTES)))
-    return "\n".join(texts)
-
-
-def _without_view(pool: FilePool) -> FilePool:
-    return replace(pool, settings={name: each for name, each in pool.settings.items() if name != "openInView"})
 
 
 def _version(path: Path, files: Sequence[str], pattern: re.Pattern[str]) -> tuple[int, int] | None:

@@ -203,8 +203,8 @@ def setting_of(name: str, text: str, line: int, read: Callable[[], Value]) -> Fi
 def value_of(text: str, *, durations: bool = False, unit: int = 1) -> Value:
     """Return the value of a text; of a placeholder, its default or None.
 
-    durations: whether the library reads 30s, 5 minutes and PT5M; they become milliseconds. unit: of a number without
-    one, which is multiplied by it.
+    durations: whether the library reads 30s, 5 minutes and PT5M; they become milliseconds, as a float. unit: of
+    a number without one, which is multiplied by it.
     """
     text = text.strip()
     if len(text) > LONGEST:
@@ -275,7 +275,8 @@ def _milliseconds(text: str) -> Value:
     """Return a duration in milliseconds, also 1h30m of Go; another text as it is."""
     spans = [(int(number), _unit(unit.lower())) for number, unit in DURATION.findall(text)]
     if spans and all(unit for _, unit in spans) and not DURATION.sub("", text):
-        return sum(number * (unit or 0) for number, unit in spans)
+        return float(sum(number * (unit or 0) for number, unit in spans))
     match = ISO_DURATION.fullmatch(text)
     parts = match.groupdict(default="0") if match else {}
-    return sum(int(number) * MILLISECONDS[unit] for unit, number in parts.items()) if match and len(text) > 2 else text
+    milliseconds = float(sum(int(number) * MILLISECONDS[unit] for unit, number in parts.items()))
+    return milliseconds if match and len(text) > 2 else text

@@ -46,8 +46,8 @@ class OnlyPings(Worded, Reason, code="go_only_pings"):
     """A function opens a pool, pings the server, and closes the pool."""
 
     words = (
-        "The function that opens this pool only pings the server and closes the pool: each call has at most 1 "
-        "connection, and the settings of the pool make no difference."
+        "The function that opens this pool only pings the server and closes the pool: each call of the function has 1 "
+        "connection. The file does not show how many calls run at once. The settings of the pool make no difference."
     )
 
 

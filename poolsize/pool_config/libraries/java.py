@@ -41,11 +41,10 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
     yield from no_limit(pool, "maxWait", WaitsForEver)
     yield from tested_on_borrow(pool, "testOnBorrow")
     yield from removes_abandoned(pool, "removeAbandoned")
-    yield from least_above_most(pool, "minIdle", "maxActive")
-    yield from least_above_most(pool, "initialSize", "maxActive")
-    yield from least_above_most(pool, "minEvictableIdleTimeMillis", "maxEvictableIdleTimeMillis")
-    if pool.value("keepAlive") is True:
-        of_keep_alive = "timeBetweenEvictionRunsMillis", "keepAliveBetweenTimeMillis"
+    yield from least_above_most(pool, "maxActive", "minIdle", "initialSize")
+    yield from least_above_most(pool, "maxEvictableIdleTimeMillis", "minEvictableIdleTimeMillis")
+    if pool.value("keepAlive") is True and not pool.settings["keepAlive"].variables:
+        of_keep_alive = "keepAliveBetweenTimeMillis", "timeBetweenEvictionRunsMillis"
         yield from least_above_most(pool, *of_keep_alive, may_be_equal=False)
     is_checked = is_tested(pool, wait_timeout, ends_idle=False)
     yield from outlives_server(pool, wait_timeout, "maxEvictableIdleTimeMillis", 1000, is_checked=is_checked)
@@ -53,9 +52,8 @@ def _druid(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 def removes_abandoned(pool: FilePool, *settings: str, state: str = "borrowed") -> Iterator[Worded]:
     """Find settings by which a pool ends borrowed connections. state: of these connections."""
-    timeout = pool.settings.get("removeAbandonedTimeout")
-    per_second = 1000 if timeout and "Duration." in timeout.text else 1
-    seconds = known(pool.number("removeAbandonedTimeout") / per_second)
+    is_duration = isinstance(pool.value("removeAbandonedTimeout"), float)
+    seconds = known(pool.number("removeAbandonedTimeout") / (1000 if is_duration else 1))
     for setting in settings:
         if pool.value(setting) is True:
             yield RemovesAbandoned(setting, seconds, state)

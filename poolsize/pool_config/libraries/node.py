@@ -64,7 +64,7 @@ def _mariadb(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 
 def _sequelize(pool: FilePool, _: int) -> Iterator[Worded]:
-    yield from least_above_most(pool, "min", "max")
+    yield from least_above_most(pool, "max", "min")
 
 
 def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:

@@ -196,8 +196,7 @@ def _asyncio(pool: FilePool, _: int) -> Iterator[Worded]:
     """Find no limit, and a pool that is refused. aiomysql and asyncmy lend no connection that the server closed."""
     (most,) = pool.library.sizes
     yield from no_limit(pool, most, Unlimited)
-    if pool.number(most) > 0:
-        yield from least_above_most(pool, most.replace("max", "min"), most)
+    yield from least_above_most(pool, most, most.replace("max", "min"))
     if "WAIT_LIMIT_SECONDS" not in pool.settings:
         yield NoWaitLimit(pool.library.title)
 

@@ -9,10 +9,12 @@ from poolsize.pool_config.pool import FilePool, MayBeDefault, OfSetting, Worded
 from poolsize.pool_config.settings import SURVEY
 
 DOCUMENTED = "Source: the library's documentation, {0.setting}."
-HAS_UNIT = re.compile(r"\d\s?(?!l\b)[a-z]|milli|second|minute|hour|duration|unit|ms\b", re.IGNORECASE)
-"""In the text of a time; 60L is a number of Java."""
+WITHOUT_UNIT = re.compile(
+    r"[\d_]{1,20}l?|(?!\S*(?:milli|second|minute|hour|duration|unit|ms\b))[a-z_$][\w.$]{0,100}", re.IGNORECASE
+)
+"""The text of a time: a number, such as 60L of Java, or a name."""
 LONGEST_MISTAKEN_MS = 60
-"""The longest time in ms that is taken to be seconds: no pool ends a wait or a connection so soon."""
+"""The longest time in ms that is taken to be seconds."""
 DAY_SECONDS = 86_400
 FEW = 2
 """So few idle connections are taken to be fewer than a pool has whose size is not known."""
@@ -64,19 +66,14 @@ class NoPoolSize(OfSetting, Caution, code="pool_no_size"):
 
 
 class LeastAboveMost(OfSetting, Caution, code="pool_least_above_most"):
-    """A setting whose value is above that of another. default: the setting of these that is not in the file."""
+    """A setting whose value is above that of another."""
 
     gravity = 2
     least: int
     other: str
     most: int
-    default: str
-    words = (
-        "{0.setting} {0.least:,} is {0.relation} {0.other} {0.most:,}{0.by_default}: the library does not start with "
-        "such a pool."
-    )
+    words = "{0.setting} {0.least:,} is {0.relation} {0.other} {0.most:,}: the library does not start with such a pool."
     relation = property(lambda self: "more than" if self.least > self.most else "not less than")
-    by_default = property(lambda self: f" ({self.default} is the default)" if self.default else "")
 
 
 class WrongUnit(OfSetting, Caution, code="pool_wrong_unit"):
@@ -154,18 +151,25 @@ def refused_size(pool: FilePool, setting: str) -> Iterator[Worded]:
         yield NoPoolSize(setting, size, f"{pool.library.title} does not start")
 
 
-def least_above_most(pool: FilePool, least: str, most: str, *, may_be_equal: bool = True) -> Iterator[Worded]:
-    """Find a setting above another, with which the library does not start. may_be_equal: whether both may be equal."""
-    low, high = pool.number(least), pool.number(most)
-    if low > high or (low == high and not may_be_equal):
-        default = next((name for name in (least, most) if not pool.has(name)), "")
-        yield LeastAboveMost(least, int(low), most, int(high), default)
+def least_above_most(pool: FilePool, most: str, *leasts: str, may_be_equal: bool = True) -> Iterator[Worded]:
+    """Find the first setting above another, with which the library does not start, where the file has both numbers.
+
+    may_be_equal: whether both may be equal. A limit below 1 is none.
+    """
+    high, mistaken = pool.literal(most), {each.about for each in wrong_units(pool)}
+    for least in leasts:
+        low = pool.literal(least)
+        is_above = low > high > 0 or (low == high > 0 and not may_be_equal)
+        if is_above and not mistaken & {least, most}:
+            yield LeastAboveMost(least, int(low), most, int(high))
+            return
 
 
 def wrong_units(pool: FilePool) -> Iterator[Worded]:
-    """Find times without a unit, in the file, that are absurd in the setting's unit and usual in another."""
+    """Find numbers without a unit, in the file, that are no usual times in the setting's unit and are in another."""
     for setting, per_second in {**pool.library.waits, **pool.library.ages}.items():
-        if not pool.has(setting) or HAS_UNIT.search(pool.settings[setting].text):
+        is_plain = pool.has(setting) and WITHOUT_UNIT.fullmatch(pool.settings[setting].text.strip("\"'"))
+        if not (is_plain and isinstance(pool.value(setting), int)):
             continue
         value = pool.number(setting) / (1000 if setting in pool.library.seconds else 1)
         if per_second == 1000 and 0 < value <= LONGEST_MISTAKEN_MS:
@@ -175,7 +179,7 @@ def wrong_units(pool: FilePool) -> Iterator[Worded]:
 
 
 def _is_mistaken_ms(value: float, *, is_wait: bool) -> bool:
-    """Return whether seconds are absurd and usual milliseconds: no wait takes 17 min, and 60,000 s is no whole hour."""
+    """Return whether a number of seconds is more usual in ms: of a wait from 1,000 on, of an age above a day."""
     return (value >= 1_000 and value % 500 == 0) if is_wait else (value > DAY_SECONDS and value % 60_000 == 0)
 
 
@@ -204,7 +208,8 @@ def outlives_server(
     lifetime: setting after which a connection ends. per_second: its units in a second.
     """
     limit = pool.number(lifetime)
-    if not is_checked and (limit <= 0 or limit >= wait_timeout * per_second):
+    is_mistaken = lifetime in {each.about for each in wrong_units(pool)}
+    if not (is_checked or is_mistaken) and (limit <= 0 or limit >= wait_timeout * per_second):
         seconds = limit / per_second if limit > 0 else None
         yield OutlivesServer(lifetime, not pool.has(lifetime), seconds, wait_timeout)
 
