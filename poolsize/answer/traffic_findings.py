@@ -19,10 +19,11 @@ OFTEN = 0.999
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 HEADROOM, GROWN = 1.1, 1.2
-"""Times the rate: pools that keep up with less than the first have little headroom. Size them for the second."""
+"""Times the rate, chosen values: pools that keep up with less than the first have little headroom. Their larger size is
+that for the second."""
 WIDEST_CHECKED = 20
 """The largest squared variation of the simulations in docs/explanation/two-sides.md. Beyond it, two phases are too
-coarse for the tail of log-normal times: the p99 wait is then up to 2.6 times the computed one."""
+coarse for the tail of log-normal times: the p99 wait is then up to 3 times the computed one."""
 
 
 ReadingTimes = Literal["each moment", "single", "several"]
@@ -440,9 +441,9 @@ def _little_headroom(
     if need.decides == "supply":
         return
     enough = need.pool_size if need.pool_size > size * GROWN / times else None
-    others = zip(traffics, database.pool_sizes, strict=True)
-    in_deploy = sum(size * each.service.pools_in_deploy(limit.surge) for each, size in others)
-    in_deploy += (need.pool_size - size) * traffic.service.pools_in_deploy(limit.surge)
+    sizes = database.with_pool(place, need.pool_size).pool_sizes
+    pools = zip(traffics, sizes, strict=True)
+    in_deploy = sum(pool_size * each.service.pools_in_deploy(limit.surge) for each, pool_size in pools)
     most = (times * traffic.rate, times - 1, GROWN - 1)
     yield LittleHeadroom(*most, enough, limit.raised_to(in_deploy), traffic.service.pools, name)
 

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from math import inf, isinf
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ from poolsize.present.text.traffic import traffic_in_short, traffic_values
 from poolsize.traffic.pool_use import ProcessTraffic, pool_use
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 from tests.conftest import EXAMPLES, Command
+from tests.pool_simulation import SimulatedPool, simulate
 
 SYNC = Service("application", 6, 4, threads=1, connections_per_thread=1)
 THREADS = Service("application", 6, 4, threads=8, connections_per_thread=1)
@@ -206,6 +208,23 @@ def test_usage_times_beyond_those_that_were_checked_are_named() -> None:
             answer = recommend_for(Traffic(120, usage, service))
             found = [each.times for each in answer.findings if isinstance(each, WideSpread)]
             assert found == ([pytest.approx(13)] if is_said else [])
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("times", [12.9, 14.8])
+@pytest.mark.parametrize("in_use", [1, 3, 10])
+def test_beyond_those_waits_are_up_to_3_times_as_long_and_a_connection_more_suffices(in_use: int, times: float) -> None:
+    """Simulated: two seeds of 10^6 log-normal usage times, whose p99 is so many times their mean."""
+    usage = log_normal(50, 0.99, 50 * times)
+    assert usage is not None
+    answer = recommend_for(Traffic(in_use * 20, usage, Service("a", 1)))
+
+    def p99(more: int) -> float:
+        pool = SimulatedPool(answer.pool_size + more, in_use, usage.variation, is_log_normal=True)
+        return fmean(simulate(pool, 1_000_000, seed).p99 for seed in (1, 2))
+
+    assert 1.2 <= p99(0) / (answer.at_size.usual.wait_p99_ms / 50) <= 3
+    assert p99(1) <= 1
 
 
 @pytest.mark.costly
