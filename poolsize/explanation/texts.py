@@ -66,6 +66,8 @@ _TEXTS: Mapping[str, Sequence[tuple[Kind, *tuple[str, ...]]]] = {
     "HikariCP": (
         (Kind.WAIT_TIMEOUT, (r"Connection is not available, request timed out( after <wait_ms>ms( \(total=<open>,"
             r" active=<in_use>, idle=<idle>, waiting=<waiting>\))?)?")),
+        (Kind.WAIT_TIMEOUT, (r"request timed out after <wait_ms>ms \(total=<open>, active=<in_use>, idle=<idle>,"
+            r" waiting=<waiting>\)")),
         (Kind.STATISTICS, r"stats \(total=<open>/<size>, idle=<idle>/\d{1,12}, active=<in_use>, waiting=<waiting>\)"),
         (Kind.STATISTICS, r"stats \(total=<open>, active=<in_use>, idle=<idle>, waiting=<waiting>\)"),
         (Kind.STALE, r"Failed to validate connection …Possibly consider using a shorter maxLifetime value"),

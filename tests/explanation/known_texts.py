@@ -335,6 +335,10 @@ EXAMPLES = [
     ),
     Example(GO, "go-sql-driver/mysql", "without the colon", "[mysql] packets.go:37 unexpected EOF", Kind.STALE, {}),
     Example(
+        HIKARI, "7.1.0", f"{JAR}; its end", "request timed out after 30000ms (total=10, active=10, idle=0, waiting=37)",
+        Kind.WAIT_TIMEOUT, {"wait_ms": 30_000, "open": 10, "in_use": 10, "idle": 0, "waiting": 37},
+    ),
+    Example(
         ANY_POOL, "-", "HikariCP's figures, without its name", "active=20, idle=0, waiting=130",
         Kind.STATISTICS, {"in_use": 20, "idle": 0, "waiting": 130},
     ),
