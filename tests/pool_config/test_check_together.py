@@ -124,6 +124,22 @@ def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_pa
 
 
 @pytest.mark.costly
+def test_a_bean_has_the_numbers_of_the_properties_file_that_its_xml_names(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "jdbc.properties").write_text("jdbc.url=jdbc:mysql://db/shop\njdbc.maxActive=21\njdbc.maxWait=900\n")
+    bean = '<bean id="a" class="com.alibaba.druid.pool.DruidDataSource"><property name="url" value="${jdbc.url}"/>'
+    values = '<property name="maxActive" value="${jdbc.maxActive}"/><property name="maxWait" value="${other}"/></bean>'
+    configurer = '<bean class="a.Configurer"><property name="location" value="classpath:jdbc.properties"/></bean>'
+    (tmp_path / "beans.xml").write_text(f"<beans>{configurer}{bean}{values}</beans>")
+    for words in (["."], ["beans.xml"]):
+        (file,) = checked(poolsize_here, *words, code=0)["files"]
+        (pool,) = file["pools"]
+        assert (pool["library"], pool["most_connections"]) == ("Druid", 21)
+        assert (pool["settings"]["maxActive"]["value"], pool["settings"]["maxWait"]["value"]) == (21, None)
+
+
+@pytest.mark.costly
 def test_files_of_a_server_only_have_no_pool_and_the_text_says_so(poolsize_here: Command, tmp_path: Path) -> None:
     service = "services:\n  db:\n    image: mariadb:11\n    command: --wait_timeout=600\n"
     (tmp_path / "compose.yml").write_text(service)

@@ -1614,6 +1614,26 @@ class Production(Base):
 
 
 @pytest.mark.parametrize(
+    ("branches", "sizes"),
+    [
+        ("if u.startswith('sqlite'):\n  e = create_engine(u)\nelse:\n  e = create_engine(u, pool_size=10)", [10]),
+        ("if 'sqlite' not in u:\n  e = create_engine(u, pool_size=10)\nelse:\n  e = create_engine(u)", [10]),
+        ("if u is not None and 'sqlite' in u:\n  e = create_engine(u, pool_size=10)", []),
+        ("e = create_engine(u) if IS_SQLITE else create_engine(u, pool_size=10)", [10]),
+        ("if 'sqlite' in u:\n  pass\nelif 'postgres' in u:\n  e = create_engine(u, pool_size=10)", []),
+        ("if DEBUG:\n  pass\nelse:\n  e = create_engine(u, pool_size=10)", []),
+    ],
+)
+def test_a_branch_for_another_database_than_the_default_sqlite(tmp_path: Path, branches: str, sizes: list[int]) -> None:
+    (tmp_path / "a.py").write_text(f"u = os.getenv('U', 'sqlite:///a.db')\n{branches}")
+    pools = read_pools(tmp_path / "a.py").pools if sizes else []
+    assert [pool.value("pool_size") for pool in pools] == sizes
+    if not sizes:
+        with pytest.raises(BadInput, match="no settings of a pool"):
+            read_pools(tmp_path / "a.py")
+
+
+@pytest.mark.parametrize(
     "call",
     [
         "create_engine('sqlite://')", "create_engine(u, poolclass=NullPool)", "create_engine(f'postgresql://{u}@h')",

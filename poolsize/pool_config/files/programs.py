@@ -176,12 +176,12 @@ def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> 
 
 
 def _without_imported(files: Sequence[PoolFile]) -> list[PoolFile]:
-    """Return the files without the pools of configurations in JavaScript that another file imports for its pool."""
+    """Return the files without the pools of configurations that another file imports or names for its pool."""
     imported: dict[Path, set[str]] = {}
     for file in files:
         sized = {pool.library.title for pool in file.pools if any(map(pool.value, pool.library.sizes))}
         for path in file.modules if sized else ():
-            imported.setdefault(path.resolve(), {OWN_SIZE.title}).update(sized)
+            imported.setdefault(path.resolve(), {OWN_SIZE.title, OWN_CODE.title}).update(sized)
 
     def is_imported(pool: FilePool, titles: set[str]) -> bool:
         return pool.library.title in titles and not MAKES_POOL.match(pool.place)

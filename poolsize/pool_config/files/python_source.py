@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
@@ -62,6 +62,7 @@ CONNECTOR_POOL = {"pool_name", "pool_size"}
 TORTOISE_CALLS = {"init", "register_tortoise", "RegisterTortoise"}
 URLS = ("url", "name_or_url", "db_url")
 OTHER_DRIVERS = {"psycopg", "psycopg2", "pg8000", "pgdb", "sqlite3", "cx_Oracle", "oracledb", "pymssql", "dmPython"}
+OTHER_DATABASES = re.compile(r"postgres|psycopg|oracle|mssql", re.IGNORECASE)
 PEEWEE_URL = re.compile(r"(mysql|mysqlconnector|mariadbconnector)\+pool://")
 
 
@@ -81,6 +82,23 @@ def _parsed(text: str) -> ast.Module:
         raise BadInput(f"no Python {sys.version_info.major}.{sys.version_info.minor}: {error}") from None
 
 
+def _beside_sqlite(nodes: Iterable[ast.AST]) -> set[int]:
+    """Return the nodes of branches for another database than SQLite, as in `if url.startswith("sqlite"): ... else:`."""
+    others, excluded = set[int](), set[int]()
+    for node in nodes:
+        if isinstance(node, ast.If | ast.IfExp):
+            test, branches = ast.unparse(node.test), [node.body, node.orelse]
+            if re.search("sqlite", test, re.IGNORECASE):
+                others |= _ids(branches[not re.search(r"\bnot\b(?! None)|!=", test)])
+            if OTHER_DATABASES.search(test):
+                excluded |= _ids(branches[0])
+    return others - excluded
+
+
+def _ids(branch: ast.expr | list[ast.stmt]) -> set[int]:
+    return {id(node) for part in (branch if isinstance(branch, list) else [branch]) for node in ast.walk(part)}
+
+
 def assigned_in(text: str, name: str) -> FileSetting | None:
     """Return what Python source assigns to a name; None without that. Raises BadInput for a text that is not Python."""
     names = Names(_parsed(text))
@@ -93,6 +111,7 @@ class _Source:
         self._names = Names(tree)
         self._values = Values(self._names)
         self._connected: set[str] = set()
+        self._not_sqlite = _beside_sqlite(self._names.nodes)
 
     def pools(self) -> list[FilePool]:
         """Return the pools: those of calls and dictionaries in the order of the file, then those of settings."""
@@ -133,7 +152,7 @@ class _Source:
             pairs: Pairs = [*zip(function.parameters, call.args, strict=False), *keywords]
             if any(isinstance(argument, ast.Starred) for argument in call.args):
                 pairs = [(None, call), *keywords]
-            if self._may_be_mysql(dict(pairs)):
+            if self._may_be_mysql(dict(pairs), not_sqlite=id(call) in self._not_sqlite):
                 pairs += self._beside(function.library, pairs)
                 renamed = OF_PEEWEE_ASYNC if function.library is libraries.PEEWEE_ASYNC else {}
                 yield from self._values.pools(function.library, place, pairs, renamed=renamed)
@@ -154,12 +173,17 @@ class _Source:
         names = bases if own and isinstance(call.func, ast.Name) else [name, *bases]
         return next((FUNCTIONS[each] for each in names if each in FUNCTIONS), None)
 
-    def _may_be_mysql(self, by_name: dict[str | None, ast.expr]) -> bool:
-        """Return whether neither the URL nor the driver is of another database, and the pool has a size."""
+    def _may_be_mysql(self, by_name: dict[str | None, ast.expr], *, not_sqlite: bool) -> bool:
+        """Return whether neither the URL nor the driver is of another database, and the pool has a size.
+
+        not_sqlite: whether a branch of the program shows that the URL is not SQLite's, as its default is.
+        """
         url = next((by_name[name] for name in URLS if name in by_name), None)
         creator = by_name.get("creator")
         driver = self._names.full_name(creator).partition(".")[0] if creator else ""
-        is_other = self._values.is_mysql(url) is False or driver in OTHER_DRIVERS
+        is_sqlite = url is not None and self._values.text(url).startswith("sqlite")
+        is_other = self._values.is_mysql(url) is False and not (not_sqlite and is_sqlite)
+        is_other = is_other or driver in OTHER_DRIVERS
         return not is_other and last_name(by_name.get("poolclass")) not in libraries.OTHER_POOLS
 
     def _beside(self, library: Library, pairs: Pairs) -> Pairs:

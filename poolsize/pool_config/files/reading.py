@@ -251,7 +251,7 @@ class PoolFile:
     pools: the first pools; none for a file that has counts or variables only. more: the number of further pools.
     counts: the numbers of instances and processes that it states. variables: that it sets. environment: name of a
     variable that the pools depend on -> where files set it, the largest value first (files/programs.py). modules: the
-    files whose configurations a source imports.
+    files whose configurations a source imports, and the properties files that an XML file names.
     """
 
     path: Path
@@ -288,13 +288,13 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
     if not (is_named or may_have_pools(raw, name)):
         raise NoPools(path)
 
-    beside = list(_properties_named(raw, path)) if Path(name).suffix.lower() == ".xml" else []
+    beside = dict(_properties_named(raw, path)) if Path(name).suffix.lower() == ".xml" else {}
     modules = dict(_modules_named(_text(raw), path)) if path.suffix in JAVASCRIPT + TYPESCRIPT else {}
 
     def parse() -> tuple[int, list[Any], list[Any], list[Any]]:
         ENVIRONMENT.texts |= texts or {}
         ENVIRONMENT.modules |= {module: text for module, (_, text) in modules.items()}
-        for each in beside:
+        for each in beside.values():
             with suppress(BadInput):
                 ENVIRONMENT.keys |= documents.keys_of(_text(each))
         return _first(pools_and_counts(_text(raw), name))
@@ -312,7 +312,7 @@ def read_pools(path: Path, *, is_named: bool = True, texts: Mapping[str, str] | 
         if any(pool.library is library for pool in known):
             of_project = of_version(_version(path, files, pattern))
             known = tuple(replace(pool, library=of_project) if pool.library is library else pool for pool in known)
-    read = tuple(file for file, _ in modules.values())
+    read = (*(file for file, _ in modules.values()), *beside)
     return PoolFile(path, known, number - len(pools), counts, variables, modules=read)
 
 
@@ -330,14 +330,14 @@ def _modules_named(text: str, path: Path) -> Iterator[tuple[str, tuple[Path, str
                 break
 
 
-def _properties_named(raw: bytes, path: Path) -> Iterator[bytes]:
-    """Yield the contents of the .properties files that an XML file names, in its folder or in its resources."""
+def _properties_named(raw: bytes, path: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the .properties files that an XML file names, in its folder or in its resources, with their contents."""
     names = dict.fromkeys(match[1].decode() for match in PROPERTIES_FILE.finditer(raw))
     places = [folder for parent in _folders_above(path) for folder in (parent, parent / "resources")]
     for name in list(names)[:MOST_UNREAD]:
         for place in places:
             with suppress(BadInput):
-                yield content(place / name, MOST_BYTES)
+                yield place / name, content(place / name, MOST_BYTES)
                 break
 
 
