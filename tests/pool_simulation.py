@@ -50,7 +50,7 @@ class Simulated:
 def simulate(pool: SimulatedPool, requests: int, seed: int) -> Simulated:
     """Return what the requests of a simulated pool met."""
     random = np.random.default_rng(seed)
-    arrivals, usages = _arrivals(pool, requests, random), _usages(pool, requests, random)
+    arrivals, usages = _arrivals(pool, requests, random), usage_times(pool, requests, random)
     waits = waits_in_order(arrivals, usages, pool.pool_size, pool.limit)
     counted = waits[requests // WARM_UP :]
     p99, p99_9 = np.quantile(counted, [0.99, 0.999])
@@ -70,7 +70,11 @@ def waits_in_order(arrivals: Times, usages: Times, pool_size: int, limit: float 
     return waits
 
 
-def _usages(pool: SimulatedPool, requests: int, random: np.random.Generator) -> Times:
+def usage_times(pool: SimulatedPool, requests: int, random: np.random.Generator) -> Times:
+    """Return the usage times of requests, with a mean of 1.
+
+    Constant, gamma, exponential or two kinds of exponential times, by their variation; or log-normal.
+    """
     variation = pool.variation
     if pool.is_log_normal:
         deviation = sqrt(log(1 + variation))

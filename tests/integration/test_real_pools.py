@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import takewhile
 from math import log, pi, sqrt
 from typing import Self
 
@@ -78,12 +79,12 @@ def queue_pool(url: str) -> Program:
     return (sys.executable, "-m", "tests.queue_pool_requests"), variables
 
 
-def hikaricp(url: str) -> Program:
-    """HikariCP, with MySQL Connector/J."""
+def hikaricp(url: str, heap: str = HEAP) -> Program:
+    """HikariCP, with MySQL Connector/J. heap: options of the JVM."""
     parts = make_url(url)
     jdbc = f"jdbc:mysql://{parts.host}:{parts.port}/shop?createDatabaseIfNotExist=true&useSSL=false&allowPublicKeyRetrieval=true"
     account = {"JDBC_URL": jdbc, "JDBC_USER": str(parts.username), "JDBC_PASSWORD": str(parts.password)}
-    return ("java", *HEAP.split(), "-cp", java_classes(), "Requests"), account
+    return ("java", *heap.split(), "-cp", java_classes(), "Requests"), account
 
 
 def database_sql(url: str) -> Program:
@@ -180,7 +181,7 @@ class RunningProgram:
         lines = "".join(f"{due:f} {sleep:f}\n" for due, sleep in of_requests.tolist())
         self._process.stdin.write(f"{pool_size} {at_once or len(due_ms)}\n{lines}\n")
         self._process.stdin.flush()
-        done = list(iter(self._process.stdout.readline, "\n"))
+        done = [*takewhile(str.strip, self._process.stdout)]
         assert len(done) == len(due_ms)
         asked, got, given = 1000 * np.loadtxt(done, unpack=True)
         in_order = np.argsort(asked)
