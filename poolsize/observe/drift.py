@@ -53,11 +53,21 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...
     Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
     limit.
     """
-    answers, content = [answer for answer in answers if answer.is_used], reference.content
+    names, content = {answer.name for answer in answers}, reference.content
+    answers = [answer for answer in answers if answer.is_used]
     if isinstance(content, int):
         return tuple(_of_sizes(answers, content))
     if isinstance(content, Observation):
-        return *_of_sizes(answers, None), *_since(answers, pool_answers(content), censored=False)
+        before = pool_answers(content)
+        return (
+            *_of_sizes(answers, None),
+            *_since(answers, before, censored=False),
+            *(
+                f"{shown(answer.name)}: the stored observation has this pool, and this observation does not."
+                for answer in before
+                if answer.is_used and answer.name not in names
+            ),
+        )
     return *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
 
 

@@ -295,9 +295,9 @@ def pools_values(answers: Sequence[PoolAnswer]) -> PoolsValues:
     return {"pools": [pool_values(answer) for answer in answers]}
 
 
-def pools_to_choose(answers: Sequence[PoolAnswer], path: str) -> str:
-    """Return a table of several pools, and the command that answers for the first of them."""
-    command = pasteable("poolsize", "recommend", "--observation", path, "--pool", answers[0].name)
+def pools_to_choose(answers: Sequence[PoolAnswer], typed: Sequence[object]) -> str:
+    """Return a table of several pools, and the command that answers for the first of them. typed: its other options."""
+    command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name)
     return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
 
 

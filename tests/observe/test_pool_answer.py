@@ -338,6 +338,9 @@ def test_drift_names_each_condition_that_no_longer_fits(tmp_path: Path) -> None:
     before = read_reference(stored(tmp_path / "before.jsonl", calm))
     assert drift(pool_answers(calm), before) == ()
     assert len(drift(pool_answers(busy), before)) == 3
+    assert drift(pool_answers(calm), read_reference(stored(tmp_path / "busy.jsonl", busy))) == (
+        "other: the stored observation has this pool, and this observation does not.",
+    )
     run = drift(pool_answers(busy), read_reference("data/examples/oltp_read_write-mysql.jsonl"))
     assert any("shop: the need" in line for line in run)
     for reference in ("0", "9" * 5_000, str(tmp_path / "none"), ""):
