@@ -117,9 +117,9 @@ def answer_observation(
     assert observed.path
     answers = pool_named(load_observation(observed.path), observed.pool)
     if len(answers) > 1:
-        as_json, others = form == "json", ("usage_time_ms", "cores", "run_path", "instances", "processes")
-        typed = typed_words("observation", "growth", *others, "max_connections", *TRAFFIC_OPTIONS)
-        click.echo(json_text(pools_values(answers)) if as_json else pools_to_choose(answers, typed))
+        options = click.get_current_context().command.params
+        typed = typed_words(*(each.name for each in options if each.name and not getattr(each, "is_flag", True)))
+        click.echo(json_text(pools_values(answers)) if form == "json" else pools_to_choose(answers, typed))
         return
     (of_pool,), growth = answers, observed.growth or 1.0
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)

@@ -127,7 +127,8 @@ def test_the_server_among_the_files_has_the_limit(poolsize_here: Command, tmp_pa
 def test_a_bean_has_the_numbers_of_the_properties_file_that_its_xml_names(
     poolsize_here: Command, tmp_path: Path
 ) -> None:
-    (tmp_path / "jdbc.properties").write_text("jdbc.url=jdbc:mysql://db/shop\njdbc.maxActive=21\njdbc.maxWait=900\n")
+    numbers = "jdbc.maxActive=21\njdbc.maxWait=900\n"
+    (tmp_path / "jdbc.properties").write_text(f"jdbc.url=jdbc:mysql://db/shop\n{numbers}")
     bean = '<bean id="a" class="com.alibaba.druid.pool.DruidDataSource"><property name="url" value="${jdbc.url}"/>'
     values = '<property name="maxActive" value="${jdbc.maxActive}"/><property name="maxWait" value="${other}"/></bean>'
     configurer = '<bean class="a.Configurer"><property name="location" value="classpath:jdbc.properties"/></bean>'

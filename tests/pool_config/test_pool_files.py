@@ -1618,9 +1618,10 @@ class Production(Base):
     [
         ("if u.startswith('sqlite'):\n  e = create_engine(u)\nelse:\n  e = create_engine(u, pool_size=10)", [10]),
         ("if 'sqlite' not in u:\n  e = create_engine(u, pool_size=10)\nelse:\n  e = create_engine(u)", [10]),
-        ("if u is not None and 'sqlite' in u:\n  e = create_engine(u, pool_size=10)", []),
+        ("if u.startswith('sqlite') and ':memory:' not in u:\n  e = create_engine(u, pool_size=10)", []),
+        ("if not u.startswith('sqlite'):\n  e = create_engine(u, pool_size=10)", [10]),
         ("e = create_engine(u) if IS_SQLITE else create_engine(u, pool_size=10)", [10]),
-        ("if 'sqlite' in u:\n  pass\nelif 'postgres' in u:\n  e = create_engine(u, pool_size=10)", []),
+        ("p = 'postgres:'\ne = create_engine(u) if 'sqlite' in u else create_engine(u, pool_size=10)", []),
         ("if DEBUG:\n  pass\nelse:\n  e = create_engine(u, pool_size=10)", []),
     ],
 )

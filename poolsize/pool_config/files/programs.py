@@ -29,7 +29,7 @@ from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.libraries.java_frameworks import beside_bean
 from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
-from poolsize.pool_config.pool import FilePool, FileSetting, Variable, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Value, Variable, normalized
 from poolsize.units import count
 
 MOST_FILES = 100_000
@@ -176,17 +176,28 @@ def _without_replaced(files: Sequence[PoolFile], real_paths: Iterable[Path]) -> 
 
 
 def _without_imported(files: Sequence[PoolFile]) -> list[PoolFile]:
-    """Return the files without the pools of configurations that another file imports or names for its pool."""
-    imported: dict[Path, set[str]] = {}
+    """Return the files without the pools of configurations that another file reads for its pool.
+
+    They are those of the same library in JavaScript that it imports, and those of the same size in properties that
+    its XML names.
+    """
+    titles, sizes = dict[Path, set[str]](), dict[Path, set[Value]]()
     for file in files:
-        sized = {pool.library.title for pool in file.pools if any(map(pool.value, pool.library.sizes))}
+        sized = [(pool.library.title, size) for pool in file.pools if any(size := _sizes(pool))]
         for path in file.modules if sized else ():
-            imported.setdefault(path.resolve(), {OWN_SIZE.title, OWN_CODE.title}).update(sized)
+            titles.setdefault(path.resolve(), {OWN_SIZE.title}).update(title for title, _ in sized)
+            sizes.setdefault(path.resolve(), set()).update(value for _, each in sized for value in each)
 
-    def is_imported(pool: FilePool, titles: set[str]) -> bool:
-        return pool.library.title in titles and not MAKES_POOL.match(pool.place)
+    def is_imported(pool: FilePool, path: Path) -> bool:
+        if path.suffix == ".properties":
+            return not sizes.get(path, set()).isdisjoint(filter(None, _sizes(pool)))
+        return pool.library.title in titles.get(path, set()) and not MAKES_POOL.match(pool.place)
 
-    return [_without(file, partial(is_imported, titles=imported.get(file.path.resolve(), set()))) for file in files]
+    return [_without(file, partial(is_imported, path=file.path.resolve())) for file in files]
+
+
+def _sizes(pool: FilePool) -> list[Value]:
+    return [pool.value(name) for name in pool.library.sizes]
 
 
 def _without(file: PoolFile, is_left_out: Callable[[FilePool], bool]) -> PoolFile:

@@ -3,7 +3,7 @@
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import PurePath
@@ -82,17 +82,34 @@ def _parsed(text: str) -> ast.Module:
         raise BadInput(f"no Python {sys.version_info.major}.{sys.version_info.minor}: {error}") from None
 
 
-def _beside_sqlite(nodes: Iterable[ast.AST]) -> set[int]:
-    """Return the nodes of branches for another database than SQLite, as in `if url.startswith("sqlite"): ... else:`."""
-    others, excluded = set[int](), set[int]()
-    for node in nodes:
-        if isinstance(node, ast.If | ast.IfExp):
-            test, branches = ast.unparse(node.test), [node.body, node.orelse]
-            if re.search("sqlite", test, re.IGNORECASE):
-                others |= _ids(branches[not re.search(r"\bnot\b(?! None)|!=", test)])
-            if OTHER_DATABASES.search(test):
-                excluded |= _ids(branches[0])
-    return others - excluded
+def _beside_sqlite(nodes: Sequence[ast.AST]) -> set[int]:
+    """Return the nodes of branches for another database than SQLite, as in `if url.startswith("sqlite"): ... else:`.
+
+    None where the file names a third database: the branch may be for that.
+    """
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+    if any(map(OTHER_DATABASES.search, texts)):
+        return set()
+    branches = [
+        node.orelse if is_sqlite else node.body
+        for node in nodes
+        if isinstance(node, ast.If | ast.IfExp) and (is_sqlite := _of_sqlite(node.test)) is not None
+    ]
+    return set[int]().union(*map(_ids, branches))
+
+
+def _of_sqlite(test: ast.expr) -> bool | None:
+    """Return whether a condition holds for SQLite, or for other databases; None where it does not say."""
+    match test:
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return None if (inner := _of_sqlite(operand)) is None else not inner
+        case ast.Compare(ops=[ast.Eq() | ast.In() | ast.NotEq() | ast.NotIn() as operator]):
+            is_sqlite = isinstance(operator, ast.Eq | ast.In)
+        case ast.Call() | ast.Name() | ast.Attribute():
+            is_sqlite = True
+        case _:
+            return None
+    return is_sqlite if "sqlite" in ast.unparse(test).lower() else None
 
 
 def _ids(branch: ast.expr | list[ast.stmt]) -> set[int]:
