@@ -144,19 +144,10 @@ def _pool_of(element: Element, beans: Mapping[str | None, Element]) -> FilePool 
         library = WILDFLY if is_xa or any(each.name == "connection-url" for each in element.all()) else None
     if library is None or has_only_others(map(_resolved, entries)):
         return None
-    resolved = [*map(_resolved, entries)]
-    pool = pool_of(library, resolved)
-    keys = {(each.path[-1], each.line): key["name"] for each in resolved if (key := PLACEHOLDER.fullmatch(each.text))}
-    settings = {
-        name: replace(each, variables=(keys[each.name, each.line],)) if (each.name, each.line) in keys else each
-        for name, each in pool.settings.items()
-    }
-    urls = tuple(
-        FileSetting(each.path[-1], each.text, None, each.line, (key["name"],))
-        for each in entries
-        if normalized(each.path[-1]).endswith("url") and (key := PLACEHOLDER.fullmatch(each.text))
-    )
-    return replace(pool, place=f"{element.name} {place}".strip(), settings=settings, complete=complete, beside=urls)
+    pool = pool_of(library, [*map(_resolved, entries)])
+    keys = [(each, PLACEHOLDER.fullmatch(each.text)) for each in entries if normalized(each.path[-1]).endswith("url")]
+    urls = tuple(FileSetting(each.path[-1], each.text, None, each.line, (key["name"],)) for each, key in keys if key)
+    return replace(pool, place=f"{element.name} {place}".strip(), complete=complete, beside=urls)
 
 
 def _resolved(entry: Entry) -> Entry:
