@@ -296,10 +296,7 @@ WORKLOADS = {
 @pytest.mark.timeout(2400)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_sizes_are_those_that_trying_shows(name: str, tmp_path: Path) -> None:
-    """The smallest size that keeps the limit is the need or one apart, or else in its range.
-
-    The range is meant where the spread of the usage times is not known: Go publishes gauges, and HikariCP a mean.
-    """
+    """Same or one apart: with one connection more the limit is kept, and with two less it is not."""
     usage, simulated = WORKLOADS[name]
     with running([*LIBRARIES], tmp_path, usage=usage) as apps:
         for share in (0.3, 0.5, 0.7):
@@ -309,22 +306,15 @@ def test_sizes_are_those_that_trying_shows(name: str, tmp_path: Path) -> None:
             pages = [f"--metrics={apps.page(kind)}" for kind in LIBRARIES]
             assert apps.observe(observation, *pages, f"--for={OBSERVED_SECONDS}s").wait() == 0
             load.kill()
-            sizes = {_owner(answer, apps): _sizes(answer) for answer in apps.answers(observation).values()}
-            tried = [(kind, size) for kind, (low, high) in sizes.items() for size in (low - 1, high)]
+            needs = {_owner(answer, apps): answer.need for answer in apps.answers(observation).values()}
+            tried = [(kind, size) for kind, need in needs.items() for size in (need + 1, need - 2)]
             waited = partial(_p99_wait, apps, rate, simulated)
             with ThreadPoolExecutor(len(tried)) as threads:
                 waits = [*threads.map(waited, *zip(*tried, strict=True))]
             for (kind, size), wait in zip(tried, waits, strict=True):
-                print(f"| {name} | {share:.0%} | {kind} | {sizes[kind]} | {size} | {wait:.2f} |", flush=True)
+                print(f"| {name} | {share:.0%} | {kind} | {needs[kind]} | {size} | {wait:.2f} |", flush=True)
             for (kind, size), wait in zip(tried, waits, strict=True):
-                assert wait <= 1 + NEAR if size == sizes[kind][1] else wait > 1 - NEAR
-
-
-def _sizes(answer: PoolAnswer) -> tuple[int, int]:
-    """Return the sizes among which the smallest that keeps the limit must be, by an answer."""
-    need, variations = answer.need, answer.busiest.variations
-    low, high = answer.need_range() if variations[0] < variations[1] else (need, need)
-    return min(low, need - 1), max(high, need + 1)
+                assert wait <= 1 + NEAR if size > needs[kind] else wait > 1 - NEAR
 
 
 def _p99_wait(apps: Running, rate: float, usage: SimulatedPool, kind: str, size: int) -> float:
