@@ -151,7 +151,7 @@ def observe(
         _note("the server went away; the answer is of the time before")
     _answer(observation, reference, form, output)
     if not is_whole:
-        sys.exit(1)
+        sys.exit(WorkFailed.exit_code)
 
 
 def _check_times(for_seconds: float | None, range_seconds: float | None, *, has_range: bool) -> None:
