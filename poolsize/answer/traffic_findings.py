@@ -23,7 +23,7 @@ HEADROOM, GROWN = 1.1, 1.2
 that for the second."""
 WIDEST_CHECKED = 20
 """The largest squared variation of the simulations in docs/explanation/two-sides.md. Beyond it, two phases are too
-coarse for the tail of log-normal times: the p99 wait is then up to 3 times the computed one."""
+coarse for the tail of log-normal times: the p99 wait is then up to 3 times the computed wait."""
 
 
 ReadingTimes = Literal["each moment", "single", "several"]

@@ -188,8 +188,8 @@ register_templates(
         of.LittleHeadroom: _little_headroom,
         of.WideSpread: lambda finding: (
             f"Usage times{_of(finding)} vary widely: their p99 is {number(finding.times)} times the mean. The p99 wait "
-            "may be up to 3 times the computed one: use a pool that is larger by 1 at least. Often these are two kinds "
-            "of requests: give each kind its own rate and usage time in a file of --services."
+            "may be up to 3 times the computed wait: use a pool that is larger by 1 at least. Often these are two "
+            "kinds of requests: give each kind its own rate and usage time in a file of --services."
         ),
         of.InUse: _in_use,
         fleet_from_traffic.FleetNeeds: _fleet_needs,
