@@ -17,7 +17,7 @@ import pymysql
 from locust.env import Environment
 from locust.util.load_locustfile import load_locustfile
 
-from poolsize.capture.draws import insert
+from poolsize.capture import draws
 from poolsize.capture.rehearsed import TriedStatement
 from poolsize.errors import BadInput, PoolsizeError
 from poolsize.locust.user import tasks_of
@@ -52,6 +52,8 @@ class TryingCursor:
         self._cursor, self._locustfile = cursor, os.path.realpath(locustfile)
         self._tried: dict[int, TriedStatement] = {}
         """Line -> its statement."""
+        self._failed_lookup = ""
+        """Why the values of the next statement could not be looked up."""
         cursor.execute("SHOW DATABASES")
         self._other_schemas = {name for (name,) in cursor.fetchall()} - {schema}
         cursor.execute(NOT_ROLLED_BACK)
@@ -66,7 +68,7 @@ class TryingCursor:
         return sum(self.execute(query, row) for row in args)
 
     def execute(self, query: str, args: Any = None) -> int:
-        """Run a statement, and note its result; of a statement that looks up values for a draw, note only a failure."""
+        """Run a statement, and note its result. Where a lookup of its values failed, the statement has failed."""
         caller, line = self._callers()
         text = self._cursor.mogrify(query, args)
         if BRACKETS.match(text):
@@ -76,16 +78,20 @@ class TryingCursor:
         failure = self._other_schema(text)
         if not failure:
             rows, failure = self._run(text, explain=is_new, run=not left)
-        if line is not None and (failure or (is_new and caller is line)):
+        if caller.f_code.co_filename == draws.__file__:
+            self._failed_lookup = self._failed_lookup or failure
+            return rows or 0
+        failure, self._failed_lookup = failure or self._failed_lookup, ""
+        if line is not None and (failure or is_new):
             shown = " ".join(query.split())
             tried = TriedStatement(line.f_lineno, line.f_code.co_name, shown, rows, failure, left)
             self._tried[line.f_lineno] = tried
         return rows or 0
 
     def _callers(self) -> tuple[FrameType, FrameType | None]:
-        """Return the frame that executes a statement, and the frame of the locustfile."""
+        """Return the frame that executes a statement or looks values up, and the frame of the locustfile."""
         caller = sys._getframe(2)
-        while caller.f_back and (caller.f_code.co_filename == __file__ or caller.f_code is insert.__code__):
+        while caller.f_back and (caller.f_code.co_filename == __file__ or caller.f_code is draws.insert.__code__):
             caller = caller.f_back
         line: FrameType | None = caller
         while line is not None and os.path.realpath(line.f_code.co_filename) != self._locustfile:

@@ -22,7 +22,7 @@ from poolsize.capture.kinds import KindCounter, KindTally, StatementTally
 from poolsize.capture.logs import GeneralLog, SlowLog, log_events
 from poolsize.capture.parameters import parameters_of
 from poolsize.capture.statement_history import StatementHistory
-from poolsize.capture.transactions import LeftOut, Reason, rebuilt
+from poolsize.capture.transactions import MOST_STATEMENTS, LeftOut, Reason, rebuilt
 from poolsize.capture.workload import (
     CapturedStatement,
     CapturedWorkload,
@@ -52,7 +52,7 @@ LEFT_OUT: Mapping[Reason, str] = {
     "too long": "too long to be read",
     "not whole": "cut off in the source, or not SQL",
     "prepared": "EXECUTE of a statement that the source does not show",
-    "cut": "in a transaction of more statements than are kept",
+    "cut": f"behind the first {MOST_STATEMENTS:,} statements of a transaction or of a text",
     "other": "of a kind that is not known",
 }
 LEAST_OF_FASTEST_MS = 10

@@ -77,9 +77,14 @@ _MARKS, _OTHER_MARKS = re.compile("[\0-\4]"), re.compile("[\1-\4]")
 _TO_LITERAL = str.maketrans(dict.fromkeys((_NEGATIVE, *_CONSTANTS), _LITERAL))
 _SPACES = re.compile(r"`[^`]*+`|\s\s+|[^\S ]")
 _WORD = re.compile(r"(?<=[(,=])( ?)(NULL|TRUE|FALSE)(?=[ ,)]|\Z)", re.IGNORECASE)
+_BEFORE_MINUS = ("[(,=<>]", *(
+    rf"\b{word}" for word in ("BETWEEN", "AND", "OR", "SELECT", "THEN", "ELSE", "WHEN", "INTERVAL", "RETURN")
+))  # fmt: skip
 _MINUS = re.compile(
-    rf"((?:[(,=<>]|\b(?:BETWEEN|AND|OR|SELECT|THEN|ELSE|WHEN|INTERVAL|RETURN)) ?)- ?{_LITERAL}", re.IGNORECASE
+    rf"-(?:{'|'.join(f'(?<={before}{space}-)' for before in _BEFORE_MINUS for space in ('', ' '))}) ?{_LITERAL}",
+    re.IGNORECASE,
 )
+"""A sign, where no difference can be. It begins with its character, which lets the search run fast."""
 _ROWS = re.compile(r"\bVALUES? ?(\((?:[^()]++|\([^()]*+\))*+\))((?: ?, ?\1)++)(?! ?,)", re.IGNORECASE)
 _IN_LIST = re.compile(rf"\bIN ?\( ?{_LITERAL}(?: ?, ?{_LITERAL})*+ ?\)", re.IGNORECASE)
 
@@ -247,7 +252,7 @@ def _shape(skeleton: str) -> _Shape | None:
         return None
     text = _SPACES.sub(lambda found: found[0] if found[0][0] == "`" else " ", skeleton)
     text = _WORD.sub(lambda found: found[1] + _OF_WORD[found[2][0].upper()], text)
-    text = _MINUS.sub(rf"\g<1>{_NEGATIVE}", text)
+    text = _MINUS.sub(_NEGATIVE, text)
     marks = "".join(_MARKS.findall(text))
     text = text.translate(_TO_LITERAL)
     rows_at, per_row, rows = 0, 0, 1

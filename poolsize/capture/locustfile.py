@@ -9,9 +9,9 @@ from keyword import iskeyword
 from math import gcd
 from pathlib import Path
 
-from poolsize.capture.columns import DOTTED
+from poolsize.capture.columns import DOTTED, NAME
 from poolsize.capture.statement_code import INDENT, WIDTH, Code, broken, one_line, quoted_code
-from poolsize.capture.workload import CapturedWorkload, TransactionKind
+from poolsize.capture.workload import CapturedStatement, CapturedWorkload, Reference, TransactionKind
 from poolsize.capture.workload import Sequence as Growing
 from poolsize.errors import BadInput
 from poolsize.files import templates
@@ -39,6 +39,9 @@ _WRITE = re.compile(
     re.IGNORECASE,
 )
 _CHANGES_NOTHING = re.compile(r"\s*(?:SELECT|SET|DO)\b", re.IGNORECASE)
+_OF_ROW = re.compile(
+    rf"(?:UPDATE {DOTTED}(?: (?:AS )?{NAME})? SET .*|DELETE FROM {DOTTED}) WHERE {DOTTED} ?= ?%s", re.IGNORECASE
+)
 _UPDATES_TOO = re.compile(r"\bON\s+DUPLICATE\s+KEY\s+UPDATE\b", re.IGNORECASE)
 
 
@@ -169,8 +172,10 @@ def _undone(inserted: Mapping[str, str]) -> str:
 def _stays(kinds: Iterable[TransactionKind]) -> str:
     """Return which writes nothing undoes, as a sentence; "" where there are no such writes."""
     changed: dict[str, None] = {}
-    for statement in (statement for kind in kinds for statement in kind.statements if not statement.reads):
+    for kind, statement in ((each, statement) for each in kinds for statement in each.statements):
         match = _WRITE.match(statement.text)
+        if statement.reads or _is_of_inserted_row(kind, statement):
+            continue
         if match is None:
             if not _CHANGES_NOTHING.match(statement.text):
                 changed["statements of other kinds"] = None
@@ -179,6 +184,15 @@ def _stays(kinds: Iterable[TransactionKind]) -> str:
     if not changed:
         return ""
     return f"Nothing undoes {', '.join(changed)}: restore the copy before the next sweep."
+
+
+def _is_of_inserted_row(kind: TransactionKind, statement: CapturedStatement) -> bool:
+    """Return whether a statement writes nothing but a row that its transaction inserted: before_step deletes it."""
+    row = statement.parameters[-1] if _OF_ROW.fullmatch(statement.text) and statement.parameters else None
+    if not isinstance(row, Reference) or row.of != "inserted" or row.low or row.high:
+        return False
+    inserted, changed = (_WRITE.match(text) for text in (kind.statements[row.statement].text, statement.text))
+    return inserted is not None and changed is not None and inserted[2] == changed[2]
 
 
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:

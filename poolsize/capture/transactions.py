@@ -11,7 +11,7 @@ from poolsize.capture.events import UNKNOWN_THREAD, Disconnected, Event, Gap, St
 from poolsize.capture.fingerprint import Fingerprint, fingerprinted, split_statements
 
 MOST_STATEMENTS = 5000
-"""The statements that are kept of a transaction."""
+"""The statements that are kept of a transaction, and of a text of several statements."""
 MOST_UNSURE = 50
 """After a gap, so many statements without COMMIT or ROLLBACK are in no transaction."""
 MOST_BYTES_OPEN = 2**27
@@ -61,9 +61,9 @@ class LeftOut:
 
     Reasons: "too long" to read; "not whole" (cut off in the source, or not SQL); "setting" (SET, USE, PREPARE and the
     like); "monitoring" (of the server's own schemas); "empty" (BEGIN and COMMIT without a statement); "two-phase" (XA
-    END and XA PREPARE); "cut" (a transaction with more statements than are kept); "prepared" (EXECUTE, whose statement
-    the source does not show); the first word of a statement that no workload repeats, such as SHOW; "other" (of an
-    unknown first word).
+    END and XA PREPARE); "cut" (behind the MOST_STATEMENTS of a transaction or of a text); "prepared" (EXECUTE, whose
+    statement the source does not show); the first word of a statement that no workload repeats, such as SHOW; "other"
+    (of an unknown first word).
     """
 
     statements: dict[Reason, int] = field(default_factory=dict)
@@ -191,22 +191,24 @@ def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]
         elif isinstance(event, Gap):
             yield from sessions.lost(event.thread)
         elif ";" in event.text:
-            for part in _parts(event):
+            for part in _parts(event, left_out):
                 yield from sessions.ran(part)
         else:
             yield from sessions.ran(event)
     yield from sessions.cut_off()
 
 
-def _parts(event: StatementEvent) -> list[StatementEvent]:
+def _parts(event: StatementEvent, left_out: LeftOut) -> list[StatementEvent]:
     """Return the statements of an event, which share its run time: some sources log several as one."""
     texts = split_statements(event.text)
     if len(texts) < 2 or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
         return [event]
     seconds = event.seconds / len(texts)
+    if (more := len(texts) - MOST_STATEMENTS) > 0:  # an import of data
+        left_out.add("cut", more * seconds, more)
     return [
         event._replace(text=text, started=event.started + (0 if isnan(seconds) else place * seconds), seconds=seconds)
-        for place, text in enumerate(texts)
+        for place, text in enumerate(texts[:MOST_STATEMENTS])
     ]
 
 

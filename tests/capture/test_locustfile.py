@@ -16,6 +16,7 @@ from poolsize.capture.workload import (
     Constant,
     Heavy,
     HeavyValue,
+    Parameter,
     Range,
     Reference,
     Several,
@@ -186,6 +187,31 @@ def test_the_header_says_what_no_step_undoes() -> None:
     text = " ".join(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text.split())
     assert "before_step deletes the rows inserted into orders, audit" in text
     assert "Nothing undoes UPDATE orders: restore the copy before the next sweep." in text
+
+
+@pytest.mark.parametrize(
+    ("text", "row", "undone"),
+    [
+        ("UPDATE visits SET pet_id = %s WHERE id=%s", Reference("inserted", 0), True),
+        ("DELETE FROM `visits` WHERE pet_id = %s AND id = %s", Reference("inserted", 0), False),
+        ("update visits v set pet_id=%s where v.id=%s", Reference("inserted", 0), True),
+        ("UPDATE visits JOIN pets SET pets.name = %s WHERE visits.id = %s", Reference("inserted", 0), False),
+        (
+            "UPDATE visits SET pet_id = %s WHERE id IN (SELECT id FROM pets WHERE id = %s)",
+            Reference("inserted", 0),
+            False,
+        ),
+        ("UPDATE visits SET pet_id = %s WHERE id >= %s", Reference("inserted", 0), False),
+        ("UPDATE pets SET visits = %s WHERE id = %s", Reference("inserted", 0), False),
+        ("UPDATE visits SET pet_id = %s WHERE id = %s", Reference("inserted", 0, low=-1, high=-1), False),
+        ("UPDATE visits SET pet_id = %s WHERE id = %s", Range((1, 500)), False),
+    ],
+)
+def test_a_change_of_a_row_that_the_transaction_inserted_is_undone(text: str, row: Parameter, *, undone: bool) -> None:
+    added = statement("INSERT INTO visits (day) VALUES (%s)", Range((1, 5)))
+    made = replace(SHOP, kinds=(kind("add_visit", 10, added, statement(text, Range((1, 9)), row)),))
+    written = locustfile(made, "visits.py", writes=True, keeps_values=False)
+    assert any("Nothing undoes" in caution for caution in written.cautions) is not undone
 
 
 @pytest.mark.parametrize(("rate", "think_ms"), [(12.5, 180.0), (0.0000123, 0.0), (123_456.0, 86_400_000.0)])

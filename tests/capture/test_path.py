@@ -144,6 +144,23 @@ def test_an_update_sets_a_value_that_the_column_has_unless_it_is_unique(
     assert (checked.returncode, checked.stdout) == (0, "The only statement of names.py runs in the schema copy.\n")
 
 
+def test_a_failed_lookup_is_a_failure_of_the_statement_that_has_its_values(
+    logging_server: PrivateServer, cursor: Any, poolsize: Command, tmp_path: Path
+) -> None:
+    """A wrong name in a lookup, and a statement that runs: a file that a user edited."""
+    cursor.execute("ALTER TABLE customer DROP COLUMN IF EXISTS alias")
+    (tmp_path / "names.py").write_text(SETS_NAMES.replace('"customer", "name"', '"customer", "alias"'))
+    checked = poolsize("capture", "--check", "names.py", "--schema", "copy", url=logging_server.url)
+    assert checked.returncode == 3
+    assert checked.stdout.startswith("The only statement of names.py fails in the schema copy.\n  - names.py:8, tr")
+    assert "UPDATE customer SET name = %s WHERE id = 1: Unknown column" in " ".join(checked.stdout.split())
+    (tmp_path / "shop.py").write_text(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text)
+    cursor.execute("CREATE DATABASE IF NOT EXISTS others")
+    cursor.execute("CREATE TABLE IF NOT EXISTS others.unrelated (id INT)")
+    failed = poolsize("capture", "--check", "shop.py", "--schema", "others", url=logging_server.url)
+    assert failed.stdout.startswith("8 of 8 statements of shop.py fail in the schema others.")
+
+
 OWN = """\
 from poolsize.locust import PoolUser
 

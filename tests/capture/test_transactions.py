@@ -177,6 +177,14 @@ def test_unknown_run_times_stay_unknown() -> None:
     assert (made.started, made.ended, isnan(made.seconds)) == (1, 3, True)
 
 
+def test_a_long_text_of_several_statements_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "MOST_STATEMENTS", 3)
+    left_out = LeftOut()
+    made = rebuilt_from(ran("SELECT a;" * 5), left_out)
+    assert (len(made), left_out.statements) == (3, {"cut": 2})
+    assert left_out.seconds["cut"] == pytest.approx(0.1)
+
+
 def test_a_long_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "MOST_STATEMENTS", 3)
     left_out = LeftOut()
