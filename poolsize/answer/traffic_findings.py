@@ -322,9 +322,13 @@ class SupplyUnknown(Caution, code="traffic_supply_unknown"):
 
 
 class SpreadAssumed(Caution, code="traffic_spread_assumed"):
-    """Usage times are taken to vary like exponential ones. several: whether there may be several services."""
+    """The squared variation of usage times is not known, and is taken as this: 1 is that of exponential times.
+
+    several: whether there may be several services.
+    """
 
     several: bool
+    variation: float = 1.0
 
 
 class UsageOfRun(Caution, code="traffic_usage_of_run"):

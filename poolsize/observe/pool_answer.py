@@ -25,6 +25,7 @@ from poolsize.answer.traffic_findings import (
     LittleHeadroom,
     Observed,
     ReadingTimes,
+    SpreadAssumed,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -247,6 +248,8 @@ class PoolAnswer:
                 yield each
             elif not isinstance(each, OF_WHOLE_DEMAND):
                 yield replace(each, wait_p99_ms=None) if isinstance(each, LimitBound) else each
+        if load.varies_as_assumed and traffic.usage == load.usage:
+            yield SpreadAssumed(several=False, variation=traffic.usage.variation)
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:

@@ -40,8 +40,11 @@ ERRORS = np.linspace(-2.0, 2.0, 9)
 """Standard errors by which the measured variance of the rate may be off."""
 BURST_LOADS = 20
 """Different loads for which the highest samples are compared with bursts."""
-UNKNOWN_VARIATIONS = (0.0, 8.0)
-"""Range of the squared coefficient of variation of usage times of which nothing is known; the answer takes 1."""
+UNKNOWN_VARIATION, UNKNOWN_VARIATIONS = 1.5, (0.0, 8.0)
+"""Squared coefficient of variation of usage times of which nothing is known, and its range.
+
+The need for the first is in the middle of the needs for the range's ends.
+"""
 FEWEST_MEANS, MEANS_ERROR, MOST_BY_MEANS = 30, 8.0, 4.0
 """Fewest mean usage times that show it, its error times the root of their number, and the highest that they show."""
 LONG = 0.25
@@ -146,6 +149,12 @@ class ProcessLoad:
         """The 95 % range of that."""
         return (self._variations[0], self._variations[2]) if self._variations else UNKNOWN_VARIATIONS
 
+    @property
+    def varies_as_assumed(self) -> bool:
+        """Whether usage times are taken to vary a little more than exponential ones, since nothing shows more."""
+        variation = UNKNOWN_VARIATION if self.variation is None else self.variation
+        return self.variations[1] == UNKNOWN_VARIATIONS[1] and 1 < variation <= UNKNOWN_VARIATION
+
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
         """Low, likely and high: by the histogram, else by how the mean usage times of neighbouring periods differ."""
@@ -164,13 +173,13 @@ class ProcessLoad:
         low, high = variation / error, variation * error
         if high < 1:
             return low, variation, high
-        likely = 1.0 if low < 1 else min(variation, MOST_BY_MEANS)  # exponential where nothing shows otherwise
+        likely = min(max(variation, 1.0), UNKNOWN_VARIATION if low < 1 else MOST_BY_MEANS)
         return min(low, 1.0), likely, UNKNOWN_VARIATIONS[1]  # means may differ for other reasons than chance
 
     @property
     def usage(self) -> UsageTimes:
-        """The usage times: exponential ones where nothing shows their variation, of 1 ms where no mean is known."""
-        return self.usage_of(1.0 if self.variation is None else self.variation)
+        """The usage times; of 1 ms where no mean is known."""
+        return self.usage_of(UNKNOWN_VARIATION if self.variation is None else self.variation)
 
     def usage_of(self, variation: float) -> UsageTimes:
         """Return usage times of this variation, with the observed mean."""
@@ -188,7 +197,7 @@ class ProcessLoad:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
         smooth = self._smooth_above_zero
         if self.is_counted and self.usage_ms:
-            variation = 1.0 if self.variation is None else self.variation
+            variation = UNKNOWN_VARIATION if self.variation is None else self.variation
             return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
         samples, spread = self.series("samples"), self.series("in_use_variance")
         spread = np.where(samples >= 2, spread * samples / np.maximum(samples - 1, 1), spread)  # of few samples

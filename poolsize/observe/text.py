@@ -172,7 +172,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             "--usage-time to `poolsize recommend --observation`."
         )
     elif load.variation is None:
-        yield "Usage times are assumed to be exponentially distributed: no histogram shows how they vary."
+        yield "Usage times are assumed to vary a little more than exponential times: no histogram shows how they vary."
     if load.bursts.times > 1:
         yield (
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "

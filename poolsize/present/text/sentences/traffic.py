@@ -24,6 +24,12 @@ def _keeps_wait(finding: of.KeepsWait) -> str:
     return f"{needs} With {count(finding.need - 1, 'connection')}, {grows}."
 
 
+def _instead_of(usage_ms: float, loaded_usage_ms: float) -> str:
+    """Return the usage time when nothing queues, as part of a sentence; "" where it is printed alike."""
+    usage, loaded = milliseconds(usage_ms), milliseconds(loaded_usage_ms)
+    return "" if usage == loaded else f", in place of {usage}"
+
+
 def _current_pool(finding: of.CurrentPool) -> str:
     away = " with one of {one_away_of:,} instances away" if finding.one_away_of else ""
     if finding.current == finding.pool_size:
@@ -258,8 +264,9 @@ register_templates(
             + "A lower rate or a shorter usage time helps."
         ),
         of.Slows: lambda finding: (
-            "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}, in "
-            "place of {usage_ms:ms}. It keeps up with at most {knee_rate:/s}"
+            "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}"
+            + _instead_of(finding.usage_ms, finding.loaded_usage_ms)
+            + ". It keeps up with at most {knee_rate:/s}"
             + (
                 ", which is extrapolated: the highest measured throughput is {extrapolated_from:/s}. "
                 if finding.extrapolated_from
@@ -296,7 +303,8 @@ register_templates(
         "Node.js have no such pool. With fewer than {pool_size:,} threads, such as the 1 of gunicorn's sync worker, a "
         "process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
-            "Usage times are assumed to be exponentially distributed. If yours vary much more or less, add "
+            f"Usage times are assumed to vary {'like' if finding.variation == 1 else 'a little more than'} exponential "
+            "times. If yours vary much more or less, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
         ),
     }
