@@ -333,5 +333,6 @@ def _age_ends(ages: Vector) -> tuple[int, ...]:
     even = (ages - ages[0]) / max(np.ptp(ages), 1)
     if len(ages) < QUANTILES or np.abs(np.arange(1, len(ages) + 1) / len(ages) - even).max() < EVEN_AGES:
         return ends
-    inner = np.quantile(ages, np.linspace(0, 1, QUANTILES + 1)[1:-1])
-    return (ends[0], *(min(max(two_digits(value), ends[0]), ends[1]) for value in inner), ends[1])
+    quantiles = np.quantile(ages, np.linspace(0, 1, QUANTILES + 1)[1:-1])
+    inner = [min(max(two_digits(value), ends[0]), ends[1]) for value in quantiles]
+    return (ends[0], *inner, ends[1]) if not set(inner) <= set(ends) else ends

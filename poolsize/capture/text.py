@@ -54,7 +54,11 @@ def _means(kinds: Sequence[TransactionKind]) -> str:
     means = []
     for of_each, words, unknown in (
         ([kind.mean_ms for kind in kinds], "{} in the server", "the time in the server is not known"),
-        ([kind.held_ms for kind in kinds], "the connection is held for {}", "how long it is held is not known"),
+        (
+            [kind.held_ms for kind in kinds],
+            "the connection is held for {}",
+            "how long the connection is held is not known: `capture --url URL --for 30s` counts it",
+        ),
     ):
         known = [time_ms for time_ms in of_each if time_ms is not None]
         if len(known) < len(kinds):
