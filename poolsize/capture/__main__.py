@@ -52,8 +52,8 @@ class TryingCursor:
         self._cursor, self._locustfile = cursor, os.path.realpath(locustfile)
         self._tried: dict[int, TriedStatement] = {}
         """Line -> its statement."""
-        self._failed_lookup = ""
-        """Why the values of the next statement could not be looked up."""
+        self._failed_lookups: set[int] = set()
+        """Lines of lookups that failed: the next statement of the transaction has their values."""
         cursor.execute("SHOW DATABASES")
         self._other_schemas = {name for (name,) in cursor.fetchall()} - {schema}
         cursor.execute(NOT_ROLLED_BACK)
@@ -72,20 +72,23 @@ class TryingCursor:
         caller, line = self._callers()
         text = self._cursor.mogrify(query, args)
         if BRACKETS.match(text):
+            self._failed_lookups.clear()
             return 0
         is_new = line is not None and line.f_lineno not in self._tried
         left, rows = self._why_left(text), None
         failure = self._other_schema(text)
         if not failure:
             rows, failure = self._run(text, explain=is_new, run=not left)
-        if caller.f_code.co_filename == draws.__file__:
-            self._failed_lookup = self._failed_lookup or failure
-            return rows or 0
-        failure, self._failed_lookup = failure or self._failed_lookup, ""
-        if line is not None and (failure or is_new):
+        is_lookup = caller.f_code.co_filename == draws.__file__
+        if not is_lookup:
+            failures = [self._tried.pop(lookup).failure for lookup in self._failed_lookups]
+            self._failed_lookups.clear()
+            failure = failure or next(iter(failures), "")
+        if line is not None and (failure or (is_new and not is_lookup)):
             shown = " ".join(query.split())
             tried = TriedStatement(line.f_lineno, line.f_code.co_name, shown, rows, failure, left)
             self._tried[line.f_lineno] = tried
+            self._failed_lookups |= {line.f_lineno} if is_lookup else set()
         return rows or 0
 
     def _callers(self) -> tuple[FrameType, FrameType | None]:

@@ -84,7 +84,7 @@ _MINUS = re.compile(
     rf"-(?:{'|'.join(f'(?<={before}{space}-)' for before in _BEFORE_MINUS for space in ('', ' '))}) ?{_LITERAL}",
     re.IGNORECASE,
 )
-"""A sign, where no difference can be. It begins with its character, which lets the search run fast."""
+"""A sign, where no difference can be. The pattern begins with the minus, so that the search is fast."""
 _ROWS = re.compile(r"\bVALUES? ?(\((?:[^()]++|\([^()]*+\))*+\))((?: ?, ?\1)++)(?! ?,)", re.IGNORECASE)
 _IN_LIST = re.compile(rf"\bIN ?\( ?{_LITERAL}(?: ?, ?{_LITERAL})*+ ?\)", re.IGNORECASE)
 

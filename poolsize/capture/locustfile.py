@@ -172,14 +172,13 @@ def _undone(inserted: Mapping[str, str]) -> str:
 def _stays(kinds: Iterable[TransactionKind]) -> str:
     """Return which writes nothing undoes, as a sentence; "" where there are no such writes."""
     changed: dict[str, None] = {}
-    for kind, statement in ((each, statement) for each in kinds for statement in each.statements):
-        match = _WRITE.match(statement.text)
-        if statement.reads or _is_of_inserted_row(kind, statement):
-            continue
+    writes = ((kind, statement) for kind in kinds for statement in kind.statements if not statement.reads)
+    for text in (statement.text for kind, statement in writes if not _is_of_inserted_row(kind, statement)):
+        match = _WRITE.match(text)
         if match is None:
-            if not _CHANGES_NOTHING.match(statement.text):
+            if not _CHANGES_NOTHING.match(text):
                 changed["statements of other kinds"] = None
-        elif (verb := match[1].upper()) != "INSERT" or _UPDATES_TOO.search(statement.text):
+        elif (verb := match[1].upper()) != "INSERT" or _UPDATES_TOO.search(text):
             changed[f"{'UPDATE' if verb == 'INSERT' else verb} {one_line(match[2].replace('`', ''))}"] = None
     if not changed:
         return ""
@@ -192,7 +191,9 @@ def _is_of_inserted_row(kind: TransactionKind, statement: CapturedStatement) -> 
     if not isinstance(row, Reference) or row.of != "inserted" or row.low or row.high:
         return False
     inserted, changed = (_WRITE.match(text) for text in (kind.statements[row.statement].text, statement.text))
-    return inserted is not None and changed is not None and inserted[2] == changed[2]
+    if inserted is None or changed is None:
+        return False
+    return inserted[1].upper() == "INSERT" and inserted[2].replace("`", "") == changed[2].replace("`", "")
 
 
 def _imports(code: Code, *, undoes: bool) -> Iterator[str]:

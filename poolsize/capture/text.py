@@ -57,7 +57,7 @@ def _means(kinds: Sequence[TransactionKind]) -> str:
         (
             [kind.held_ms for kind in kinds],
             "the connection is held for {}",
-            "how long the connection is held is not known: `capture --url URL --for 30s` counts it",
+            "how long the connection is held is not known: `capture --url URL --for 30s` measures this time",
         ),
     ):
         known = [time_ms for time_ms in of_each if time_ms is not None]

@@ -192,24 +192,28 @@ def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]
             yield from sessions.lost(event.thread)
         elif ";" in event.text:
             for part in _parts(event, left_out):
-                yield from sessions.ran(part)
+                yield from sessions.lost(part.thread) if isinstance(part, Gap) else sessions.ran(part)
         else:
             yield from sessions.ran(event)
     yield from sessions.cut_off()
 
 
-def _parts(event: StatementEvent, left_out: LeftOut) -> list[StatementEvent]:
-    """Return the statements of an event, which share its run time: some sources log several as one."""
+def _parts(event: StatementEvent, left_out: LeftOut) -> Iterator[StatementEvent | Gap]:
+    """Yield the statements of an event, which share its run time: some sources log several as one.
+
+    Behind the first MOST_STATEMENTS, as of an import of data, there is a gap.
+    """
     texts = split_statements(event.text)
     if len(texts) < 2 or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
-        return [event]
+        yield event
+        return
     seconds = event.seconds / len(texts)
-    if (more := len(texts) - MOST_STATEMENTS) > 0:  # an import of data
+    for place, text in enumerate(texts[:MOST_STATEMENTS]):
+        started = event.started + (0 if isnan(seconds) else place * seconds)
+        yield event._replace(text=text, started=started, seconds=seconds)
+    if (more := len(texts) - MOST_STATEMENTS) > 0:
         left_out.add("cut", more * seconds, more)
-    return [
-        event._replace(text=text, started=event.started + (0 if isnan(seconds) else place * seconds), seconds=seconds)
-        for place, text in enumerate(texts[:MOST_STATEMENTS])
-    ]
+        yield Gap(event.thread)
 
 
 class _Sessions:

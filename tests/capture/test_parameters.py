@@ -154,6 +154,18 @@ def test_moments_are_ages() -> None:
     assert 80_000 < drawn.ages[-1] <= 90_000
 
 
+def test_moments_of_nearly_the_same_age_are_a_single_range() -> None:
+    """The ends of ranges have two digits, so that the ranges between would be empty."""
+
+    def make(chance: random.Random, number: int) -> str:
+        moment = np.datetime64(int(START + number * 0.0635 - chance.randint(26_000, 26_400)), "s")
+        return f"SELECT a FROM t WHERE created > '{str(moment).replace('T', ' ')}'"
+
+    drawn = parameter_of(make)
+    assert isinstance(drawn, Time)
+    assert drawn.ages == (26_000, 27_000)
+
+
 @pytest.mark.costly
 def test_between_is_a_distance() -> None:
     """The upper end of BETWEEN follows from the lower end."""

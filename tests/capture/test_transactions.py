@@ -180,9 +180,12 @@ def test_unknown_run_times_stay_unknown() -> None:
 def test_a_long_text_of_several_statements_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "MOST_STATEMENTS", 3)
     left_out = LeftOut()
-    made = rebuilt_from(ran("SELECT a;" * 5), left_out)
-    assert (len(made), left_out.statements) == (3, {"cut": 2})
-    assert left_out.seconds["cut"] == pytest.approx(0.1)
+    made = rebuilt_from(
+        ran("SELECT a;" * 5, "BEGIN; SELECT a; SELECT b; SELECT c; COMMIT", "BEGIN", "COMMIT"), left_out
+    )
+    assert [(len(each.statements), each.is_whole) for each in made] == [(1, True)] * 3 + [(2, False)]
+    assert left_out.statements == {"cut": 4, "empty": 2}
+    assert left_out.seconds["cut"] == pytest.approx(0.2)
 
 
 def test_a_long_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
