@@ -83,6 +83,14 @@ def minutes(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
+def lasting(seconds: float) -> str:
+    """Return a time as people say it: 7 days, 3 hours, 12 minutes."""
+    for unit, name in ((86_400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= 2 * unit or (seconds >= unit and name == "minute"):
+            return count(round(seconds / unit), name)
+    return count(round(seconds), "second")
+
+
 def count(quantity: float, noun: str, plural: str = "") -> str:
     """Return a quantity with its noun: 1 connection, 1.5 cores. plural: where the noun does not take an s."""
     return f"{round(quantity, 2):{',' if quantity % 1 else ',.0f'}} {noun if quantity == 1 else plural or f'{noun}s'}"

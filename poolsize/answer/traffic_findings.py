@@ -34,7 +34,7 @@ class KeepsWait(Reason, code="traffic_need"):
     """The need is the smallest pool that keeps the limit of the p99 wait time. fewer_p99_ms: with a pool smaller by 1.
 
     is_usage_time: whether the limit is the mean usage time, because none was given. processes: that have such a pool.
-    one_away_of: instances, of which 1 is away; None for a single instance.
+    one_away_of: instances, of which 1 is away; None for a single instance. range: 95 % range of the need, or None.
     """
 
     need: int
@@ -44,6 +44,7 @@ class KeepsWait(Reason, code="traffic_need"):
     one_away_of: int | None
     fewer_p99_ms: float | None
     processes: int
+    range: tuple[int, int] | None = None
 
 
 class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
@@ -62,7 +63,9 @@ class CutOff(Caution, code="traffic_cut_off", is_doubt=True):
 
 
 class Observed(Reason, code="traffic_observed"):
-    """The traffic is that of an observation. range: 95 % range of the need, or None. growth: factor on the rate.
+    """The traffic is that of an observation. growth: factor on the rate.
+
+    range: 95 % range of the need where the need does not decide the size; else None.
 
     in_use_max: the most connections of a process in use at these readings. size: of this process's pool. None where
     they are not known.
@@ -85,6 +88,18 @@ class UsageGrows(Caution, code="traffic_usage_grows"):
 
 class BurstsUnseen(Caution, code="traffic_bursts_unseen"):
     """The observation does not show bursts between two readings."""
+
+
+class ShortObservation(Caution, code="traffic_short_observation"):
+    """The observation is shorter than a day, and may not have the day's busiest time."""
+
+    seconds: float
+
+
+class OneOfPools(Caution, code="traffic_one_of_pools"):
+    """The observation has several pools, and the answer has the database and its limit for this pool alone."""
+
+    pools: int
 
 
 class HeldUnseen(Caution, code="traffic_held_unseen"):
@@ -322,7 +337,7 @@ class SupplyUnknown(Caution, code="traffic_supply_unknown"):
 
 
 class SpreadAssumed(Caution, code="traffic_spread_assumed"):
-    """The squared variation of usage times is not known, and is taken as this: 1 is that of exponential times.
+    """The squared variation of usage times is not known, and assumed to be `variation`: 1 is that of exponential times.
 
     several: whether there may be several services.
     """

@@ -80,7 +80,6 @@ def _observed_traffic(
     answer: "PoolAnswer", growth: float, demand: TrafficOptions, fleet: FleetOptions, usage_ms: float | None
 ) -> "Traffic":
     """Return the traffic of an observed pool. Raises BadInput for usage times that are not known, or known twice."""
-    from poolsize.traffic.usage_phases import UsageTimes
     from poolsize.units import number
 
     load = answer.busiest
@@ -94,7 +93,7 @@ def _observed_traffic(
         raise _contained("--usage-time")
     if load.pool.usage_buckets and (demand.usage_p95_ms or demand.usage_p99_ms):
         raise _contained("--usage-p95 and --usage-p99")
-    usage = demand.varied(load.usage if usage_ms is None else UsageTimes(usage_ms))
+    usage = demand.varied(load.usage_of(mean_ms=usage_ms))
     typed = fleet if fleet.of_instances else replace(fleet, instances=answer.processes)
     return answer.traffic(growth, typed.service(), usage, demand.max_wait_p99_ms, demand.wait_limit_ms)
 

@@ -24,8 +24,11 @@ from poolsize.answer.traffic_findings import (
     LimitBound,
     LittleHeadroom,
     Observed,
+    OneOfPools,
     ReadingTimes,
+    ShortObservation,
     SpreadAssumed,
+    ThreadsBound,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -55,6 +58,8 @@ SURE = 4
 FEWEST, EQUAL = 10, 1e-6
 """Periods that show such a growth, at least, and the relative spread of their connections in use that is none."""
 RESAMPLES, BLOCKS, DAY = 400, 10, 86_400
+SHARE_OF_DAY = 0.9
+"""Share of a day that an observation needs at least, to have the day's busiest time."""
 OF_WHOLE_DEMAND = (CurrentPool, HoldsWhile, InUse, KeepsWait, LittleHeadroom)
 """Findings of the model that hold where no demand was cut off."""
 LEAST_LOAD = 0.001
@@ -101,7 +106,7 @@ class PoolAnswer:
     processes: observed at once. busiest: the process with the highest load, of which every figure is unless it says
     otherwise. loads: of all processes. seconds: observed in all. together: connections in use of all processes on
     average; peak_together: in the busiest period. share: of the busiest process in that, over an even share.
-    size_together: connections that all processes may open.
+    size_together: connections that all processes may open. pools: names of pools in the observation.
     """
 
     name: str
@@ -116,6 +121,12 @@ class PoolAnswer:
     censored: Censored
     growing: UsageGrows | None
     cores: int | None
+    pools: int
+
+    @property
+    def is_short(self) -> bool:
+        """Whether the observation may miss the day's busiest time."""
+        return self.seconds < SHARE_OF_DAY * DAY
 
     @property
     def is_used(self) -> bool:
@@ -205,8 +216,9 @@ class PoolAnswer:
         highest = max(float(load.load.max()), LEAST_LOAD)
         at_low, at_high = (replace(traffic, rate=traffic.rate * each / highest) for each in _resampled(load))
         pairs = [(at_low, at_high)]
-        if load.variations[0] < load.variations[1]:
-            usages = [load.usage_of(each) for each in load.variations]
+        mean_ms = traffic.usage.mean_ms
+        if load.variations[0] < load.variations[1] and traffic.usage == load.usage_of(mean_ms=mean_ms):
+            usages = [load.usage_of(each, mean_ms) for each in load.variations]
             pairs.append((replace(traffic, usage=usages[0]), replace(traffic, usage=usages[1])))
         bursts = [load.bursts_at(each) for each in (0.025, 0.975)]
         if bursts[0] != bursts[1]:
@@ -234,22 +246,30 @@ class PoolAnswer:
                 signs.timeouts,
                 is_saturated,
             )
-        yield Observed(
-            self.seconds, need_range, growth, self.most_used.highest, self.most_used.size_then, self.readings
-        )
-        if self.growing:
-            yield self.growing
-        if load.is_lower_bound:
-            yield HeldUnseen()
-        if load.is_blind:
-            yield BurstsUnseen()
+        of_need = None if any(isinstance(each, KeepsWait) for each in of_model) else need_range
+        yield Observed(self.seconds, of_need, growth, self.most_used.highest, self.most_used.size_then, self.readings)
+        yield from self._cautions()
         for each in of_model:
             if not signs:
-                yield each
+                yield replace(each, range=need_range) if isinstance(each, KeepsWait) else each
             elif not isinstance(each, OF_WHOLE_DEMAND):
                 yield replace(each, wait_p99_ms=None) if isinstance(each, LimitBound) else each
-        if load.varies_as_assumed and traffic.usage == load.usage:
+        is_assumed = load.varies_as_assumed and traffic.usage == load.usage_of(mean_ms=traffic.usage.mean_ms)
+        if is_assumed and not any(isinstance(each, SpreadAssumed | ThreadsBound) for each in of_model):
             yield SpreadAssumed(several=False, variation=traffic.usage.variation)
+
+    def _cautions(self) -> Iterator[Finding]:
+        """Yield what the observation may not show, and what it does not say of the database."""
+        if self.growing:
+            yield self.growing
+        if self.busiest.is_lower_bound:
+            yield HeldUnseen()
+        if self.is_short:
+            yield ShortObservation(self.seconds)
+        if self.busiest.is_blind:
+            yield BurstsUnseen()
+        if self.pools > 1:
+            yield OneOfPools(self.pools)
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
@@ -259,7 +279,7 @@ def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     by_name = groupby(observation.pools, key=lambda pool: pool.pool)
     loads = {name: [load for pool in pools if (load := process_load(pool))] for name, pools in by_name}
     all_loads = [load for each in loads.values() for load in each]
-    answers = [_answer(name, each, all_loads, saturated, cores) for name, each in loads.items() if each]
+    answers = [_answer(name, each, all_loads, saturated, cores, len(loads)) for name, each in loads.items() if each]
     return tuple(sorted(answers, key=lambda answer: -answer.together))
 
 
@@ -286,7 +306,12 @@ def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, 
 
 
 def _answer(
-    name: str, loads: list[ProcessLoad], all_loads: list[ProcessLoad], saturated: float | None, cores: int | None
+    name: str,
+    loads: list[ProcessLoad],
+    all_loads: list[ProcessLoad],
+    saturated: float | None,
+    cores: int | None,
+    pools: int,
 ) -> PoolAnswer:
     """Return the answer of the pools of one name. all_loads: of all pools, which share the database."""
     busiest = max(loads, key=lambda load: float(load.load.max()))
@@ -304,7 +329,7 @@ def _answer(
     seconds = max(float(busiest.seconds.sum()), len(times) * period)
     answer = PoolAnswer(
         name, processes, busiest, tuple(loads), seconds, mean, all_in_use, share, size_together, censored, growing,
-        cores,
+        cores, pools,
     )  # fmt: skip
     ordinary = replace(answer, censored=replace(censored, is_ordinary=True))
     is_large = censored and censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size

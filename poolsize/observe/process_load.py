@@ -40,10 +40,10 @@ ERRORS = np.linspace(-2.0, 2.0, 9)
 """Standard errors by which the measured variance of the rate may be off."""
 BURST_LOADS = 20
 """Different loads for which the highest samples are compared with bursts."""
-UNKNOWN_VARIATION, UNKNOWN_VARIATIONS = 1.5, (0.0, 8.0)
+ASSUMED_VARIATION, VARIATION_RANGE = 1.5, (0.0, 8.0)
 """Squared coefficient of variation of usage times of which nothing is known, and its range.
 
-The need for the first is in the middle of the needs for the range's ends.
+The need for the assumed variation is in the middle of the needs for the ends of the range.
 """
 FEWEST_MEANS, MEANS_ERROR, MOST_BY_MEANS = 30, 8.0, 4.0
 """Fewest mean usage times that show it, its error times the root of their number, and the highest that they show."""
@@ -145,15 +145,19 @@ class ProcessLoad:
         return self._variations[1] if self._variations else None
 
     @property
+    def _likely_variation(self) -> float:
+        return ASSUMED_VARIATION if self.variation is None else self.variation
+
+    @property
     def variations(self) -> tuple[float, float]:
         """The 95 % range of that."""
-        return (self._variations[0], self._variations[2]) if self._variations else UNKNOWN_VARIATIONS
+        return (self._variations[0], self._variations[2]) if self._variations else VARIATION_RANGE
 
     @property
     def varies_as_assumed(self) -> bool:
-        """Whether usage times are taken to vary a little more than exponential ones, since nothing shows more."""
-        variation = UNKNOWN_VARIATION if self.variation is None else self.variation
-        return self.variations[1] == UNKNOWN_VARIATIONS[1] and 1 < variation <= UNKNOWN_VARIATION
+        """Whether nothing shows that usage times vary more than exponential times, or less."""
+        low, high = self.variations
+        return low < 1 < high
 
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
@@ -173,17 +177,19 @@ class ProcessLoad:
         low, high = variation / error, variation * error
         if high < 1:
             return low, variation, high
-        likely = min(max(variation, 1.0), UNKNOWN_VARIATION if low < 1 else MOST_BY_MEANS)
-        return min(low, 1.0), likely, UNKNOWN_VARIATIONS[1]  # means may differ for other reasons than chance
+        likely = min(max(variation, 1.0), ASSUMED_VARIATION if low < 1 else MOST_BY_MEANS)
+        return min(low, 1.0), likely, VARIATION_RANGE[1]  # means may differ for other reasons than chance
 
     @property
     def usage(self) -> UsageTimes:
         """The usage times; of 1 ms where no mean is known."""
-        return self.usage_of(UNKNOWN_VARIATION if self.variation is None else self.variation)
+        return self.usage_of()
 
-    def usage_of(self, variation: float) -> UsageTimes:
-        """Return usage times of this variation, with the observed mean."""
-        usage = UsageTimes(self.usage_ms or 1.0, variation)
+    def usage_of(self, variation: float | None = None, mean_ms: float | None = None) -> UsageTimes:
+        """Return usage times of this variation and this mean; None: as observed."""
+        if variation is None:
+            variation = self._likely_variation
+        usage = UsageTimes(mean_ms or self.usage_ms or 1.0, variation)
         return (log_normal(usage.mean_ms, 0.99, usage.p99_ms) or usage) if variation > 1 else usage
 
     @property
@@ -197,8 +203,7 @@ class ProcessLoad:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
         smooth = self._smooth_above_zero
         if self.is_counted and self.usage_ms:
-            variation = UNKNOWN_VARIATION if self.variation is None else self.variation
-            return np.sqrt(smooth * self.usage_ms / 1000 * (1 + variation) / self.seconds)
+            return np.sqrt(smooth * self.usage_ms / 1000 * (1 + self._likely_variation) / self.seconds)
         samples, spread = self.series("samples"), self.series("in_use_variance")
         spread = np.where(samples >= 2, spread * samples / np.maximum(samples - 1, 1), spread)  # of few samples
         spread = np.where(np.isfinite(spread), np.maximum(spread, smooth), smooth)

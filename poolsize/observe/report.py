@@ -9,11 +9,11 @@ from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
-from poolsize.observe.text import doubts, in_use_text, lasting, pools_table, size_text, verdict
+from poolsize.observe.text import doubts, in_use_text, pools_table, size_text, verdict
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.terminal import pasteable, visible
-from poolsize.units import count, number, sizes_text
+from poolsize.units import count, lasting, number, sizes_text
 
 MOST_SECTIONS = 8
 """Pools with plots, the most used first; the table has all pools."""

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen
+from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, ShortObservation, SpreadAssumed
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
@@ -13,16 +13,14 @@ from poolsize.observe.server_text import ServerValues, accounts_table, server_li
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.traffic import AT_READINGS
-from poolsize.present.text.short import SAME, short_answer
+from poolsize.present.text.short import SAME, leading, short_answer
 from poolsize.present.text.traffic import TrafficAnswerValues
 from poolsize.terminal import pasteable, visible
-from poolsize.units import count, milliseconds, number, percent, sizes_text
+from poolsize.units import count, lasting, milliseconds, number, percent, sizes_text
 
 MOST_ROWS = 20
 """Pools in the short text's table."""
-DAY, HOUR, MINUTE = 86_400, 3_600, 60
-WHOLE = 0.9
-"""Share of a day that an observation needs at least, to have the day's busiest time."""
+MINUTE = 60
 
 
 def observed_text(observation: Observation, *, why: bool = False, stored: Path | None = None) -> str:
@@ -123,14 +121,6 @@ def _period(answer: PoolAnswer) -> str:
     return "minute" if (answer.busiest.seconds == MINUTE).all() else "period"
 
 
-def lasting(seconds: float) -> str:
-    """Return a time as people say it: 7 days, 3 hours, 12 minutes."""
-    for unit, name in ((DAY, "day"), (HOUR, "hour"), (MINUTE, "minute")):
-        if seconds >= 2 * unit or (seconds >= unit and name == "minute"):
-            return count(round(seconds / unit), name)
-    return count(round(seconds), "second")
-
-
 def need_text(answer: PoolAnswer) -> str:
     """Return the need as a number, or as a lower bound."""
     return f"{'at least ' if answer.is_lower_bound else ''}{answer.need:,}" if answer.is_used else "no answer"
@@ -160,19 +150,16 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         yield sentence(answer.growing)
     if load.is_lower_bound:
         yield sentence(HeldUnseen())
-    if answer.seconds < WHOLE * DAY:
-        yield (
-            f"{lasting(answer.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
-            "come."
-        )
+    if answer.is_short:
+        yield sentence(ShortObservation(answer.seconds))
     if not load.usage_ms:
         bound = "" if answer.is_lower_bound else f" The need is {sizes_text(answer.need_range())}."
         yield (
             f"Usage times are not known, and the connections in use do not show how they vary.{bound} Give "
             "--usage-time to `poolsize recommend --observation`."
         )
-    elif load.variation is None:
-        yield "Usage times are assumed to vary a little more than exponential times: no histogram shows how they vary."
+    elif load.varies_as_assumed:
+        yield leading(sentence(SpreadAssumed(several=False, variation=load.usage.variation)))
     if load.bursts.times > 1:
         yield (
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "
@@ -216,8 +203,8 @@ class PoolValues(TypedDict):
 
     rate: requests per second. in_use_mean, in_use_p99_9, in_use_max: connections in use; in_use_busiest: in the busiest
     period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
-    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: standard deviation of
-    the usage time, as a share of its mean. usage_grows: the mean usage time with few and with many connections in use;
+    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: squared variation
+    of the usage times. usage_grows: the mean usage time with few and with many connections in use;
     null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound, and
     in_use_p99_9 is null. saturated: whether the server is. need: connections of each process; a lower bound also where
     in_use is. null: not known.

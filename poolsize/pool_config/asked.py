@@ -59,9 +59,10 @@ class Asked:
 
     def __post_init__(self) -> None:
         self.demand.check(with_limits=False)
-        if self.usage_time_ms is not None and self.demand.rate is None and self.run_path is None:
+        if self.usage_time_ms is not None and self.size is None and self.demand.rate is None and self.run_path is None:
             raise BadInput(
-                "--usage-time also needs --rate, the requests per second of all instances together, or a measured --run"
+                "--usage-time also needs --rate, the requests per second of all instances together, a measured --run, "
+                "or --size"
             )
         if self.size is not None and self.run_path is not None:
             raise BadInput("give either --size or --run, not both: the run contains the recommended connections")
@@ -91,12 +92,12 @@ class Asked:
 
 def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
     """Return the settings for recommended connections, which all processes divide, or share by a proxy."""
-    fleet, usage, of_run, shared, measured = asked.fleet, None, None, None, None
+    fleet, usage, of_run, shared, measured = asked.fleet, _typed_usage(asked.usage_time_ms), None, None, None
     if asked.run_path is not None:
         analysis, answer = measured = measured_answer(asked.run_path, asked.usage_time_ms)
         fleet = fleet.measured_in(answer)
         assert answer.verdict
-        usage = measured_usage(analysis, answer)
+        usage = measured_usage(analysis, answer) or usage
         of_run = SizeOfRun(asked.run_path, answer.verdict, bool(answer.doubts), asked.usage_time_ms)
         facts = facts.measured_in(analysis)
     if not fleet.of_instances and not is_typed("surge"):
@@ -114,6 +115,15 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
         plan = replace(plan, findings=findings)
     settings = pool_settings(plan, usage, facts, asked.caller_timeout_seconds, fleet_known=bool(fleet.of_instances))
     return replace(settings, of_run=of_run, shared_connections=shared)
+
+
+def _typed_usage(mean_ms: float | None) -> UsageInPool | None:
+    """Return usage times with a typed mean, which vary like exponential times; None without a mean."""
+    if mean_ms is None:
+        return None
+    from poolsize.traffic.usage_phases import UsageTimes  # which needs numpy
+
+    return UsageInPool(UsageTimes(mean_ms).p99_ms, mean_ms)
 
 
 def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:

@@ -80,8 +80,8 @@ def _stacks(_: str) -> "Iterable[str]":
 @duration_option(
     "--usage-time",
     "usage_time_ms",
-    help="Mean time for which a request uses a connection, with --rate or --run. The --size of --run is then for your "
-    "application, which has this time when nothing queues.",
+    help="Mean time for which a request uses a connection. The size of --run is then for your application, which has "
+    "this time when nothing queues.",
 )
 @duration_option(
     "--caller-timeout",

@@ -46,7 +46,7 @@ class UsageInPool:
 
 
 ASSUMED_USAGE = UsageInPool(50.0, 50.0)
-"""Where neither a run nor the traffic tells usage times."""
+"""The usage times where neither a run nor an option has them."""
 
 
 @dataclass(frozen=True)

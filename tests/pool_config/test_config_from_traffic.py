@@ -271,12 +271,17 @@ def test_a_run_says_how_usage_times_grow(poolsize_here: Command) -> None:
     assert (beyond.returncode, beyond.stdout.startswith("No pool size helps.")) == (1, True)
 
 
+def test_a_usage_time_beside_a_size_decides_the_wait_limit(poolsize_here: Command) -> None:
+    """A third of what the p99 of exponential usage times, 18.4 s, leaves of the 30 s of the callers."""
+    text = poolsize_here("config", "--for=go", "--size=9", "--usage-time=4s").stdout
+    assert "4 s = (30 s caller timeout - 18.4 s p99 usage time) / 3" in text
+
+
 @pytest.mark.parametrize(
     ("words", "line"),
     [
         (["--rate=400/s"], "--rate also needs --usage-time"),
         (["--usage-time=15ms"], "--usage-time also needs --rate"),
-        (["--size=9", "--usage-time=15ms"], "--usage-time also needs --rate"),
         (["--size=9", "--burst=3x"], "--burst also needs --rate"),
         (["--size=9", "--rate=400/s", "--usage-time=15ms"], "give either --size or --rate, not both"),
         (

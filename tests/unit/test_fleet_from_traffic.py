@@ -456,7 +456,7 @@ def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     assert rows["shop"][1:5] == ["2", "1", "48", "152"]
     assert rows["together"][1:3] == ["66", "179"]
     assert done.stdout.startswith("The server's limit allows less than the services need.")
-    assert "it keeps up with at most" in " ".join(done.stdout.split()).lower()
+    assert "the database keeps up with at most" in " ".join(done.stdout.split()).lower()
     refused = poolsize_here(*WORDS, "--max-connections", "100")
     assert (refused.returncode, "65 too few" in " ".join(refused.stdout.split())) == (1, True)
 

@@ -47,6 +47,7 @@ from poolsize.present.text.short import (
     main_caution,
     short_answer,
 )
+from poolsize.sweep.readers import write_milliseconds
 from poolsize.terminal import pasteable
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
@@ -73,7 +74,8 @@ NONE = "-"
 def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
     """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings.
 
-    typed: the options of the traffic, for the command that configures the pool; without them, it has the size.
+    typed: the options of the traffic, for the command that configures the pool; without them, the command has the size
+    and the usage time.
     """
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
@@ -118,7 +120,8 @@ def _configure(answer: TrafficAnswer, typed: Sequence[object]) -> list[str]:
     if not answer.helps or any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings):
         return []
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
-    of_traffic = typed or ("--size", answer.connections)
+    usage_time = write_milliseconds(float(f"{answer.traffic.usage.mean_ms:.3g}"))
+    of_traffic = typed or ("--size", answer.connections, "--usage-time", usage_time)
     return [pasteable("poolsize", "config", "--for", "STACK", *of_traffic, *of_fleet)]
 
 

@@ -7,7 +7,7 @@ from poolsize.answer import traffic_findings as of
 from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
-from poolsize.units import any_of, count, milliseconds, minutes, number, percent
+from poolsize.units import any_of, count, lasting, milliseconds, number, percent
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
@@ -15,17 +15,21 @@ def _keeps_wait(finding: of.KeepsWait) -> str:
     away = "one of {one_away_of:,} instances away" if finding.one_away_of else ("these" if finding.need > 1 else "it")
     each = " in each process" if finding.processes > 1 else ""
     limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
-    needs = (
-        f"The traffic needs {{need:#connection}}{each}: with {away}, {wait}. The p99 limit is {limit} (--max-wait-p99)."
-    )
+    of_range, option = (" (95 % range {range:range})", "") if finding.range else ("", " (--max-wait-p99)")
+    needs = f"The traffic needs {{need:#connection}}{of_range}{each}: with {away}, {wait}."
+    needs += f" The p99 limit is {limit}{option}."
     if finding.fewer_p99_ms is None:
         return needs
     grows = "the queue grows without end" if isinf(finding.fewer_p99_ms) else "the p99 wait is {fewer_p99_ms:ms}"
     return f"{needs} With {count(finding.need - 1, 'connection')}, {grows}."
 
 
+def _as_assumed(variation: float) -> str:
+    return "be exponentially distributed" if variation == 1 else "vary a little more than exponential times"
+
+
 def _instead_of(usage_ms: float, loaded_usage_ms: float) -> str:
-    """Return the usage time when nothing queues, as part of a sentence; "" where it is printed alike."""
+    """Return the usage time when nothing queues, as part of a sentence; "" where both are printed alike."""
     usage, loaded = milliseconds(usage_ms), milliseconds(loaded_usage_ms)
     return "" if usage == loaded else f", in place of {usage}"
 
@@ -159,7 +163,7 @@ def _observed(finding: of.Observed) -> str:
         most = f", with at most {number} of a process in use{AT_READINGS[finding.readings]}"
     grown = " times {growth:number}" if finding.growth != 1 else ""
     need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
-    return f"The traffic is that of the busiest period of {minutes(finding.seconds)}{grown}{most}.{need}"
+    return f"The traffic is that of the busiest period of {lasting(finding.seconds)}{grown}{most}.{need}"
 
 
 def _supply_unknown(finding: of.SupplyUnknown) -> str:
@@ -184,6 +188,12 @@ register_templates(
         of.UsageGrows: "The usage time rises from {low_ms:ms} to {high_ms:ms} with the connections in use: requests "
         "wait in the database. A larger pool does not help there.",
         of.BurstsUnseen: "The observation can't show bursts that are shorter than the time between two readings.",
+        of.ShortObservation: lambda finding: (
+            f"{lasting(finding.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
+            "come."
+        ),
+        of.OneOfPools: "The observation has {pools:,} pools. If they share a database, divide its connections among "
+        "them: `poolsize fleet --services FILE`. This answer gives all of the database's connections to this pool.",
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
         "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
@@ -266,7 +276,7 @@ register_templates(
         of.Slows: lambda finding: (
             "The database slows as it fills, by the run: at this rate the mean usage time is {loaded_usage_ms:ms}"
             + _instead_of(finding.usage_ms, finding.loaded_usage_ms)
-            + ". It keeps up with at most {knee_rate:/s}"
+            + ". The database keeps up with at most {knee_rate:/s}"
             + (
                 ", which is extrapolated: the highest measured throughput is {extrapolated_from:/s}. "
                 if finding.extrapolated_from
@@ -303,8 +313,7 @@ register_templates(
         "Node.js have no such pool. With fewer than {pool_size:,} threads, such as the 1 of gunicorn's sync worker, a "
         "process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
-            f"Usage times are assumed to vary {'like' if finding.variation == 1 else 'a little more than'} exponential "
-            "times. If yours vary much more or less, add "
+            f"Usage times are assumed to {_as_assumed(finding.variation)}. If yours vary much more or less, add "
             + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
         ),
     }
