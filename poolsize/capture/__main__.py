@@ -53,7 +53,7 @@ class TryingCursor:
         self._tried: dict[int, TriedStatement] = {}
         """Line -> its statement."""
         self._failed_lookups: set[int] = set()
-        """Lines of lookups that failed: the next statement of the transaction has their values."""
+        """Lines of lookups that failed: the next statement of the task has their values."""
         cursor.execute("SHOW DATABASES")
         self._other_schemas = {name for (name,) in cursor.fetchall()} - {schema}
         cursor.execute(NOT_ROLLED_BACK)
@@ -72,7 +72,7 @@ class TryingCursor:
         caller, line = self._callers()
         text = self._cursor.mogrify(query, args)
         if BRACKETS.match(text):
-            self._failed_lookups.clear()
+            self.end_task()
             return 0
         is_new = line is not None and line.f_lineno not in self._tried
         left, rows = self._why_left(text), None
@@ -100,6 +100,10 @@ class TryingCursor:
         while line is not None and os.path.realpath(line.f_code.co_filename) != self._locustfile:
             line = line.f_back
         return caller, line
+
+    def end_task(self) -> None:
+        """Let the failed lookups that no statement follows stand for themselves."""
+        self._failed_lookups.clear()
 
     def tried(self) -> tuple[TriedStatement, ...]:
         """Return the statements in the order of their lines, after the transaction is rolled back."""
@@ -160,6 +164,7 @@ def rehearse(locustfile: str, schema: str, url: str) -> tuple[TriedStatement, ..
             user.on_start()
             for task in dict.fromkeys(task for _, task in pairs):
                 task(user, trying)
+                trying.end_task()
             user.on_stop()
         tried = trying.tried()
         if all(each.failure for each in tried) and not cursor.execute("SHOW TABLES"):

@@ -24,7 +24,7 @@ EVEN = 0.05
 """The largest distance (Kolmogorov's) from the seen values at which a distribution is good enough."""
 EVEN_AGES = 0.1
 NARROW = 0.1
-"""Width of a range of ages, over its low end, in which their distribution does not show: ends have two digits."""
+"""Width of a range of ages, over the nearer end, in which their distribution does not show: ends have two digits."""
 NEAR = 0.1
 """Width of a list's numbers, over the width of the numbers of all lists, for numbers that are near each other."""
 MOSTLY = 0.8
@@ -333,7 +333,7 @@ def _age_ends(ages: Vector) -> tuple[int, ...]:
     ages = np.clip(np.sort(ages), LEAST_AGE, MOST_AGE)
     ends = rounded_ends(floor(ages[0]), -floor(-ages[-1]), 0)
     even = (ages - ages[0]) / max(np.ptp(ages), 1)
-    is_narrow = ends[1] - ends[0] <= NARROW * ends[0]
+    is_narrow = ends[1] - ends[0] <= NARROW * min(map(abs, ends))
     if is_narrow or len(ages) < QUANTILES or np.abs(np.arange(1, len(ages) + 1) / len(ages) - even).max() < EVEN_AGES:
         return ends
     inner = np.quantile(ages, np.linspace(0, 1, QUANTILES + 1)[1:-1])

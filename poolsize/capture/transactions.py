@@ -201,7 +201,7 @@ def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]
 def _parts(event: StatementEvent, left_out: LeftOut) -> Iterator[StatementEvent | Gap]:
     """Yield the statements of an event, which share its run time: some sources log several as one.
 
-    Behind the first MOST_STATEMENTS, as of an import of data, there is a gap.
+    After the first MOST_STATEMENTS, as of an import of data, a gap follows: the other statements count as cut.
     """
     texts = split_statements(event.text)
     if len(texts) < 2 or event.text.lstrip()[:6].upper().startswith(("CREATE", "ALTER")):
@@ -213,7 +213,8 @@ def _parts(event: StatementEvent, left_out: LeftOut) -> Iterator[StatementEvent 
         yield event._replace(text=text, started=started, seconds=seconds)
     if (more := len(texts) - MOST_STATEMENTS) > 0:
         left_out.add("cut", more * seconds, more)
-        yield Gap(event.thread)
+        if event.thread != UNKNOWN_THREAD:
+            yield Gap(event.thread)
 
 
 class _Sessions:

@@ -131,6 +131,12 @@ class SetsNames(PoolUser):
         cursor.execute("UPDATE customer SET name = %s WHERE id = 1", (names.draw(cursor),))
 """
 
+READS = """
+class Reads(PoolUser):
+    def transaction(self, cursor):
+        cursor.execute("SELECT 1")
+"""
+
 
 @pytest.mark.parametrize("is_unique", [False, True])
 def test_an_update_sets_a_value_that_the_column_has_unless_it_is_unique(
@@ -154,10 +160,10 @@ def test_a_failed_lookup_is_a_failure_of_the_statement_that_has_its_values(
     assert checked.returncode == 3
     assert checked.stdout.startswith("The only statement of names.py fails in the schema copy.\n  - names.py:8, tr")
     assert "UPDATE customer SET name = %s WHERE id = 1: Unknown column" in " ".join(checked.stdout.split())
-    unused = "        Existing('customer', 'nick', str).draw(cursor)\n        cursor.execute('COMMIT')\n"
-    (tmp_path / "names.py").write_text(SETS_NAMES.replace('"customer", "name"', '"customer", "alias"') + unused)
+    unused = "        Existing('customer', 'nick', str).draw(cursor)\n"
+    (tmp_path / "names.py").write_text(SETS_NAMES.replace('"customer", "name"', '"customer", "alias"') + unused + READS)
     checked = poolsize("capture", "--check", "names.py", "--schema", "copy", url=logging_server.url)
-    assert checked.stdout.startswith("2 of 2 statements of names.py fail in the schema copy.")
+    assert checked.stdout.startswith("2 of 3 statements of names.py fail in the schema copy.")
     (tmp_path / "shop.py").write_text(locustfile(SHOP, "shop.py", writes=True, keeps_values=False).text)
     cursor.execute("CREATE DATABASE IF NOT EXISTS others")
     cursor.execute("CREATE TABLE IF NOT EXISTS others.unrelated (id INT)")

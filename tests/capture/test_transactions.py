@@ -186,6 +186,8 @@ def test_a_long_text_of_several_statements_is_bounded(monkeypatch: pytest.Monkey
     assert [(len(each.statements), each.is_whole) for each in made] == [(1, True)] * 3 + [(2, False)]
     assert left_out.statements == {"cut": 4, "empty": 2}
     assert left_out.seconds["cut"] == pytest.approx(0.2)
+    without = ran("SELECT a;" * 5, "SELECT a", "COMMIT", thread=UNKNOWN_THREAD)
+    assert [each.is_whole for each in rebuilt_from(without)] == [True] * 4
 
 
 def test_a_long_transaction_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
