@@ -29,6 +29,7 @@ from poolsize.answer.traffic_findings import (
     ShortObservation,
     SpreadAssumed,
     ThreadsBound,
+    TooFewThreads,
     UsageGrows,
 )
 from poolsize.answer.traffic_need import process_need
@@ -255,7 +256,7 @@ class PoolAnswer:
             elif not isinstance(each, OF_WHOLE_DEMAND):
                 yield replace(each, wait_p99_ms=None) if isinstance(each, LimitBound) else each
         is_assumed = load.varies_as_assumed and traffic.usage == load.usage_of(mean_ms=traffic.usage.mean_ms)
-        if is_assumed and not any(isinstance(each, SpreadAssumed | ThreadsBound) for each in of_model):
+        if is_assumed and not any(isinstance(each, SpreadAssumed | ThreadsBound | TooFewThreads) for each in of_model):
             yield SpreadAssumed(several=False, variation=traffic.usage.variation)
 
     def _cautions(self) -> Iterator[Finding]:

@@ -186,7 +186,7 @@ class ProcessLoad:
         return self.usage_of()
 
     def usage_of(self, variation: float | None = None, mean_ms: float | None = None) -> UsageTimes:
-        """Return usage times of this variation and this mean; None: as observed."""
+        """Return usage times of this variation and this mean; None: as observed, or assumed."""
         if variation is None:
             variation = self._likely_variation
         usage = UsageTimes(mean_ms or self.usage_ms or 1.0, variation)

@@ -158,8 +158,6 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
             f"Usage times are not known, and the connections in use do not show how they vary.{bound} Give "
             "--usage-time to `poolsize recommend --observation`."
         )
-    elif load.varies_as_assumed:
-        yield leading(sentence(SpreadAssumed(several=False, variation=load.usage.variation)))
     if load.bursts.times > 1:
         yield (
             f"Requests come in bursts: {load.bursts.times:.2g} times the mean rate for "
@@ -167,6 +165,8 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         )
     elif load.is_blind:
         yield sentence(BurstsUnseen())
+    if load.usage_ms and load.varies_as_assumed:
+        yield leading(sentence(SpreadAssumed(several=False, variation=load.usage.variation)))
 
 
 def pools_table(answers: Sequence[PoolAnswer]) -> Table:
@@ -203,8 +203,8 @@ class PoolValues(TypedDict):
 
     rate: requests per second. in_use_mean, in_use_p99_9, in_use_max: connections in use; in_use_busiest: in the busiest
     period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
-    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: squared variation
-    of the usage times. usage_grows: the mean usage time with few and with many connections in use;
+    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: variance
+    of the usage time over its squared mean. usage_grows: the mean usage time with few and with many connections in use;
     null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound, and
     in_use_p99_9 is null. saturated: whether the server is. need: connections of each process; a lower bound also where
     in_use is. null: not known.

@@ -61,8 +61,8 @@ class Asked:
         self.demand.check(with_limits=False)
         if self.usage_time_ms is not None and self.size is None and self.demand.rate is None and self.run_path is None:
             raise BadInput(
-                "--usage-time also needs --rate, the requests per second of all instances together, a measured --run, "
-                "or --size"
+                "--usage-time also needs --rate (requests per second of all instances together), a measured --run, or "
+                "--size"
             )
         if self.size is not None and self.run_path is not None:
             raise BadInput("give either --size or --run, not both: the run contains the recommended connections")

@@ -268,8 +268,8 @@ class TrafficValues(LoadValues):
 
     rate: of all processes, per second. usage_ms, usage_p99_ms: usage time; loaded_usage_ms: its mean with the
     database's load. in_use_mean, in_use_p99_9: connections in use, on average and 99.9 % of the time at most.
-    usage_variation: standard deviation of the usage time, as a share of its mean. burst: rate of busy times over the
-    mean rate. threads: of a process; null where not known. max_wait_p99_ms: the limit that decides the need.
+    usage_variation: variance of the usage time over its squared mean. burst: rate of busy times over the mean rate.
+    threads: of a process; null where not known. max_wait_p99_ms: the limit that decides the need.
     wait_limit_ms: after which a request gives up; null for never.
     """
 

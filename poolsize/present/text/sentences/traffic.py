@@ -163,7 +163,7 @@ def _observed(finding: of.Observed) -> str:
         most = f", with at most {number} of a process in use{AT_READINGS[finding.readings]}"
     grown = " times {growth:number}" if finding.growth != 1 else ""
     need = "" if finding.range is None else " The 95 % range of the need is {range:range}."
-    return f"The traffic is that of the busiest period of {lasting(finding.seconds)}{grown}{most}.{need}"
+    return f"The traffic is that of the busiest period in {lasting(finding.seconds)} of observation{grown}{most}.{need}"
 
 
 def _supply_unknown(finding: of.SupplyUnknown) -> str:
@@ -193,7 +193,7 @@ register_templates(
             "come."
         ),
         of.OneOfPools: "The observation has {pools:,} pools. If they share a database, divide its connections among "
-        "them: `poolsize fleet --services FILE`. This answer gives all of the database's connections to this pool.",
+        "them: `poolsize fleet --services FILE`. This answer does not count the other pools.",
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
         "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
