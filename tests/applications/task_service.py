@@ -1,5 +1,7 @@
 """The task service in five languages and frameworks, on a server of the tests, and its file for poolsize."""
 
+import fcntl
+import hashlib
 import shutil
 import subprocess
 import sys
@@ -55,14 +57,15 @@ def fastapi() -> Kind:
 
 def go() -> Kind:
     """net/http and database/sql."""
-    program = built("go", ("go",), ("go", "build", "-o", "tasks", ".")) / "tasks"
+    program = built(APPLICATIONS / "go", ("go",), ("go", "build", "-o", "tasks", ".")) / "tasks"
     environment = {"DSN": "{account}:{password}@tcp({host}:{port})/shop", "POOL_SIZE": "{pool_size}"}
     return Kind(f"{program} {{service_port}}", environment, metrics="/metrics")
 
 
 def node() -> Kind:
     """Node's http and mysql2, which publishes no metrics."""
-    folder = built("node", ("node", "npm"), ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund"))
+    install = ("npm", "install", "--no-package-lock", "--no-audit", "--no-fund")
+    folder = built(APPLICATIONS / "node", ("node", "npm"), install)
     environment = {"SHOP_DATABASE": "mysql://{account}:{password}@{host}:{port}/shop", "POOL_SIZE": "{pool_size}"}
     return Kind(f"node {folder / 'service.js'} {{service_port}}", environment)
 
@@ -87,7 +90,7 @@ KINDS: Mapping[str, Callable[[], Kind]] = {
 
 
 def _spring(pool: Mapping[str, str], metrics: str) -> Kind:
-    folder = built("spring", ("java", "mvn"), ("mvn", "--quiet", "--batch-mode", "package"))
+    folder = built(APPLICATIONS / "spring", ("java", "mvn"), ("mvn", "--quiet", "--batch-mode", "package"))
     environment = {
         "SERVER_PORT": "{service_port}",
         "SPRING_DATASOURCE_URL": "jdbc:mysql://{host}:{port}/shop?allowPublicKeyRetrieval=true&useSSL=false",
@@ -99,22 +102,36 @@ def _spring(pool: Mapping[str, str], metrics: str) -> Kind:
 
 
 @cache
-def built(name: str, tools: tuple[str, ...], command: tuple[str, ...]) -> Path:
-    """Build a service outside of the sources, once, and return its folder.
+def built(source: Path, tools: tuple[str, ...], command: tuple[str, ...]) -> Path:
+    """Return the folder of a program, which is built there if its sources have changed.
 
-    Skip the test where a tool is missing, or where the libraries can't be fetched.
+    Processes of tests build in turn: a program must not change while another process runs it. Skip the test where a
+    tool is missing, or where the libraries can't be fetched.
     """
     for tool in tools:
         if shutil.which(tool) is None:
             pytest.skip(f"no {tool} on this machine")
-    folder = BUILT / name
-    shutil.copytree(APPLICATIONS / name, folder, dirs_exist_ok=True)
-    built = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    output = built.stdout + built.stderr
-    if built.returncode and any(sign in output for sign in UNREACHABLE):
-        pytest.skip(f"the libraries of {name} can't be fetched here")
-    assert not built.returncode, output
+    folder = BUILT / source.name
+    folder.mkdir(parents=True, exist_ok=True)
+    files = sorted(path for part in source.iterdir() if part.name != "target" for path in (part, *part.rglob("*")))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in files if path.is_file())).hexdigest()
+    built_of = folder / f"{hashlib.sha256(repr(command).encode()).hexdigest()}.digest"
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not built_of.exists() or built_of.read_text() != digest:
+            shutil.copytree(source, folder, ignore=shutil.ignore_patterns("target"), dirs_exist_ok=True)
+            _run(command, folder)
+            built_of.write_text(digest)
     return folder
+
+
+def _run(command: tuple[str, ...], folder: Path) -> None:
+    """Run the command that builds a program in its folder."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    output = done.stdout + done.stderr
+    if done.returncode and any(sign in output for sign in UNREACHABLE):
+        pytest.skip(f"the libraries of {folder.name} can't be fetched here")
+    assert not done.returncode, output
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from poolsize.traffic.database_load import slowing_of
 from poolsize.traffic.pool_use import ProcessTraffic, in_use_probabilities, pool_use
 from poolsize.traffic.shared_pools import Pools
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
-from tests.applications.task_service import built
+from tests.applications.task_service import APPLICATIONS, built
 from tests.conftest import ROOT, may_run_on, measured_again, on_mariadb
 from tests.java.__main__ import build, class_path
 from tests.pool_simulation import WARM_UP, SimulatedPool, Times, simulate, waits_in_order
@@ -89,7 +89,7 @@ def hikaricp(url: str, heap: str = HEAP) -> Program:
 
 def database_sql(url: str) -> Program:
     """Go's database/sql, with go-sql-driver/mysql."""
-    parts, folder = make_url(url), built("go", ("go",), ("go", "build", "-o", "requests/", "./requests"))
+    parts, folder = make_url(url), built(APPLICATIONS / "go", ("go",), ("go", "build", "-o", "requests/", "./requests"))
     return (str(folder / "requests" / "requests"),), {
         "DSN": f"{parts.username}:{parts.password}@tcp({parts.host}:{parts.port})/"
     }
