@@ -199,7 +199,7 @@ def rebuilt(events: Iterable[Event], left_out: LeftOut) -> Iterator[Transaction]
 
 
 def _parts(event: StatementEvent, left_out: LeftOut) -> Iterator[StatementEvent | Gap]:
-    """Yield the statements of an event, which share its run time: some sources log several as one.
+    """Yield the statements of an event, which share its run time: some sources log several statements as a text.
 
     After the first MOST_STATEMENTS, as of an import of data, a gap follows: the other statements count as cut.
     """

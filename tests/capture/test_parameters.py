@@ -162,9 +162,9 @@ def test_moments_of_nearly_the_same_age_are_a_single_range(ahead: int, ages: tup
         moment = np.datetime64(int(START + number * 0.0635 + ahead * (26_010 + 300 * (chance.random() > 0.95))), "s")
         return f"SELECT a FROM t WHERE created > '{str(moment).replace('T', ' ')}'"
 
-    drawn = parameter_of(make)
-    assert isinstance(drawn, Time)
-    assert drawn.ages == ages
+    moment_parameter = parameter_of(make)
+    assert isinstance(moment_parameter, Time)
+    assert moment_parameter.ages == ages
 
 
 @pytest.mark.costly

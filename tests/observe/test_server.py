@@ -212,9 +212,9 @@ def test_the_server_is_counted_for_any_account(seen_by: Mapping[str, Seen], name
 def assert_true(url: URL, observer: URL, seconds: float) -> None:
     """The mean in use is within 5 % of the load's own, and the highest number within a connection."""
     with known_load(url, threads=5, usage_seconds=0.3, pause_seconds=0.2) as used:
-        seen = observed(observer, seconds)
+        observation = observed(observer, seconds)
         time.sleep(0.5)
-    spans = [span for span in seen.spans if span.pool == "app"]  # of a minute each, or shorter
+    spans = [span for span in observation.spans if span.pool == "app"]  # of a minute each, or shorter
     began = datetime.fromisoformat(spans[0].started).timestamp()
     ended = datetime.fromisoformat(spans[-1].started).timestamp() + spans[-1].period_seconds
     inside = [(max(began, begin), min(end, ended)) for begin, end in used if end > began and begin < ended]
@@ -225,7 +225,7 @@ def assert_true(url: URL, observer: URL, seconds: float) -> None:
     assert abs(max(span.in_use_max[0] or 0 for span in spans) - most) <= 1
     uses = [span.uses[0] or 0 for span in spans if span.uses]
     assert not uses or sum(uses) == pytest.approx(sum(began < end <= ended for _, end in used), abs=2)
-    assert seen.notes == [] or "counted for statements" in seen.notes[0]
+    assert observation.notes == [] or "counted for statements" in observation.notes[0]
 
 
 @on_servers
