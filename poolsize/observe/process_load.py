@@ -47,6 +47,8 @@ The need for the assumed variation is in the middle of the needs for the ends of
 """
 FEWEST_MEANS, MEANS_ERROR, MOST_BY_MEANS = 30, 8.0, 4.0
 """Fewest mean usage times that show it, its error times the root of their number, and the highest that they show."""
+FEWEST_USES = 10
+"""The median difference between means of fewer usage times is too small, if these vary more than exponential times."""
 LONG = 0.25
 """Usage times above this share of a period end in other periods than those in which they are in use."""
 HELD = 0.2
@@ -161,24 +163,35 @@ class ProcessLoad:
 
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
-        """Low, likely and high: by the histogram, else by how the mean usage times of neighbouring periods differ."""
+        """Low, likely and high: by the histogram, else by how mean usage times differ from each other."""
         number, total_seconds = self.total("uses"), self.total("usage_seconds")
         by_buckets = variation_of(self.pool.usage_buckets, 1000 * total_seconds / number if number > 0 else None)
         if by_buckets is not None:
             return by_buckets, by_buckets, by_buckets
-        uses, seconds = self.series("uses"), self.series("usage_seconds")
-        read = (uses > 0) & (seconds > 0)
-        uses, seconds = uses[read], seconds[read]
-        if len(uses) < FEWEST_MEANS:
+        means = self._variation_by_means
+        if means is None:
             return None
-        off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
-        variation = float(np.median(off**2 / (1 / uses[1:] + 1 / uses[:-1]))) / CHI_SQUARE_MEDIAN
-        error = 1 + MEANS_ERROR / sqrt(len(uses))
+        variation, error = means[0], 1 + MEANS_ERROR / sqrt(means[1])
         low, high = variation / error, variation * error
         if high < 1:
             return low, variation, high
         likely = min(max(variation, 1.0), ASSUMED_VARIATION if low < 1 else MOST_BY_MEANS)
         return min(low, 1.0), likely, VARIATION_RANGE[1]  # means may differ for other reasons than chance
+
+    @cached_property
+    def _variation_by_means(self) -> tuple[float, float] | None:
+        """The squared coefficient of variation by the means of readings, else of periods, and the number of means."""
+        number, of_readings = self.series("usage_means"), self.series("usage_variation")
+        read = (number > 0) & np.isfinite(of_readings)
+        if (means := float(number[read].sum())) >= FEWEST_MEANS:
+            return float(np.average(of_readings[read], weights=number[read])), means
+        uses, seconds = self.series("uses"), self.series("usage_seconds")
+        read = (uses >= FEWEST_USES) & (seconds > 0)
+        uses, seconds = uses[read], seconds[read]
+        if len(uses) < FEWEST_MEANS:
+            return None
+        off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
+        return float(np.median(off**2 / (1 / uses[1:] + 1 / uses[:-1]))) / CHI_SQUARE_MEDIAN, len(uses)
 
     @property
     def usage(self) -> UsageTimes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import floor, inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL, shortened
@@ -18,6 +19,8 @@ from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
 """Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
+LEAST_SECONDS = 1e-9
+"""Usages of a shorter time in sum say nothing of how usage times vary."""
 LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
 MOST_RESTARTS, OFTEN_FALLS = 3, 0.1
@@ -112,9 +115,13 @@ class _SumsByPeriod:
 
 @dataclass
 class _Counter:
-    """A counter: its rate by period, whose weight is the seconds that readings cover. A lower value is a restart's."""
+    """A counter: its rate by period, whose weight is the seconds that readings cover. A lower value is a restart's.
+
+    rises: of the readings that are less than a period apart, as rows of (time, increase since the reading before).
+    """
 
     sums: _SumsByPeriod = field(default_factory=lambda: _SumsByPeriod(np.zeros((2, 0))))
+    rises: list[Vector] = field(default_factory=list)
     last: tuple[float, float] | None = None
     total: float = 0.0
     steps: int = 0
@@ -137,12 +144,20 @@ class _Counter:
             return
         gaps = np.diff(at)
         near = gaps <= grid.longest_gap
+        if (short := gaps < grid.seconds).any():
+            self.rises.append(np.column_stack((at[1:], rises))[short])
         counted = np.r_[0.0, np.cumsum(np.where(near, rises, 0.0))]
         covered = np.r_[0.0, np.cumsum(np.where(near, gaps, 0.0))]
         first = grid.period(at[0])
         ends = grid.origin + grid.seconds * np.arange(first, grid.period(at[-1]) + 2)
         edges = np.clip(ends, at[0], at[-1])
         self.sums.add(first, np.diff([np.interp(edges, at, covered), np.interp(edges, at, counted)]))
+
+    def drop(self, grid: _Grid, until: int) -> None:
+        """Forget the periods before `until`."""
+        self.sums.drop(until)
+        begin = grid.origin + grid.seconds * until
+        self.rises = [kept for block in self.rises if len(kept := block[block[:, 0] >= begin])]
 
     def increases(self, grid: _Grid, first: int, until: int) -> Vector:
         """Return the increase in each period; NaN where readings cover too little of the period."""
@@ -166,6 +181,10 @@ class _Gauge:
         np.maximum.at(highest, columns, values)
         sums = [np.bincount(columns, weights) for weights in (np.ones_like(values), values, values * values)]
         self.sums.add(int(periods[0]), np.array([*sums, highest]))
+
+    def drop(self, _grid: _Grid, until: int) -> None:
+        """Forget the periods before `until`."""
+        self.sums.drop(until)
 
 
 class _Peak(_Gauge):
@@ -305,7 +324,7 @@ class Readings:
                 if any(quantity in SERVER for quantity, _ in pool.series) and (server := _server_span(taken, instance)):
                     servers.append(server)
             for each in pool.all_series:
-                each.sums.drop(end)
+                each.drop(self._grid, end)
         if until == inf:
             self._pools.clear()
         self._until = end
@@ -365,6 +384,18 @@ class _Taken:
         numbers, means, variances, highest = zip(*statistics, strict=True)
         return np.fmax.reduce(numbers), _total(means), _total(variances), _total(highest)
 
+    def usage_variation(self) -> tuple[Vector, Vector]:
+        """Return the squared coefficient of variation of the usage times in each period, and the means that show it."""
+        counters = [self.counters("uses"), self.counters("usage_seconds")]
+        if any(len(each) != 1 or each[0].is_mixed or not each[0].rises for each in counters):
+            return self.unknown, self.unknown
+        (uses_at, uses), (seconds_at, seconds) = (np.concatenate(each.rises).T for (each,) in counters)
+        at, of_uses, of_seconds = np.intersect1d(uses_at, seconds_at, assume_unique=True, return_indices=True)
+        uses, seconds = uses[of_uses], seconds[of_seconds]
+        periods = np.floor((at - self.grid.origin) / self.grid.seconds).astype(np.int64) - self.first
+        read = (uses >= 1) & (seconds >= LEAST_SECONDS) & (periods >= 0) & (periods < self.until - self.first)
+        return _variation(periods[read], uses[read], seconds[read], self.until - self.first)
+
     def is_counted(self, quantity: Quantity) -> bool:
         """Return whether a counter of one process has the quantity, in some periods at least."""
         return any(each.sums.values.shape[1] and not each.is_mixed for each in self.counters(quantity))
@@ -388,6 +419,22 @@ class _Taken:
         return filled_buckets(np.round(bounds, DECIMALS).tolist(), np.minimum(numbers, MOST_VALUE).tolist())
 
 
+def _variation(periods: NDArray[np.int64], uses: Vector, seconds: Vector, number: int) -> tuple[Vector, Vector]:
+    """Return the squared coefficient of variation of usage times in each of so many periods, and the means used.
+
+    periods, uses, seconds: of each reading, the place of its period, the usages and their summed time since the reading
+    before. The difference between the means of n and of m usage times has the variance of one times (1/n + 1/m).
+    """
+    if not periods.size:
+        return np.full(number, np.nan), np.full(number, np.nan)
+    off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
+    both = periods[1:] == periods[:-1]
+    of_pairs = (off**2 / (1 / uses[1:] + 1 / uses[:-1]))[both]
+    pairs = np.bincount(periods[1:][both], minlength=number).astype(float)
+    pairs[pairs == 0] = np.nan
+    return np.bincount(periods[1:][both], of_pairs, number) / pairs, pairs + 1
+
+
 def _total(rows: Sequence[Vector]) -> Vector:
     """Return the sum of rows, in which what is not known counts as 0; NaN where none is known."""
     return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
@@ -406,6 +453,7 @@ def _pool_span(taken: _Taken, instance: str, name: str, library: str) -> PoolSpa
     # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
     is_counted = taken.is_counted("usage_seconds")
     waiting = taken.mean("waiting")
+    usage_variation, usage_means = taken.usage_variation()
     names = {
         "pool": name, "instance": instance, "library": library,
         "usage_buckets": taken.buckets("usage_buckets"), "wait_buckets": taken.buckets("wait_buckets"),
@@ -419,6 +467,7 @@ def _pool_span(taken: _Taken, instance: str, name: str, library: str) -> PoolSpa
         waiting_mean=wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
         waiting_max=taken.highest("waiting", "waiting_max"),
         usage_seconds=usage_seconds, wait_seconds=wait_seconds, uses=uses, timeouts=taken.increases("timeouts"),
+        usage_variation=usage_variation, usage_means=usage_means,
     )  # fmt: skip
 
 

@@ -331,6 +331,15 @@ def test_the_variation_of_usage_times_comes_from_buckets() -> None:
     assert variation_of((), 10.0) is None
 
 
+def test_means_of_a_few_long_tailed_usage_times_are_not_taken_for_even_ones() -> None:
+    """The median difference between means of 3 usage times says 0.5, though their variation is 4."""
+    times = serve(Workload(3 / 60, 0.1, "log-normal", 4.0), 20, 500 * 60.0, 1)
+    load = answer_of(times, "counters").busiest
+    assert np.median(load.series("uses")) == 3
+    assert load.variation is None
+    assert load.variations == VARIATION_RANGE
+
+
 def test_the_need_without_known_variation_is_in_the_middle_of_its_range() -> None:
     """Loads from half a connection to 50 in use: as far from the low end of the range as from the high end."""
     load, (low, high) = answer_of(serve(EXPONENTIAL, 20, HOUR, 4)).busiest, VARIATION_RANGE

@@ -12,8 +12,10 @@ from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
 from poolsize.observe.observation import PoolSpan
 from poolsize.observe.pool_answer import pool_answers
+from poolsize.observe.process_load import process_load
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
 from tests.observe.production import observed
+from tests.observe.workload import Workload, serve
 
 START = 1_700_000_040.0
 """A whole minute."""
@@ -222,6 +224,42 @@ def test_springs_gauges_of_a_pool_that_hikari_counts_are_no_second_pool() -> Non
     assert [(span.instance, span.library) for span in readings.take()[0]] == [
         ("shop", "HikariCP"), ("other", "Spring"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("workload", "variation"),
+    [
+        (Workload(20, 0.25, "constant"), 0.0),
+        (Workload(20, 0.25), 1.0),
+        (Workload(20, 0.25, "log-normal", 4.0), 4.0),
+        (Workload(20, 0.25, "constant", busy=3.0), 0.0),
+    ],
+    ids=["constant", "exponential", "log-normal", "bursty"],
+)
+def test_four_minutes_of_a_page_show_how_usage_times_vary(workload: Workload, variation: float) -> None:
+    """Readings each second, over which a process restarts and a page is lost; at any moment within the periods."""
+    served = serve(workload, 60, 240.0, 3)
+    ended, usages = served.begun + served.usages, served.usages
+    readings, spans = Readings(), list[PoolSpan]()
+    for t in (at for at in range(8, 240) if at not in (33, 34, 190)):
+        counted = (ended <= t) & (ended > (0 if t < 100 else 99.5))
+        for name, value in ((USAGE, usages[counted].sum()), (USES, counted.sum()), (ACTIVE, 5)):
+            readings.add(metric(name), "", np.array([START + t]), np.array([float(value)]))
+        spans += readings.take(START + t - 10)[0]
+    (pool,) = observed([*spans, *readings.take()[0]]).pools
+    assert 220 <= np.nansum(pool["usage_means"]) <= 229
+    load = process_load(pool)
+    assert load is not None
+    assert load.variation == pytest.approx(variation, rel=0.3, abs=1e-6)
+    low, high = load.variations
+    assert low <= variation <= high
+    assert (high < 1) == (variation < 1)
+
+
+def test_readings_a_period_apart_show_no_variation_within_it() -> None:
+    counters = {USAGE: every(60, 600, 0, 2.5), USES: every(60, 600, 0, 100), ACTIVE: every(60, 599, 4)}
+    (span,) = spans_of(counters)
+    assert (span.usage_variation, span.usage_means) == ((), ())
 
 
 @pytest.mark.costly
