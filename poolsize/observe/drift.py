@@ -106,7 +106,7 @@ def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer], *, censo
             if not censored:
                 yield f"{shown(answer.name)}: the stored observation does not have this pool."
         elif bool(then.censored) == censored and answer.need > (high := then.need_range()[1]):
-            was = f" (at most {high:,})" if high != then.need else ""
+            was = f" (at most {high:,})" if high != then.need and not censored else ""
             yield f"{shown(answer.name)}: the need was {need_text(then)}{was}, and is {need_text(answer)}."
 
 

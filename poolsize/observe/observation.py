@@ -89,9 +89,9 @@ class PoolSpan(Span):
     sample. in_use_variance: the sum of the samples' squared distances from their mean, over their number. samples:
     number of readings of the connections in use. waiting_mean, waiting_max: requests that wait for a connection. uses:
     usages that ended. usage_seconds, wait_seconds: sums of their usage times, and of the wait times. usage_variation:
-    the squared coefficient of variation of usage times, by how their means differ from reading to reading. usage_means:
-    the number of these means. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms of all periods
-    together; empty without.
+    the squared coefficient of variation of usage times, estimated from the mean usage times between readings.
+    usage_means: the number of these means. timeouts: requests that gave up. usage_buckets, wait_buckets: histograms of
+    all periods together; empty without.
     held_max: the most connections that were open in any sample. active_mean, in_transaction_mean: connections that run
     a statement, and that have an open transaction, on average. idle_seconds_max: since the last statement of the
     connection that is idle for longest. Only a server counts these.

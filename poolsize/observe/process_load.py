@@ -15,6 +15,7 @@ from poolsize.analysis.vector import Vector
 from poolsize.answer.traffic_findings import OFTEN
 from poolsize.bounds import LARGEST_POOL
 from poolsize.observe.observation import Buckets, ObservedPool
+from poolsize.observe.sums import squared_variation
 from poolsize.traffic.pool_use import BUSY_SHARE
 from poolsize.traffic.usage_phases import UsageTimes, log_normal
 
@@ -49,6 +50,8 @@ FEWEST_MEANS, MEANS_ERROR, MOST_BY_MEANS = 30, 8.0, 4.0
 """Fewest mean usage times that show it, its error times the root of their number, and the highest that they show."""
 FEWEST_USES = 10
 """The median difference between means of fewer usage times is too small, if these vary more than exponential times."""
+FEWEST_USAGES = 1_000
+"""Among fewer usage times, long ones that are rare may be missing."""
 LONG = 0.25
 """Usage times above this share of a period end in other periods than those in which they are in use."""
 HELD = 0.2
@@ -168,30 +171,43 @@ class ProcessLoad:
         by_buckets = variation_of(self.pool.usage_buckets, 1000 * total_seconds / number if number > 0 else None)
         if by_buckets is not None:
             return by_buckets, by_buckets, by_buckets
-        means = self._variation_by_means
-        if means is None:
+        by_means = self._variation_between_readings or self._variation_between_periods
+        if by_means is None or number < FEWEST_USAGES:
             return None
-        variation, error = means[0], 1 + MEANS_ERROR / sqrt(means[1])
-        low, high = variation / error, variation * error
+        usual, mean, means = by_means
+        error = 1 + MEANS_ERROR / sqrt(means)
+        low, high = min(usual, mean) / error, max(usual, mean) * error
         if high < 1:
-            return low, variation, high
-        likely = min(max(variation, 1.0), ASSUMED_VARIATION if low < 1 else MOST_BY_MEANS)
+            return low, mean, 1.0  # single usage times vary more if a request has several: means hide their pattern
+        likely = min(max(mean, 1.0), ASSUMED_VARIATION if low < 1 else MOST_BY_MEANS)
         return min(low, 1.0), likely, VARIATION_RANGE[1]  # means may differ for other reasons than chance
 
-    @cached_property
-    def _variation_by_means(self) -> tuple[float, float] | None:
-        """The squared coefficient of variation by the means of readings, else of periods, and the number of means."""
-        number, of_readings = self.series("usage_means"), self.series("usage_variation")
-        read = (number > 0) & np.isfinite(of_readings)
-        if (means := float(number[read].sum())) >= FEWEST_MEANS:
-            return float(np.average(of_readings[read], weights=number[read])), means
+    @property
+    def _variation_between_readings(self) -> tuple[float, float, float] | None:
+        """Median and mean over the periods of the squared coefficient of variation, and the number of mean usage times.
+
+        None where there are too few. A pause of the server or the client raises the mean, and not the median.
+        """
+        variations, means = self.series("usage_variation"), self.series("usage_means")
+        read = np.isfinite(variations) & (means > 0)
+        variations, means = variations[read], means[read]
+        if (number := float(means.sum())) < FEWEST_MEANS:
+            return None
+        return float(np.median(variations)), float(np.average(variations, weights=means)), number
+
+    @property
+    def _variation_between_periods(self) -> tuple[float, float, float] | None:
+        """The same by the mean usage times of periods that follow each other; the median stands for the mean, too."""
         uses, seconds = self.series("uses"), self.series("usage_seconds")
         read = (uses >= FEWEST_USES) & (seconds > 0)
-        uses, seconds = uses[read], seconds[read]
-        if len(uses) < FEWEST_MEANS:
+        pairs = read[1:] & read[:-1] & (np.diff(self.at) < 1.5 * self.seconds[:-1])
+        if (number := int(pairs.sum()) + 1) < FEWEST_MEANS:
             return None
-        off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
-        return float(np.median(off**2 / (1 / uses[1:] + 1 / uses[:-1]))) / CHI_SQUARE_MEDIAN, len(uses)
+        (uses, other_uses), (seconds, other_seconds) = ((of[1:][pairs], of[:-1][pairs]) for of in (uses, seconds))
+        mean = (seconds + other_seconds) / (uses + other_uses)
+        off = (seconds / uses - other_seconds / other_uses) / mean
+        variation = float(np.median(squared_variation(off, uses, other_uses))) / CHI_SQUARE_MEDIAN
+        return variation, variation, number
 
     @property
     def usage(self) -> UsageTimes:

@@ -14,13 +14,15 @@ from poolsize.bounds import LARGEST_POOL, shortened
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import FRAMEWORKS, SERVER, Quantity, Sample
 from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, filled_buckets
-from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of
+from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of, squared_variation
 
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
 """Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
+READINGS = 4
+"""So many readings in a period show how the mean usage times between them differ."""
 LEAST_SECONDS = 1e-9
-"""Usages of a shorter time in sum say nothing of how usage times vary."""
+"""A period with a shorter sum of usage times does not show how they vary."""
 LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
 MOST_RESTARTS, OFTEN_FALLS = 3, 0.1
@@ -50,6 +52,7 @@ TARGET_LABELS = (
 )  # fmt: skip
 """Labels of a process that are the same, whichever job of Prometheus scrapes it; its address is the last."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
+USAGES: tuple[Quantity, Quantity] = ("uses", "usage_seconds")
 COUNTED = (*SUMS, "refused", "aborted", "statements")
 BUCKETS = ("usage_buckets", "wait_buckets")
 _PORT = re.compile(r":\d+$")
@@ -76,6 +79,10 @@ class _Grid:
 
     def period(self, at: float) -> int:
         return floor((at - self.origin) / self.seconds)
+
+    def has_several(self, at: Vector) -> bool:
+        """Return whether a period has READINGS or more at these times, on average."""
+        return at.size > 1 and float(at[-1] - at[0]) <= (at.size - 1) * self.seconds / READINGS
 
 
 @dataclass
@@ -117,11 +124,12 @@ class _SumsByPeriod:
 class _Counter:
     """A counter: its rate by period, whose weight is the seconds that readings cover. A lower value is a restart's.
 
-    rises: of the readings that are less than a period apart, as rows of (time, increase since the reading before).
+    rises: of readings of which a period has several, as columns of (period, time, increase since the reading before);
+    None where they are not kept.
     """
 
+    rises: list[Vector] | None = None
     sums: _SumsByPeriod = field(default_factory=lambda: _SumsByPeriod(np.zeros((2, 0))))
-    rises: list[Vector] = field(default_factory=list)
     last: tuple[float, float] | None = None
     total: float = 0.0
     steps: int = 0
@@ -144,8 +152,9 @@ class _Counter:
             return
         gaps = np.diff(at)
         near = gaps <= grid.longest_gap
-        if (short := gaps < grid.seconds).any():
-            self.rises.append(np.column_stack((at[1:], rises))[short])
+        if self.rises is not None and (often := gaps <= grid.seconds / READINGS).any():
+            periods = np.floor((at[1:] - grid.origin) / grid.seconds)
+            self.rises.append(np.stack((periods, at[1:], rises))[:, often])
         counted = np.r_[0.0, np.cumsum(np.where(near, rises, 0.0))]
         covered = np.r_[0.0, np.cumsum(np.where(near, gaps, 0.0))]
         first = grid.period(at[0])
@@ -153,11 +162,11 @@ class _Counter:
         edges = np.clip(ends, at[0], at[-1])
         self.sums.add(first, np.diff([np.interp(edges, at, covered), np.interp(edges, at, counted)]))
 
-    def drop(self, grid: _Grid, until: int) -> None:
+    def drop(self, until: int) -> None:
         """Forget the periods before `until`."""
         self.sums.drop(until)
-        begin = grid.origin + grid.seconds * until
-        self.rises = [kept for block in self.rises if len(kept := block[block[:, 0] >= begin])]
+        if self.rises is not None:
+            self.rises = [kept for block in self.rises if (kept := block[:, block[0] >= until]).size]
 
     def increases(self, grid: _Grid, first: int, until: int) -> Vector:
         """Return the increase in each period; NaN where readings cover too little of the period."""
@@ -182,7 +191,7 @@ class _Gauge:
         sums = [np.bincount(columns, weights) for weights in (np.ones_like(values), values, values * values)]
         self.sums.add(int(periods[0]), np.array([*sums, highest]))
 
-    def drop(self, _grid: _Grid, until: int) -> None:
+    def drop(self, until: int) -> None:
         """Forget the periods before `until`."""
         self.sums.drop(until)
 
@@ -227,6 +236,12 @@ class _Pool:
         return (first, until) if first < until else None
 
 
+def _new_series(quantity: Quantity) -> _Counter | _Gauge:
+    if quantity in USAGES:
+        return _Counter([])
+    return _Peak() if quantity in PEAKS else _Counter() if quantity in (*COUNTED, *BUCKETS) else _Gauge()
+
+
 class Readings:
     """Readings of many pools and servers, summed up by period as they come."""
 
@@ -269,16 +284,18 @@ class Readings:
         if not at.size:
             return
         if quantity not in BUCKETS:
-            self._require_room(series, float(at[0]), float(at[-1]))
+            self._require_room(series, at)
         if isinstance(series, _Counter):
             series.add(self._grid, at, values, by_period=quantity not in BUCKETS)
         else:
             series.add(self._grid, at, values)
 
-    def _require_room(self, series: "_Counter | _Gauge", first: float, last: float) -> None:
-        """Raise BadInput where readings from first to last make too many periods."""
-        begin = self._grid.period(first) - 1 if series.last is None else self._grid.period(series.last[0])
-        self._periods += self._grid.period(last) - begin
+    def _require_room(self, series: "_Counter | _Gauge", at: Vector) -> None:
+        """Raise BadInput where readings at these times make too many periods; readings that are kept count, too."""
+        begin = self._grid.period(at[0]) - 1 if series.last is None else self._grid.period(series.last[0])
+        self._periods += self._grid.period(at[-1]) - begin
+        if isinstance(series, _Counter) and series.rises is not None and self._grid.has_several(at):
+            self._periods += at.size
         if self._periods > MOST_PERIODS:
             raise BadInput(f"there are more than {MOST_PERIODS:,} periods of all series: read a shorter range")
 
@@ -300,8 +317,7 @@ class Readings:
             self._number += 1
             if self._number > MOST_SERIES:
                 raise BadInput(f"there are more than {MOST_SERIES:,} series of pools: name fewer pages, or one job")
-            kind = _Peak if quantity in PEAKS else _Counter if quantity in (*COUNTED, *BUCKETS) else _Gauge
-            by_labels[labels] = kind()
+            by_labels[labels] = _new_series(quantity)
         return by_labels[labels]
 
     def take(self, until: float = inf) -> tuple[list[PoolSpan], list[ServerSpan]]:
@@ -324,7 +340,7 @@ class Readings:
                 if any(quantity in SERVER for quantity, _ in pool.series) and (server := _server_span(taken, instance)):
                     servers.append(server)
             for each in pool.all_series:
-                each.drop(self._grid, end)
+                each.drop(end)
         if until == inf:
             self._pools.clear()
         self._until = end
@@ -385,15 +401,19 @@ class _Taken:
         return np.fmax.reduce(numbers), _total(means), _total(variances), _total(highest)
 
     def usage_variation(self) -> tuple[Vector, Vector]:
-        """Return the squared coefficient of variation of the usage times in each period, and the means that show it."""
-        counters = [self.counters("uses"), self.counters("usage_seconds")]
-        if any(len(each) != 1 or each[0].is_mixed or not each[0].rises for each in counters):
+        """Return the squared coefficient of variation of the usage times in each period, and the number of means used.
+
+        It is estimated from the mean usage times between readings.
+        """
+        of_uses, of_seconds = ([each for each in self.counters(name) if each.rises] for name in USAGES)
+        if len(of_uses) != 1 or len(of_seconds) != 1 or of_uses[0].is_mixed or of_seconds[0].is_mixed:
             return self.unknown, self.unknown
-        (uses_at, uses), (seconds_at, seconds) = (np.concatenate(each.rises).T for (each,) in counters)
-        at, of_uses, of_seconds = np.intersect1d(uses_at, seconds_at, assume_unique=True, return_indices=True)
-        uses, seconds = uses[of_uses], seconds[of_seconds]
-        periods = np.floor((at - self.grid.origin) / self.grid.seconds).astype(np.int64) - self.first
-        read = (uses >= 1) & (seconds >= LEAST_SECONDS) & (periods >= 0) & (periods < self.until - self.first)
+        (periods, at, uses), (_, other_at, seconds) = (
+            np.concatenate(each.rises or [], axis=1) for each in (of_uses[0], of_seconds[0])
+        )
+        _, places, others = np.intersect1d(at, other_at, assume_unique=True, return_indices=True)
+        periods, uses, seconds = periods[places].astype(np.int64) - self.first, uses[places], seconds[others]
+        read = (uses >= 1) & (periods >= 0) & (periods < self.until - self.first)
         return _variation(periods[read], uses[read], seconds[read], self.until - self.first)
 
     def is_counted(self, quantity: Quantity) -> bool:
@@ -420,19 +440,19 @@ class _Taken:
 
 
 def _variation(periods: NDArray[np.int64], uses: Vector, seconds: Vector, number: int) -> tuple[Vector, Vector]:
-    """Return the squared coefficient of variation of usage times in each of so many periods, and the means used.
+    """Return the squared coefficient of variation of usage times in each of `number` periods, and the number of means.
 
-    periods, uses, seconds: of each reading, the place of its period, the usages and their summed time since the reading
-    before. The difference between the means of n and of m usage times has the variance of one times (1/n + 1/m).
+    periods, uses, seconds: the place of a reading's period, and the usages and their summed time since the reading
+    before.
     """
-    if not periods.size:
-        return np.full(number, np.nan), np.full(number, np.nan)
-    off = np.diff(seconds / uses) / (seconds.sum() / uses.sum())
-    both = periods[1:] == periods[:-1]
-    of_pairs = (off**2 / (1 / uses[1:] + 1 / uses[:-1]))[both]
-    pairs = np.bincount(periods[1:][both], minlength=number).astype(float)
+    in_uses, in_seconds = (np.bincount(periods, of, number) for of in (uses, seconds))
+    mean = np.where(in_seconds >= LEAST_SECONDS, in_seconds, np.nan) / np.maximum(in_uses, 1)
+    second = np.flatnonzero(np.diff(periods) == 0) + 1
+    of_pair, off = periods[second], seconds[second] / uses[second] - seconds[second - 1] / uses[second - 1]
+    squares = squared_variation(off / mean[of_pair], uses[second - 1], uses[second])
+    pairs = np.bincount(of_pair, minlength=number).astype(float)
     pairs[pairs == 0] = np.nan
-    return np.bincount(periods[1:][both], of_pairs, number) / pairs, pairs + 1
+    return np.bincount(of_pair, squares, number) / pairs, pairs + 1
 
 
 def _total(rows: Sequence[Vector]) -> Vector:

@@ -54,6 +54,16 @@ class Sums:
         return weight, mean, np.maximum(self.squares / weight - mean**2, 0.0), self.highest + 0 * weight
 
 
+def squared_variation(off: Vector, uses: Vector, other_uses: Vector) -> Vector:
+    """Return what the difference of two mean usage times says of the squared coefficient of variation of a usage time.
+
+    off: the difference, over the mean usage time. uses, other_uses: the usages of both means. If usage times are
+    independent of each other, the difference between means of n and of m has the variance of a usage time times
+    (1/n + 1/m).
+    """
+    return np.asarray(off**2 / (1 / uses + 1 / other_uses))
+
+
 def span_of(
     kind: "type[S]", started: float, period_seconds: float, names: Mapping[str, Any], **values: Vector | float | None
 ) -> "S | None":

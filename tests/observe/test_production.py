@@ -242,8 +242,9 @@ def test_a_real_pool_is_observed_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.experiment
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("flavor", ["mariadb", "mysql"])
+@measured_again
 def test_each_source_sees_the_pools_as_the_applications_do(flavor: str, tmp_path: Path) -> None:
     """A day in five minutes: the mean within 5 %, or as near as samples can be, and the p99.9 within one connection.
 

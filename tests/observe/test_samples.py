@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
+from math import sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,12 +12,12 @@ from hypothesis import strategies as st
 
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
-from poolsize.observe.observation import PoolSpan
+from poolsize.observe.observation import ObservedPool, PoolSpan
 from poolsize.observe.pool_answer import pool_answers
-from poolsize.observe.process_load import process_load
+from poolsize.observe.process_load import ASSUMED_VARIATION, process_load
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
 from tests.observe.production import observed
-from tests.observe.workload import Workload, serve
+from tests.observe.workload import Floats, Workload
 
 START = 1_700_000_040.0
 """A whole minute."""
@@ -226,39 +228,93 @@ def test_springs_gauges_of_a_pool_that_hikari_counts_are_no_second_pool() -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("workload", "variation"),
-    [
-        (Workload(20, 0.25, "constant"), 0.0),
-        (Workload(20, 0.25), 1.0),
-        (Workload(20, 0.25, "log-normal", 4.0), 4.0),
-        (Workload(20, 0.25, "constant", busy=3.0), 0.0),
-    ],
-    ids=["constant", "exponential", "log-normal", "bursty"],
-)
-def test_four_minutes_of_a_page_show_how_usage_times_vary(workload: Workload, variation: float) -> None:
-    """Readings each second, over which a process restarts and a page is lost; at any moment within the periods."""
-    served = serve(workload, 60, 240.0, 3)
-    ended, usages = served.begun + served.usages, served.usages
-    readings, spans = Readings(), list[PoolSpan]()
-    for t in (at for at in range(8, 240) if at not in (33, 34, 190)):
-        counted = (ended <= t) & (ended > (0 if t < 100 else 99.5))
+def page_of(usages: Floats, begin: float = START, rests: int = 1) -> ObservedPool:
+    """Return the pool of a page of PAGE_SECONDS. usages: of 20 a second, in the order of their ends.
+
+    It is read each second, and its values change each `rests` seconds. A process restarts at 100 s, and readings are
+    lost at 33, 34 and 190 s.
+    """
+    ended = np.sort(np.random.default_rng(4).uniform(0, PAGE_SECONDS, len(usages)))
+    readings, spans = Readings(origin=begin), list[PoolSpan]()
+    for t in (at for at in range(8, PAGE_SECONDS) if at not in (33, 34, 190)):
+        counted = (ended <= t // rests * rests) & (ended > (0 if t < 100 else 99.5))
         for name, value in ((USAGE, usages[counted].sum()), (USES, counted.sum()), (ACTIVE, 5)):
-            readings.add(metric(name), "", np.array([START + t]), np.array([float(value)]))
+            readings.add(metric(name), "", np.array([begin + t]), np.array([float(value)]))
+        spans += readings.take(begin + t - 10)[0]
+    (pool,) = observed([*spans, *readings.take()[0]]).pools
+    return pool
+
+
+def usages_of(kind: str, seed: int) -> Floats:
+    """Return the usage times of PAGE_SECONDS, in seconds."""
+    number, random = 20 * PAGE_SECONDS, np.random.default_rng(seed)
+    return Workload(20, 0.25, *KINDS_OF_USAGE[kind][:2]).usages(number, random)
+
+
+PAGE_SECONDS = 240
+KINDS_OF_USAGE: Mapping[str, Any] = {
+    "constant": ("constant", 1.0, 0.0, 0.0), "exponential": ("exponential", 1.0, 1.0, 0.25),
+    "log-normal": ("log-normal", 4.0, 4.0, 2.5),
+}  # fmt: skip
+"""Kind and variation of a workload; squared variation, and how far four minutes may be from it (3 standard errors)."""
+
+
+@pytest.mark.parametrize("rests", [1, 5], ids=["each second", "cached for 5 s"])
+@pytest.mark.parametrize("kind", KINDS_OF_USAGE)
+def test_four_minutes_of_a_page_show_how_usage_times_vary(kind: str, rests: int) -> None:
+    *_, variation, margin = KINDS_OF_USAGE[kind]
+    for seed in range(5):
+        pool = page_of(usages_of(kind, seed), START + 0.123, rests)
+        means = np.nan_to_num(pool["usage_means"])
+        assert (229 if rests == 1 else 46) - 8 <= means.sum() <= (229 if rests == 1 else 46)
+        shown = np.average(np.nan_to_num(pool["usage_variation"]), weights=means)
+        assert shown == pytest.approx(variation, abs=margin * sqrt(rests) + 1e-9)
+        load = process_load(pool)
+        assert load is not None
+        low, high = load.variations
+        assert low <= variation <= high
+        assert (load.variation or 0) < 1 if kind == "constant" else high == 8
+
+
+def test_a_mean_usage_time_that_changes_from_minute_to_minute_is_no_variation_within_them() -> None:
+    minutes = np.repeat([1.0, 1.5, 0.4, 1.0], 20 * 60)
+    for kind in ("constant", "exponential"):
+        *_, variation, margin = KINDS_OF_USAGE[kind]
+        pool = page_of(minutes * usages_of(kind, 1))
+        assert np.nanmedian(pool["usage_variation"]) == pytest.approx(variation, abs=margin + 0.1)
+
+
+def test_a_pause_of_a_second_is_not_taken_for_usage_times_that_always_vary_so() -> None:
+    usages = usages_of("constant", 1)
+    usages[2_000:2_030] *= 5
+    load = process_load(page_of(usages))
+    assert load is not None
+    assert load.variations == (0, 8)
+    assert 1 <= (load.variation or 0) <= ASSUMED_VARIATION
+
+
+def test_few_usages_do_not_show_that_there_are_no_long_ones() -> None:
+    load = process_load(page_of(usages_of("constant", 1)[:900]))
+    assert load is not None
+    assert load.variation is None
+
+
+def test_a_pool_whose_labels_change_is_followed() -> None:
+    """A deploy changes the label of a version: the counters of the old version say nothing any more."""
+    readings, spans = Readings(), list[PoolSpan]()
+    for t in range(1, 240):
+        labels = {"version": "1" if t < 60 else "2"}
+        for name, value in ((USAGE, 0.25 * 20 * (t % 60)), (USES, 20 * (t % 60)), (ACTIVE, 5)):
+            readings.add(metric(name, labels), "", np.array([START + t]), np.array([float(value)]))
         spans += readings.take(START + t - 10)[0]
     (pool,) = observed([*spans, *readings.take()[0]]).pools
-    assert 220 <= np.nansum(pool["usage_means"]) <= 229
-    load = process_load(pool)
-    assert load is not None
-    assert load.variation == pytest.approx(variation, rel=0.3, abs=1e-6)
-    low, high = load.variations
-    assert low <= variation <= high
-    assert (high < 1) == (variation < 1)
+    assert np.isfinite(pool["usage_variation"][2:]).all()
 
 
-def test_readings_a_period_apart_show_no_variation_within_it() -> None:
-    counters = {USAGE: every(60, 600, 0, 2.5), USES: every(60, 600, 0, 100), ACTIVE: every(60, 599, 4)}
-    (span,) = spans_of(counters)
+@pytest.mark.parametrize("begin", [0.0, 0.123])
+def test_readings_a_period_apart_show_no_variation_within_it(begin: float) -> None:
+    series = {USAGE: every(60, 600, 0, 2.5), USES: every(60, 600, 0, 100), ACTIVE: every(60, 599, 4)}
+    (span,) = spans_of({name: [(t + begin, value) for t, value in values] for name, values in series.items()})
     assert (span.usage_variation, span.usage_means) == ((), ())
 
 
@@ -267,7 +323,7 @@ def test_periods_are_taken_once_as_they_end() -> None:
     whole, parts = Readings(), Readings()
     taken = []
     for t in range(0, 301, 5):
-        for name, value in ((USAGE, 3.0 * t), (USES, 40.0 * t), (ACTIVE, 2.0 + t % 3)):
+        for name, value in ((USAGE, 3.0 * t + t % 4 + t**2 / 99), (USES, 40.0 * t), (ACTIVE, 2.0 + t % 3)):
             for readings in (whole, parts):
                 readings.add(metric(name), "", np.array([START + t]), np.array([value]))
         taken += parts.take(START + t - 10)[0]
@@ -275,6 +331,7 @@ def test_periods_are_taken_once_as_they_end() -> None:
     (span,) = whole.take()[0]
     assert tuple(value for each in taken for value in each.in_use_mean) == pytest.approx(span.in_use_mean)
     assert tuple(value for each in taken for value in each.samples) == span.samples
+    assert tuple(value for each in taken for value in each.usage_variation) == pytest.approx(span.usage_variation)
     assert sum(len(each.uses) for each in taken) == len(span.uses) == 6
 
 
