@@ -18,6 +18,7 @@ from poolsize.pool_config.files.javascript_source import WITHOUT
 from poolsize.pool_config.files.reading import PoolFile, copied_name
 from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
+from poolsize.pool_config.libraries.node import TYPEORM
 from poolsize.pool_config.libraries.other_languages import OWN, OWN_GO
 from poolsize.pool_config.libraries.rules import Unlimited
 from poolsize.pool_config.libraries.server import SERVER, STATUS
@@ -33,6 +34,8 @@ CONFIG_FILE = re.compile(
 """In a folder `config`: the files of environments. node-config reads one of them over default.js."""
 CONFIG = "config of an environment"
 """The name that all of these files share in the path of their program."""
+FOR_COMMAND = re.compile(r"data[-_]?source|typeorm|orm[-_]?config|cli\b|migration", re.IGNORECASE)
+"""In the name of a file with the data source for TypeORM's command, which needs one besides NestJS's module."""
 LINE = re.compile(r", line \d+")
 COMMANDS = {".sh", ".service"}
 """Endings of files with commands, whose options replace the settings of the program's own files."""
@@ -230,7 +233,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     its own. The largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and
     all of these that of the only application's file; so does the pool of a command in a script that of the nearest
     file. A number of the project's own, such as DB_POOL_SIZE, is that of the pool whose size names it. The defaults of
-    fields in Go give way to a configuration.
+    fields in Go give way to a configuration. A data source for TypeORM's command is no pool of the NestJS application.
     """
     largest: dict[_Key, tuple[CheckedFile, CheckedPool]] = {}
     of_files: set[_Key] = set()
@@ -238,10 +241,17 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     is_go_configured = any(
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
+    is_nest = any(
+        each.pool.library is TYPEORM and not _is_for_command(file.path, each.pool)
+        for file in files
+        for each in file.pools
+    )
     for file in files:
         numbers_of_places: Counter[str] = Counter()
         for checked in file.pools:
             pool = checked.pool
+            if is_nest and _is_for_command(file.path, pool):
+                continue
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
             keys = {f"{pool.place}.{each.name}" for each in (*pool.settings.values(), *pool.unread)}
@@ -267,6 +277,11 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     return tuple(
         each for key, each in largest.items() if ranks[key] == highest[key[-1]] or numbers[key[-1], ranks[key]] > 1
     )
+
+
+def _is_for_command(path: Path, pool: FilePool) -> bool:
+    """Return whether a pool is the data source that TypeORM's command takes for migrations."""
+    return pool.library is TYPEORM and pool.place.startswith("DataSource") and bool(FOR_COMMAND.search(path.name))
 
 
 def _is_of_environment(pool: FilePool) -> bool:

@@ -1,6 +1,7 @@
 """`poolsize config --check` on files and folders: the sum of their pools, the problems, and the exit code."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -621,3 +622,63 @@ def test_a_bootstrap_file_sets_the_same_pool_as_the_applications_file(poolsize_h
     for name, size in (("application.yml", 20), ("bootstrap.yml", 50), ("bootstrap-prod.yml", 30)):
         (tmp_path / name).write_text(f"spring.datasource.hikari.maximum-pool-size: {size}\n")
     assert json.loads(poolsize_here("config", "--check", ".", "--json").stdout)["connections"] == 50
+
+
+def lines_of(run: Command, folder: Path, files: Mapping[str, str]) -> list[str]:
+    """Return the lines that a check of a folder with these files prints."""
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return run("config", "--check", str(folder)).stdout.splitlines()
+
+
+GO_POOL = (
+    'package db\nimport _ "github.com/go-sql-driver/mysql"\n'
+    'func Open(c *Config) {{\n  db, _ := sql.Open("mysql", c.DSN())\n  db.SetMaxOpenConns({})\n}}\n'
+)
+
+
+def test_a_size_of_the_projects_own_is_that_of_the_field_in_go_with_its_name(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    files = {"db.go": GO_POOL.format("c.MaxConn"), "app.yml": "database:\n  driver: mysql\n  max_conn: 12\n"}
+    lines = lines_of(poolsize_here, tmp_path, files)
+    assert [line for line in lines if line.endswith("connections")] == [
+        "Go's database/sql (db.go, db, line 5), up to 12 connections"
+    ]
+
+
+def test_a_file_in_go_that_hands_the_fields_of_a_configuration_on_has_no_pool(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    hands_on = "package conf\nvar m = &mysql.Config{MaxOpenConns: o.MaxOpenConns, MaxIdleConns: o.MaxIdleConns}\n"
+    files = {"pkg/db.go": GO_POOL.format("30"), "conf/db.go": hands_on}
+    assert [line for line in lines_of(poolsize_here, tmp_path, files) if ".go, " in line] == [
+        "Go's database/sql (db.go, db, line 5), up to 30 connections"
+    ]
+    (tmp_path / "pkg/db.go").unlink()  # then its fields are all that is known of the pool
+    assert any("(db.go, line 2)" in line for line in lines_of(poolsize_here, tmp_path, {}))
+
+
+NEST = (
+    "TypeOrmModule.forRoot({ type: 'mysql', database: 'shop', username: 'u', autoLoadEntities: true,"
+    " extra: { connectionLimit: 10, queueLimit: 5 } })\n"
+)
+DATA_SOURCE = "export default new DataSource({ type: 'mysql', database: 'shop', username: 'u', migrations: ['m'] })\n"
+
+
+@pytest.mark.parametrize(("name", "together"), [("data-source.ts", 0), ("orders.ts", 1)])
+def test_the_data_source_of_the_typeorm_command_is_no_pool_of_the_application(
+    poolsize_here: Command, tmp_path: Path, name: str, together: int
+) -> None:
+    head = "import { DataSource } from 'typeorm'\n"
+    lines = lines_of(poolsize_here, tmp_path, {"app.module.ts": head + NEST, name: head + DATA_SOURCE})
+    assert sum("TypeORM (" in line for line in lines) == 2, lines
+    assert sum("All pools together may open 20 connections" in line for line in lines) == together
+
+
+def test_options_that_no_driver_of_node_has_are_named(poolsize_here: Command, tmp_path: Path) -> None:
+    text = "const pool = mysql.createPool({ connectionLimit: 5, queueLimit: 9, timeout: 9, reconnect: true })\n"
+    for driver in ("mysql", "mysql2"):
+        lines = lines_of(poolsize_here, tmp_path, {"db.js": f"const mysql = require('{driver}')\n{text}"})
+        assert sum(" ignores timeout" in line or " ignores reconnect" in line for line in lines) == 2, lines

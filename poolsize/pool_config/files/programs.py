@@ -262,11 +262,11 @@ def _fields(file: PoolFile) -> set[str]:
 
 
 def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
-    """Return the numbers from which fields in Go may be set: of files with a single pool of own Go code each.
+    """Return the numbers from which fields in Go may be set: of files with a single pool of own code each.
 
     The defaults of fields in Go give way to a configuration; here they are without those that variables replace.
     """
-    own = [(file.path, [pool for pool in file.pools if pool.library is OWN_GO]) for file in files]
+    own = [(file.path, [pool for pool in file.pools if pool.library in (OWN_GO, OWN_SIZE)]) for file in files]
     single = [(path, pools) for path, pools in own if len({pool.place for pool in pools}) == 1]
     configured = [(path, pools) for path, pools in single if path.suffix != ".go"]
     return [
@@ -301,13 +301,16 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
             keys_of_go.setdefault(each.path, set()).add(normalized(key))
     with_beans = _with_beans(files)
+    has_go = any(pool.library.stack == GO.stack for file in files for pool in file.pools)
 
     def is_followed(path: Path, pool: FilePool) -> bool:
+        if pool.library is OWN_GO and path.suffix == ".go" and has_go and len(pool.not_followed) == len(pool.settings):
+            return True  # it hands the fields of a configuration on
         if pool.library is OWN_GO:
             names = (normalized(each.name) for each in pool.settings.values())
             keys = keys_of_go.get(path, set())
             return any({name, f"{normalized(pool.place)}.{name}"} & keys for name in names)
-        if pool.library is OWN_CODE:
+        if pool.library in (OWN_CODE, OWN_SIZE):
             return any((path, each.line) in sizes for each in pool.settings.values())
         lines = {(pool.library.title, path, each.line) for each in (*pool.settings.values(), *pool.unread)}
         is_read = not pool.place and bool(lines & read_lines)

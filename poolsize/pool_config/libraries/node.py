@@ -73,6 +73,8 @@ def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
         yield KeepsForEver("min", not pool.has("min"), int(pool.number("min")))
 
 
+NO_OPTIONS = frozenset({"timeout", "reconnect"})
+"""Names that neither mysql2 nor mysqljs has for a pool, and that people write to limit a wait or to get it back."""
 _MYSQL2 = {
     "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
     "enableKeepAlive": True, "keepAliveInitialDelay": None,
@@ -84,7 +86,7 @@ NODE_MYSQL2 = Library(
     find=_driver,
     same_as={"maxIdle": "connectionLimit"},
     sizes=("connectionLimit",),
-    ignored=frozenset({"acquireTimeout"}),
+    ignored=NO_OPTIONS | {"acquireTimeout"},
     ages={"idleTimeout": 1000},
     constants=frozenset({"WAIT_LIMIT_MS"}),
 )
@@ -93,7 +95,7 @@ NODE_MYSQL = Library(
     {"connectionLimit": 10, "acquireTimeout": 10_000, "queueLimit": 0, "waitForConnections": True},
     find=_driver,
     sizes=("connectionLimit",),
-    ignored=frozenset({"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"}),
+    ignored=NO_OPTIONS | {"maxIdle", "idleTimeout", "enableKeepAlive", "keepAliveInitialDelay"},
     waits={"acquireTimeout": 1000},
 )
 NODE_MARIADB = Library(
@@ -147,6 +149,6 @@ TYPEORM = Library(
     find=_driver,
     same_as=NODE_MYSQL2.same_as,
     sizes=("connectionLimit",),
-    ignored=frozenset({"max", "min", "poolSize", "idleTimeoutMillis"}),
+    ignored=NO_OPTIONS | {"max", "min", "poolSize", "idleTimeoutMillis"},
     ages=NODE_MYSQL2.ages,
 )
