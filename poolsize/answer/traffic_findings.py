@@ -96,6 +96,13 @@ class ShortObservation(Caution, code="traffic_short_observation"):
     seconds: float
 
 
+class Divided(Caution, code="traffic_divided"):
+    """The traffic of the observed processes is divided among more. observed, processes: their numbers."""
+
+    observed: int
+    processes: int
+
+
 class OneOfPools(Caution, code="traffic_one_of_pools"):
     """The observation has several pools, and the answer has the database and its limit for this pool alone."""
 

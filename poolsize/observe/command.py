@@ -22,7 +22,7 @@ from poolsize.command_line.options import (
 )
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
 from poolsize.sweep.readers import seconds as read_seconds
-from poolsize.units import count, minutes
+from poolsize.units import count, lasting, minutes
 
 if TYPE_CHECKING:  # pathlib, numpy and pydantic stay out of --help
     from pathlib import Path
@@ -175,7 +175,7 @@ def _within(name: str, seconds: float | None, default: float, least: float, most
     if seconds is None:
         return default
     if not least <= seconds <= most:
-        raise BadInput(f"`{name}` {seconds:g}s: give {minutes(least)} to {most / 86_400:g} d")
+        raise BadInput(f"`{name}` {lasting(seconds)}: give {lasting(least)} to {most / 86_400:g} d")
     return seconds
 
 

@@ -17,6 +17,7 @@ from poolsize.answer.traffic_findings import (
     BurstsUnseen,
     CurrentPool,
     CutOff,
+    Divided,
     HeldUnseen,
     HoldsWhile,
     InUse,
@@ -249,7 +250,7 @@ class PoolAnswer:
             )
         of_need = None if any(isinstance(each, KeepsWait) for each in of_model) else need_range
         yield Observed(self.seconds, of_need, growth, self.most_used.highest, self.most_used.size_then, self.readings)
-        yield from self._cautions()
+        yield from self._cautions(traffic.service.pools, growth)
         for each in of_model:
             if not signs:
                 yield replace(each, range=need_range) if isinstance(each, KeepsWait) else each
@@ -259,8 +260,10 @@ class PoolAnswer:
         if is_assumed and not any(isinstance(each, SpreadAssumed | ThreadsBound | TooFewThreads) for each in of_model):
             yield SpreadAssumed(several=False, variation=traffic.usage.variation)
 
-    def _cautions(self) -> Iterator[Finding]:
+    def _cautions(self, processes: int, growth: float) -> Iterator[Finding]:
         """Yield what the observation may not show, and what it does not say of the database."""
+        if processes > self.processes and growth <= 1:
+            yield Divided(self.processes, processes)
         if self.growing:
             yield self.growing
         if self.busiest.is_lower_bound:

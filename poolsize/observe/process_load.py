@@ -160,9 +160,8 @@ class ProcessLoad:
 
     @property
     def varies_as_assumed(self) -> bool:
-        """Whether nothing shows that usage times vary more than exponential times, or less."""
-        low, high = self.variations
-        return low < 1 < high
+        """Whether nothing shows how usage times vary."""
+        return self._variations is None
 
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:

@@ -391,9 +391,7 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
     words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), "--json")
     values, spread = (json.loads(poolsize_here(*words, *more).stdout) for more in ((), ("--usage-p99", "300ms")))
     assert {"range", "growth", "censored", "observation"} <= values.keys()
-    assert {"traffic_observed", "traffic_current", "traffic_spread_assumed"} <= {
-        finding["code"] for finding in values["findings"]
-    }
+    assert {"traffic_observed", "traffic_current"} <= {finding["code"] for finding in values["findings"]}
     assert [size["pool_size"] for size in values["sizes"]][-1] == values["observation"]["size"] == 20
     assert spread["traffic"]["usage_p99_ms"] == pytest.approx(300)
     (low, high), need = (
@@ -409,6 +407,20 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
         assert beyond.returncode == 1
         assert "No pool size helps." in " ".join(beyond.stdout.split())
         assert "poolsize config" not in beyond.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "processes"), [((), 0), (("--instances=8",), 8), (("--instances=8", "--growth=2x"), 0)]
+)
+def test_traffic_of_few_processes_for_more_is_named(
+    poolsize_here: Command, more: tuple[str, ...], processes: int
+) -> None:
+    """The example is of 4 processes: with 8, each has half of the traffic."""
+    words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), *more)
+    named = f"The traffic of 4 observed processes is divided among {processes}."
+    text = " ".join(poolsize_here(*words).stdout.split())
+    assert (named in text) == (processes > 0)
+    assert ("add --growth 2x." in text) == (processes > 0)
 
 
 def test_an_answer_for_a_pool_of_several_says_what_it_assumes(poolsize_here: Command, tmp_path: Path) -> None:

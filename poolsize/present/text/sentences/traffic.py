@@ -192,6 +192,11 @@ register_templates(
             f"{lasting(finding.seconds)} may miss the busiest time: observe for a day or a week, or when most requests "
             "come."
         ),
+        of.Divided: lambda finding: (
+            f"The traffic of {count(finding.observed, 'observed process', 'observed processes')} is divided among "
+            f"{finding.processes:,}. If each of these has as much traffic as an observed process, add --growth "
+            f"{finding.processes / finding.observed:.3g}x."
+        ),
         of.OneOfPools: "The observation has {pools:,} pools. If they share a database, divide its connections among "
         "them: `poolsize fleet --services FILE`. This answer does not count the other pools.",
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
