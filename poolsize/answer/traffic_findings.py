@@ -97,10 +97,14 @@ class ShortObservation(Caution, code="traffic_short_observation"):
 
 
 class Divided(Caution, code="traffic_divided"):
-    """The traffic of the observed processes is divided among more. observed, processes: their numbers."""
+    """The traffic of the observed processes is divided among more. observed, processes: their numbers.
+
+    growth: with which each process has as much traffic as an observed process.
+    """
 
     observed: int
     processes: int
+    growth: float
 
 
 class OneOfPools(Caution, code="traffic_one_of_pools"):

@@ -260,7 +260,7 @@ def _joined(kind: type, spans: Sequence[PoolSpan] | Sequence[ServerSpan]) -> tup
 def _values(name: str, series: list[Values], periods: NDArray[np.int64]) -> Vector:
     """Return the values of a series in spans, NaN where they are not known, or are no number of connections."""
     if not any(series):
-        return np.full(periods.sum(), np.nan)
+        return np.broadcast_to(np.nan, periods.sum())  # takes no memory: most series of many pools are unknown
     known = (each or (None,) * number for each, number in zip(series, periods.tolist(), strict=True))
     values = np.array(list(chain.from_iterable(known)), dtype=float)
     return np.where(values > LARGEST_POOL, np.nan, values) if name in CONNECTIONS else values

@@ -161,7 +161,7 @@ class ProcessLoad:
     @property
     def varies_as_assumed(self) -> bool:
         """Whether nothing shows how usage times vary."""
-        return self._variations is None
+        return self.variations == VARIATION_RANGE
 
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
@@ -173,9 +173,9 @@ class ProcessLoad:
         by_means = self._variation_between_readings or self._variation_between_periods
         if by_means is None or number < FEWEST_USAGES:
             return None
-        usual, mean, means = by_means
-        error = 1 + MEANS_ERROR / sqrt(means)
-        low, high = min(usual, mean) / error, max(usual, mean) * error
+        median, mean, number_of_means = by_means
+        error = 1 + MEANS_ERROR / sqrt(number_of_means)
+        low, high = min(median, mean) / error, max(median, mean) * error
         if high < 1:
             return low, mean, 1.0  # single usage times vary more if a request has several: means hide their pattern
         likely = min(max(mean, 1.0), ASSUMED_VARIATION if low < 1 else MOST_BY_MEANS)
@@ -196,7 +196,10 @@ class ProcessLoad:
 
     @property
     def _variation_between_periods(self) -> tuple[float, float, float] | None:
-        """The same by the mean usage times of periods that follow each other; the median stands for the mean, too."""
+        """The same by the mean usage times of periods that follow each other.
+
+        The median replaces the mean: a few periods may differ for other reasons than chance.
+        """
         uses, seconds = self.series("uses"), self.series("usage_seconds")
         read = (uses >= FEWEST_USES) & (seconds > 0)
         pairs = read[1:] & read[:-1] & (np.diff(self.at) < 1.5 * self.seconds[:-1])

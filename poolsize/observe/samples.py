@@ -19,8 +19,8 @@ from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of, squared_v
 PERIOD_SECONDS = 60.0
 LONGEST_GAP_SECONDS, LONGEST_GAP_PERIODS = 300.0, 5
 """Counters are not followed over a longer gap between readings: nobody knows when in it they rose."""
-READINGS = 4
-"""So many readings in a period show how the mean usage times between them differ."""
+READINGS_OF_PERIOD = 4
+"""Readings of counters are kept if a period has so many: they show how the mean usage times between them differ."""
 LEAST_SECONDS = 1e-9
 """A period with a shorter sum of usage times does not show how they vary."""
 LEAST_COVERED = 0.5
@@ -81,8 +81,8 @@ class _Grid:
         return floor((at - self.origin) / self.seconds)
 
     def has_several(self, at: Vector) -> bool:
-        """Return whether a period has READINGS or more at these times, on average."""
-        return at.size > 1 and float(at[-1] - at[0]) <= (at.size - 1) * self.seconds / READINGS
+        """Return whether a period has READINGS_OF_PERIOD or more at these times, on average."""
+        return at.size > 1 and float(at[-1] - at[0]) <= (at.size - 1) * self.seconds / READINGS_OF_PERIOD
 
 
 @dataclass
@@ -152,7 +152,7 @@ class _Counter:
             return
         gaps = np.diff(at)
         near = gaps <= grid.longest_gap
-        if self.rises is not None and (often := gaps <= grid.seconds / READINGS).any():
+        if self.rises is not None and (often := gaps <= grid.seconds / READINGS_OF_PERIOD).any():
             periods = np.floor((at[1:] - grid.origin) / grid.seconds)
             self.rises.append(np.stack((periods, at[1:], rises))[:, often])
         counted = np.r_[0.0, np.cumsum(np.where(near, rises, 0.0))]
@@ -445,11 +445,11 @@ def _variation(periods: NDArray[np.int64], uses: Vector, seconds: Vector, number
     periods, uses, seconds: the place of a reading's period, and the usages and their summed time since the reading
     before.
     """
-    in_uses, in_seconds = (np.bincount(periods, of, number) for of in (uses, seconds))
-    mean = np.where(in_seconds >= LEAST_SECONDS, in_seconds, np.nan) / np.maximum(in_uses, 1)
-    second = np.flatnonzero(np.diff(periods) == 0) + 1
-    of_pair, off = periods[second], seconds[second] / uses[second] - seconds[second - 1] / uses[second - 1]
-    squares = squared_variation(off / mean[of_pair], uses[second - 1], uses[second])
+    period_uses, period_seconds = (np.bincount(periods, of, number) for of in (uses, seconds))
+    mean = np.where(period_seconds >= LEAST_SECONDS, period_seconds, np.nan) / np.maximum(period_uses, 1)
+    later, means = np.flatnonzero(np.diff(periods) == 0) + 1, seconds / uses
+    of_pair = periods[later]
+    squares = squared_variation((means[later] - means[later - 1]) / mean[of_pair], uses[later - 1], uses[later])
     pairs = np.bincount(of_pair, minlength=number).astype(float)
     pairs[pairs == 0] = np.nan
     return np.bincount(of_pair, squares, number) / pairs, pairs + 1

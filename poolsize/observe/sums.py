@@ -54,14 +54,14 @@ class Sums:
         return weight, mean, np.maximum(self.squares / weight - mean**2, 0.0), self.highest + 0 * weight
 
 
-def squared_variation(off: Vector, uses: Vector, other_uses: Vector) -> Vector:
-    """Return what the difference of two mean usage times says of the squared coefficient of variation of a usage time.
+def squared_variation(difference: Vector, uses: Vector, other_uses: Vector) -> Vector:
+    """Return estimates of the squared coefficient of variation of usage times, each by two of their means.
 
-    off: the difference, over the mean usage time. uses, other_uses: the usages of both means. If usage times are
+    difference: of the two means, over the mean usage time. uses, other_uses: the usages of both. If usage times are
     independent of each other, the difference between means of n and of m has the variance of a usage time times
     (1/n + 1/m).
     """
-    return np.asarray(off**2 / (1 / uses + 1 / other_uses))
+    return np.asarray(difference**2 / (1 / uses + 1 / other_uses))
 
 
 def span_of(

@@ -44,10 +44,11 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         used = [each for each in answers if each.is_used]
         evidence = [f"{shown(each.name)}: {text}" for each in used for text in (in_use_text(each), *doubts(each))]
         lines += ["", bullets([*evidence, *server])]
-    first, labelled = answers[0], []
-    if not why and (doubt := next(doubts(first), "")):
-        labelled = [("Caution", f"{shown(first.name)}: {doubt} (All: --why)")]
-    return short_answer(parts[0], labelled, _next(stored, first, "--pool", first.name), "\n".join([*lines[1:], ""]))
+    first, several = answers[0], len(answers) > 1
+    doubt = "" if why else next(doubts(first), "")
+    labelled = [("Caution", f"{shown(first.name)}: {doubt}")] if doubt else []
+    commands = [*_next(stored, first, is_one_of_several=several), *([] if why else [SAME])]
+    return short_answer(parts[0], labelled, commands, "\n".join([*lines[1:], ""]))
 
 
 def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
@@ -76,9 +77,10 @@ def size_text(answer: PoolAnswer) -> str:
     return f"{at_least}{count(answer.need, 'connection')}" if answer.is_used else "no answer"
 
 
-def _next(stored: Path | None, answer: PoolAnswer, *of_pool: str) -> list[str]:
+def _next(stored: Path | None, answer: PoolAnswer, *, is_one_of_several: bool = False) -> list[str]:
     """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
     file, usage = stored or Path("FILE"), () if answer.busiest.usage_ms else ("--usage-time", "TIME")
+    of_pool = ("--pool", answer.name) if is_one_of_several else ()
     options = (*of_pool, *usage, "--growth", "2x", "--cores", "CORES")
     command = pasteable("poolsize", "recommend", "--observation", file, *options)
     return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]

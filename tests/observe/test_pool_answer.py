@@ -31,6 +31,7 @@ from poolsize.observe.report import observation_markdown
 from poolsize.observe.samples import Readings
 from poolsize.observe.text import in_use_text, observed_text, observed_values, verdict
 from poolsize.present.text.sentences.findings import sentence
+from poolsize.present.text.short import SAME
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of, stored
 from tests.observe.workload import Served, Workload, serve
@@ -410,17 +411,36 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
 
 
 @pytest.mark.parametrize(
-    ("more", "processes"), [((), 0), (("--instances=8",), 8), (("--instances=8", "--growth=2x"), 0)]
-)
-def test_traffic_of_few_processes_for_more_is_named(
-    poolsize_here: Command, more: tuple[str, ...], processes: int
-) -> None:
+    ("more", "growth"),
+    [
+        ((), ""), (("--instances=8",), "2x"), (("--instances=8", "--growth=1.1x"), "2.2x"),
+        (("--instances=8", "--growth=0.5x"), "1x"), (("--instances=8", "--growth=2x"), ""),
+        (("--instances=4", "--processes=2"), "2x"), (("--instances=2",), ""),
+    ],
+)  # fmt: skip
+def test_traffic_of_few_processes_for_more_is_named(poolsize_here: Command, more: tuple[str, ...], growth: str) -> None:
     """The example is of 4 processes: with 8, each has half of the traffic."""
-    words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), *more)
-    named = f"The traffic of 4 observed processes is divided among {processes}."
+    words = ("recommend", "--observation", str(ROOT / "data/examples/observation.jsonl"), *more, "--why")
     text = " ".join(poolsize_here(*words).stdout.split())
-    assert (named in text) == (processes > 0)
-    assert ("add --growth 2x." in text) == (processes > 0)
+    assert ("is divided among" in text) == bool(growth)
+    assert re.findall(r"use --growth (\S+)\.(?: |$)", text) == ([growth] if growth else [])
+
+
+def test_traffic_that_a_server_counted_is_that_of_all_processes(poolsize_here: Command, tmp_path: Path) -> None:
+    pool = plain(in_use_mean=5, samples=60, in_use_variance=5, in_use_max=9, held_max=20)
+    words = ("recommend", "--observation", stored(tmp_path / "a.jsonl", observed([pool])), "--usage-time=20ms")
+    text = poolsize_here(*words, "--instances=4", "--why").stdout
+    assert text.startswith("Use ")
+    assert "divided among" not in text
+
+
+def test_the_short_answer_for_several_pools_has_its_main_doubt_and_a_command_for_a_pool() -> None:
+    both = observed([plain("a", uses=600, usage_seconds=300), plain("b", uses=600, usage_seconds=60)])
+    text = observed_text(both)
+    assert "  Caution  a: " in text
+    assert "--pool a --growth 2x" in text
+    assert SAME in text
+    assert "--pool" not in observed_text(observed([plain("a", uses=600, usage_seconds=300)]), why=True)
 
 
 def test_an_answer_for_a_pool_of_several_says_what_it_assumes(poolsize_here: Command, tmp_path: Path) -> None:

@@ -291,6 +291,7 @@ def test_a_pause_of_a_second_is_not_taken_for_usage_times_that_always_vary_so() 
     assert load is not None
     assert load.variations == (0, 8)
     assert 1 <= (load.variation or 0) <= ASSUMED_VARIATION
+    assert load.varies_as_assumed
 
 
 def test_few_usages_do_not_show_that_there_are_no_long_ones() -> None:

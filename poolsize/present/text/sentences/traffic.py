@@ -194,8 +194,8 @@ register_templates(
         ),
         of.Divided: lambda finding: (
             f"The traffic of {count(finding.observed, 'observed process', 'observed processes')} is divided among "
-            f"{finding.processes:,}. If each of these has as much traffic as an observed process, add --growth "
-            f"{finding.processes / finding.observed:.3g}x."
+            f"{finding.processes:,}. If each process has as much traffic as an observed process, use --growth "
+            f"{finding.growth:.4g}x."
         ),
         of.OneOfPools: "The observation has {pools:,} pools. If they share a database, divide its connections among "
         "them: `poolsize fleet --services FILE`. This answer does not count the other pools.",
