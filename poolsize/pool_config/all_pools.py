@@ -34,8 +34,13 @@ CONFIG_FILE = re.compile(
 """In a folder `config`: the files of environments. node-config reads one of them over default.js."""
 CONFIG = "config of an environment"
 """The name that all of these files share in the path of their program."""
-FOR_COMMAND = re.compile(r"data[-_]?source|typeorm|orm[-_]?config|cli\b|migration", re.IGNORECASE)
-"""In the name of a file with the data source for TypeORM's command, which needs one besides NestJS's module."""
+FOR_COMMAND = re.compile(
+    r"(?:data[-_]?source|orm[-_]?config|typeorm(?:[-_.]config|[-_.]cli)?|cli|migrations?)(?:[-_.]config)?",
+    re.IGNORECASE,
+)
+"""The name of a file with the data source for TypeORM's command, which does not read NestJS's module."""
+DATA_SOURCE = "DataSource,"
+"""The beginning of the place of a `new DataSource` of TypeORM."""
 LINE = re.compile(r", line \d+")
 COMMANDS = {".sh", ".service"}
 """Endings of files with commands, whose options replace the settings of the program's own files."""
@@ -233,7 +238,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     its own. The largest counts. The pool of a workload or a ConfigMap replaces that of the only .env or Dockerfile, and
     all of these that of the only application's file; so does the pool of a command in a script that of the nearest
     file. A number of the project's own, such as DB_POOL_SIZE, is that of the pool whose size names it. The defaults of
-    fields in Go give way to a configuration. A data source for TypeORM's command is no pool of the NestJS application.
+    fields in Go give way to a configuration. A data source for TypeORM's command does not count beside NestJS's module.
     """
     largest: dict[_Key, tuple[CheckedFile, CheckedPool]] = {}
     of_files: set[_Key] = set()
@@ -241,16 +246,17 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
     is_go_configured = any(
         each.pool.library is OWN_GO for file in files if file.path.suffix != ".go" for each in file.pools
     )
-    is_nest = any(
-        each.pool.library is TYPEORM and not _is_for_command(file.path, each.pool)
+    nests = {
+        _node_project(file.path)
         for file in files
         for each in file.pools
-    )
+        if each.pool.library is TYPEORM and not each.pool.place.startswith(DATA_SOURCE)
+    }
     for file in files:
         numbers_of_places: Counter[str] = Counter()
         for checked in file.pools:
             pool = checked.pool
-            if is_nest and _is_for_command(file.path, pool):
+            if _is_for_command(file.path, pool) and _node_project(file.path) in nests:
                 continue
             if _is_own(pool) and any(name in text for name in _names_of_sizes(pool) for text in of_code):
                 continue
@@ -280,8 +286,15 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
 
 
 def _is_for_command(path: Path, pool: FilePool) -> bool:
-    """Return whether a pool is the data source that TypeORM's command takes for migrations."""
-    return pool.library is TYPEORM and pool.place.startswith("DataSource") and bool(FOR_COMMAND.search(path.name))
+    """Return whether a pool is the data source that TypeORM's command takes for migrations, by the file's name."""
+    return (
+        pool.library is TYPEORM and pool.place.startswith(DATA_SOURCE) and FOR_COMMAND.fullmatch(path.stem) is not None
+    )
+
+
+def _node_project(path: Path) -> Path | None:
+    """Return the nearest folder around a file that has a package.json; None without any."""
+    return next((folder for folder in path.resolve().parents if (folder / "package.json").is_file()), None)
 
 
 def _is_of_environment(pool: FilePool) -> bool:

@@ -211,7 +211,7 @@ def _together_text(together: AllPools) -> Iterator[str]:
 
 
 def _not_checked_text(together: AllPools) -> Iterator[str]:
-    if not together.is_compared and not together.finding:
+    if not together.is_compared:
         how = "The connections of a process are not known."
         if together.to_give:
             *first, last = map(flag, together.to_give)

@@ -638,26 +638,31 @@ GO_POOL = (
 )
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "size"),
+    [
+        ("app.yml", "database:\n  driver: mysql\n  max_conn: 12\n", 12),
+        ("app.yml", "redis:\n  driver: redis\n  max_conn: 12\n", 0),
+        ("db.js", "module.exports = { host: 'h', user: 'u', maxConn: 12, database: 'shop' }\n", 0),
+    ],
+)
 def test_a_size_of_the_projects_own_is_that_of_the_field_in_go_with_its_name(
-    poolsize_here: Command, tmp_path: Path
+    poolsize_here: Command, tmp_path: Path, name: str, text: str, size: int
 ) -> None:
-    files = {"db.go": GO_POOL.format("c.MaxConn"), "app.yml": "database:\n  driver: mysql\n  max_conn: 12\n"}
-    lines = lines_of(poolsize_here, tmp_path, files)
-    assert [line for line in lines if line.endswith("connections")] == [
-        "Go's database/sql (db.go, db, line 5), up to 12 connections"
-    ]
+    lines = lines_of(poolsize_here, tmp_path, {"db.go": GO_POOL.format("c.MaxConn"), name: text})
+    of_go = f"Go's database/sql (db.go, db, line 5){f', up to {size} connections' if size else ''}"
+    assert of_go in lines, lines
+    assert not size or sum(line.endswith("connections") for line in lines) == 1
 
 
-def test_a_file_in_go_that_hands_the_fields_of_a_configuration_on_has_no_pool(
-    poolsize_here: Command, tmp_path: Path
+@pytest.mark.parametrize(("limit", "pools"), [("c.MaxOpenConns", 1), ("c.Conf().MaxOpenConns", 1), ("30", 2)])
+def test_a_file_in_go_that_passes_the_fields_of_a_limit_on_has_no_pool(
+    poolsize_here: Command, tmp_path: Path, limit: str, pools: int
 ) -> None:
-    hands_on = "package conf\nvar m = &mysql.Config{MaxOpenConns: o.MaxOpenConns, MaxIdleConns: o.MaxIdleConns}\n"
-    files = {"pkg/db.go": GO_POOL.format("30"), "conf/db.go": hands_on}
-    assert [line for line in lines_of(poolsize_here, tmp_path, files) if ".go, " in line] == [
-        "Go's database/sql (db.go, db, line 5), up to 30 connections"
-    ]
-    (tmp_path / "pkg/db.go").unlink()  # then its fields are all that is known of the pool
-    assert any("(db.go, line 2)" in line for line in lines_of(poolsize_here, tmp_path, {}))
+    """A limit that is a number has nothing to do with the fields."""
+    passes = "package conf\nvar m = &mysql.Config{MaxOpenConns: o.MaxOpenConns, MaxIdleConns: o.MaxIdleConns}\n"
+    lines = lines_of(poolsize_here, tmp_path, {"pkg/db.go": GO_POOL.format(limit), "conf/db.go": passes})
+    assert sum(" (" in line and ".go, " in line for line in lines) == pools, lines
 
 
 NEST = (
@@ -667,18 +672,29 @@ NEST = (
 DATA_SOURCE = "export default new DataSource({ type: 'mysql', database: 'shop', username: 'u', migrations: ['m'] })\n"
 
 
-@pytest.mark.parametrize(("name", "together"), [("data-source.ts", 0), ("orders.ts", 1)])
-def test_the_data_source_of_the_typeorm_command_is_no_pool_of_the_application(
-    poolsize_here: Command, tmp_path: Path, name: str, together: int
+@pytest.mark.parametrize(
+    ("files", "connections"),
+    [
+        ({"app.module.ts": NEST, "data-source.ts": DATA_SOURCE}, 10),
+        ({"app.module.ts": NEST, "typeorm.config.ts": DATA_SOURCE}, 10),
+        ({"app.module.ts": NEST, "orders.ts": DATA_SOURCE}, 20),
+        ({"orders.ts": DATA_SOURCE, "data-source.ts": DATA_SOURCE}, 20),
+        ({"a/package.json": "", "b/package.json": "", "a/app.module.ts": NEST, "b/data-source.ts": DATA_SOURCE}, 20),
+    ],
+)
+def test_the_data_source_of_the_typeorm_command_is_no_pool_of_the_nestjs_application(
+    poolsize_here: Command, tmp_path: Path, files: Mapping[str, str], connections: int
 ) -> None:
     head = "import { DataSource } from 'typeorm'\n"
-    lines = lines_of(poolsize_here, tmp_path, {"app.module.ts": head + NEST, name: head + DATA_SOURCE})
-    assert sum("TypeORM (" in line for line in lines) == 2, lines
-    assert sum("All pools together may open 20 connections" in line for line in lines) == together
+    lines_of(poolsize_here, tmp_path, {name: text and head + text for name, text in files.items()})
+    done = poolsize_here("config", "--check", str(tmp_path), "--json", "--max-connections=500")
+    assert json.loads(done.stdout)["connections"] == connections, done.stdout
 
 
 def test_options_that_no_driver_of_node_has_are_named(poolsize_here: Command, tmp_path: Path) -> None:
-    text = "const pool = mysql.createPool({ connectionLimit: 5, queueLimit: 9, timeout: 9, reconnect: true })\n"
-    for driver in ("mysql", "mysql2"):
-        lines = lines_of(poolsize_here, tmp_path, {"db.js": f"const mysql = require('{driver}')\n{text}"})
-        assert sum(" ignores timeout" in line or " ignores reconnect" in line for line in lines) == 2, lines
+    options = "connectionLimit: 5, queueLimit: 9, timeout: 9, reconnect: true"
+    pools = {f"{driver}.js": f"require('{driver}').createPool({{ {options} }})\n" for driver in ("mysql", "mysql2")}
+    nest = "TypeOrmModule.forRoot({ type: 'mysql', username: 'u', database: 'd', extra: { OPTIONS } })\n"
+    pools["app.module.ts"] = nest.replace("OPTIONS", options)
+    text = "\n".join(lines_of(poolsize_here, tmp_path, pools))
+    assert text.count(" ignores timeout: ") == text.count(" ignores reconnect: ") == 3, text

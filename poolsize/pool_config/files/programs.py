@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -29,7 +29,7 @@ from poolsize.pool_config.files.values import NAME, relaxed_key
 from poolsize.pool_config.libraries.go import GO
 from poolsize.pool_config.libraries.java_frameworks import beside_bean
 from poolsize.pool_config.libraries.other_languages import OWN_CODE, OWN_GO, OWN_SIZE
-from poolsize.pool_config.pool import FilePool, FileSetting, Value, Variable, normalized
+from poolsize.pool_config.pool import FilePool, FileSetting, Library, Value, Variable, normalized
 from poolsize.units import count
 
 MOST_FILES = 100_000
@@ -50,6 +50,8 @@ CLIENT_OF_SCHEMA = re.compile(
 MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
 """The beginning of a pool's place in JavaScript where a call makes the pool of the object."""
 SPRING_FILE = re.compile(r"application(-[\w-]{1,60})?\.(ya?ml|properties)")
+OF_DATA = {".yml", ".yaml", ".json", ".toml"}
+"""Endings of files from which a program in Go may read its configuration."""
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""
 
@@ -266,16 +268,21 @@ def _numbers(files: Sequence[PoolFile]) -> list[tuple[Path, FileSetting]]:
 
     The defaults of fields in Go give way to a configuration; here they are without those that variables replace.
     """
-    own = [(file.path, [pool for pool in file.pools if pool.library in (OWN_GO, OWN_SIZE)]) for file in files]
-    single = [(path, pools) for path, pools in own if len({pool.place for pool in pools}) == 1]
-    configured = [(path, pools) for path, pools in single if path.suffix != ".go"]
+    of_go, sizes = (_single(files, library) for library in (OWN_GO, OWN_SIZE))
+    configured = [(path, pools) for path, pools in of_go if path.suffix != ".go"]
     return [
         (path, replace(each, text=f"{each.value}") if path.suffix == ".go" and isinstance(each.value, int) else each)
-        for path, pools in configured or single
+        for path, pools in (*(configured or of_go), *((path, of) for path, of in sizes if path.suffix in OF_DATA))
         for pool in pools
         for each in (*pool.settings.values(), *pool.beside)
         if isinstance(each.value, int | float) and (path.suffix != ".go" or not each.variables)
     ]
+
+
+def _single(files: Sequence[PoolFile], library: Library) -> list[tuple[Path, list[FilePool]]]:
+    """Return the files with pools of a library that are all of the same place, each with these pools."""
+    pools_of = ((file.path, [pool for pool in file.pools if pool.library is library]) for file in files)
+    return [(path, pools) for path, pools in pools_of if len({pool.place for pool in pools}) == 1]
 
 
 def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
@@ -301,11 +308,18 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
         if pool.library.stack == GO.stack and name in GO.sizes and pool.settings[name].value:
             keys_of_go.setdefault(each.path, set()).add(normalized(key))
     with_beans = _with_beans(files)
-    has_go = any(pool.library.stack == GO.stack for file in files for pool in file.pools)
+    fields_of_limits = {
+        normalized(name)
+        for file in files
+        for pool in file.pools
+        if pool.library.stack == GO.stack and pool.library is not OWN_GO
+        for setting in pool.settings.values()
+        for name in FIELD.findall(setting.text)
+    }
 
     def is_followed(path: Path, pool: FilePool) -> bool:
-        if pool.library is OWN_GO and path.suffix == ".go" and has_go and len(pool.not_followed) == len(pool.settings):
-            return True  # it hands the fields of a configuration on
+        if pool.library is OWN_GO and path.suffix == ".go" and _passes_on(pool, fields_of_limits):
+            return True
         if pool.library is OWN_GO:
             names = (normalized(each.name) for each in pool.settings.values())
             keys = keys_of_go.get(path, set())
@@ -323,6 +337,12 @@ def _without_followed(files: Sequence[PoolFile]) -> list[PoolFile]:
 
     kept = [_without(file, partial(is_followed, file.path)) for file in files]
     return [replace(file, pools=tuple(map(known, file.pools))) for file in kept]
+
+
+def _passes_on(pool: FilePool, fields_of_limits: Collection[str]) -> bool:
+    """Return whether a source in Go only passes fields of a configuration on, from which another sets its limits."""
+    names = (normalized(each.name) for each in pool.settings.values())
+    return len(pool.not_followed) == len(pool.settings) and any(name in fields_of_limits for name in names)
 
 
 def _is_default(pool: FilePool) -> bool:

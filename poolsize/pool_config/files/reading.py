@@ -34,7 +34,12 @@ from poolsize.pool_config.files import (
 )
 from poolsize.pool_config.files.javascript_tree import IMPORT
 from poolsize.pool_config.files.values import ENVIRONMENT, NAME
-from poolsize.pool_config.libraries.java_frameworks import QUARKUS, quarkus_of
+from poolsize.pool_config.libraries.java_frameworks import (
+    QUARKUS,
+    QUARKUS_REACTIVE,
+    quarkus_of,
+    quarkus_reactive_of,
+)
 from poolsize.pool_config.libraries.other_languages import PRISMA, prisma_of
 from poolsize.pool_config.libraries.table import LIBRARIES
 from poolsize.pool_config.pool import Count, FilePool, FileSetting, Library, PoolOrCount, Variable
@@ -202,8 +207,10 @@ VERSION_OF_PRISMA = re.compile(
 )
 """In package.json. A range such as >=6 does not tell the version."""
 VERSIONED: Sequence[tuple[Library, Callable[[tuple[int, int] | None], Library], Sequence[str], re.Pattern[str]]] = (
-    (QUARKUS, quarkus_of, BUILD_FILES, VERSION_OF_QUARKUS), (PRISMA, prisma_of, ("package.json",), VERSION_OF_PRISMA),
-)  # fmt: skip
+    (QUARKUS, quarkus_of, BUILD_FILES, VERSION_OF_QUARKUS),
+    (QUARKUS_REACTIVE, quarkus_reactive_of, BUILD_FILES, VERSION_OF_QUARKUS),
+    (PRISMA, prisma_of, ("package.json",), VERSION_OF_PRISMA),
+)
 """Library whose defaults depend on its version -> it with those of a version, and the files that name the version."""
 LONGEST_TEXT = 200
 

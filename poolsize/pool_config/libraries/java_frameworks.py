@@ -265,6 +265,16 @@ QUARKUS_REACTIVE = Library(
     seconds=frozenset({"idleTimeout"}),
     ages={"idleTimeout": 1},
 )
+"""maxSize: since quarkusio/quarkus, pull request 30801 (February 2023); before, it was that of Vert.x."""
+
+
+def quarkus_reactive_of(version: tuple[int, int] | None) -> Library:
+    """Return the library with the defaults of a version; of None, with those of the newest."""
+    if version is None or version >= (2, 16):
+        return QUARKUS_REACTIVE
+    return replace(QUARKUS_REACTIVE, defaults={**QUARKUS_REACTIVE.defaults, "maxSize": 4})
+
+
 VERTX = Library(
     "Vert.x",
     {

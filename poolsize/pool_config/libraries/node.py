@@ -74,7 +74,7 @@ def _knex(pool: FilePool, wait_timeout: int) -> Iterator[Worded]:
 
 
 NO_OPTIONS = frozenset({"timeout", "reconnect"})
-"""Names that neither mysql2 nor mysqljs has for a pool, and that people write to limit a wait or to get it back."""
+"""Names that people write to limit a wait or to reconnect, and that neither mysql2 nor mysqljs reads."""
 _MYSQL2 = {
     "connectionLimit": 10, "maxIdle": None, "idleTimeout": 60_000, "queueLimit": 0, "waitForConnections": True,
     "enableKeepAlive": True, "keepAliveInitialDelay": None,
