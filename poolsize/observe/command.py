@@ -175,7 +175,7 @@ def _within(name: str, seconds: float | None, default: float, least: float, most
     if seconds is None:
         return default
     if not least <= seconds <= most:
-        raise BadInput(f"`{name}` {seconds:g}s: give {lasting(least)} to {lasting(most)}")
+        raise BadInput(f"`{name}` {seconds:.12g}s: give {lasting(least)} to {lasting(most)}")
     return seconds
 
 

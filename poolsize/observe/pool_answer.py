@@ -263,7 +263,7 @@ class PoolAnswer:
     def _cautions(self, processes: int, growth: float) -> Iterator[Finding]:
         """Yield what the observation may not show, and what it does not say of the database."""
         if processes > self.processes * max(growth, 1) and not self.busiest.is_lower_bound:  # a server counts them all
-            yield Divided(self.processes, processes, growth * processes / self.processes)
+            yield Divided(self.processes, processes, max(growth, 1) * processes / self.processes)
         if self.growing:
             yield self.growing
         if self.busiest.is_lower_bound:

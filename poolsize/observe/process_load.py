@@ -161,7 +161,7 @@ class ProcessLoad:
     @property
     def varies_as_assumed(self) -> bool:
         """Whether nothing shows how usage times vary."""
-        return self.variations == VARIATION_RANGE
+        return self.variation is None
 
     @cached_property
     def _variations(self) -> tuple[float, float, float] | None:
@@ -175,6 +175,8 @@ class ProcessLoad:
             return None
         median, mean, number_of_means = by_means
         error = 1 + MEANS_ERROR / sqrt(number_of_means)
+        if (median * error < 1) != (mean * error < 1):  # a pause of the server or the client raises the mean
+            return None
         low, high = min(median, mean) / error, max(median, mean) * error
         if high < 1:
             return low, mean, 1.0  # single usage times vary more if a request has several: means hide their pattern
@@ -185,7 +187,7 @@ class ProcessLoad:
     def _variation_between_readings(self) -> tuple[float, float, float] | None:
         """Median and mean over the periods of the squared coefficient of variation, and the number of mean usage times.
 
-        None where there are too few. A pause of the server or the client raises the mean, and not the median.
+        None where there are too few.
         """
         variations, means = self.series("usage_variation"), self.series("usage_means")
         read = np.isfinite(variations) & (means > 0)

@@ -35,10 +35,12 @@ CONFIG_FILE = re.compile(
 CONFIG = "config of an environment"
 """The name that all of these files share in the path of their program."""
 FOR_COMMAND = re.compile(
-    r"(?:data[-_]?source|orm[-_]?config|typeorm(?:[-_.]config|[-_.]cli)?|cli|migrations?)(?:[-_.]config)?",
+    r"(?:data[-_]?source|orm[-_.]?config|typeorm(?:[-_.]config|[-_.]cli)?|cli|migrations?)(?:[-_.]config)?",
     re.IGNORECASE,
 )
 """The name of a file with the data source for TypeORM's command, which does not read NestJS's module."""
+NEST = re.compile(r"\.module\.[cm]?[jt]s$")
+"""At the end of the name of a file with a module of NestJS."""
 DATA_SOURCE = "DataSource,"
 """The beginning of the place of a `new DataSource` of TypeORM."""
 LINE = re.compile(r", line \d+")
@@ -250,7 +252,7 @@ def pools_of_process(files: Sequence[CheckedFile]) -> tuple[tuple[CheckedFile, C
         _node_project(file.path)
         for file in files
         for each in file.pools
-        if each.pool.library is TYPEORM and not each.pool.place.startswith(DATA_SOURCE)
+        if each.pool.library is TYPEORM and (NEST.search(file.path.name) or each.pool.place.startswith("forRoot"))
     }
     for file in files:
         numbers_of_places: Counter[str] = Counter()

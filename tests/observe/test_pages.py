@@ -165,6 +165,7 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
         (("--metrics", "http://127.0.0.1:1", "--check", "absent"), "'absent' is no file"),
         (("--metrics", "http://127.0.0.1:1", "--for", "1s"), "--for 1s: give 10 seconds to 7 days"),
         (("--prometheus", "http://127.0.0.1:1", "--range", "1m"), "--range 60s: give 10 minutes to 400 days"),
+        (("--prometheus", "http://127.0.0.1:1", "--range", "401d"), "--range 34646400s: give 10 minutes to 400 days"),
         (("--prometheus", "http://u:p@127.0.0.1:1"), "--prometheus contains a password"),
         (("--metrics", "page", "--output", "page"), "page can't be written"),
     ],

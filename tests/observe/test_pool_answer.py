@@ -414,7 +414,7 @@ def test_the_example_is_answered_beside_its_own_size_and_with_a_typed_percentile
     ("more", "growth"),
     [
         ((), ""), (("--instances=8",), "2x"), (("--instances=8", "--growth=1.1x"), "2.2x"),
-        (("--instances=8", "--growth=0.5x"), "1x"), (("--instances=8", "--growth=2x"), ""),
+        (("--instances=8", "--growth=0.5x"), "2x"), (("--instances=8", "--growth=2x"), ""),
         (("--instances=4", "--processes=2"), "2x"), (("--instances=2",), ""),
     ],
 )  # fmt: skip

@@ -642,6 +642,7 @@ GO_POOL = (
     ("name", "text", "size"),
     [
         ("app.yml", "database:\n  driver: mysql\n  max_conn: 12\n", 12),
+        ("app.ini", "[database]\nhost = h\ndriver = mysql\nmax_conn = 12\n", 12),
         ("app.yml", "redis:\n  driver: redis\n  max_conn: 12\n", 0),
         ("db.js", "module.exports = { host: 'h', user: 'u', maxConn: 12, database: 'shop' }\n", 0),
     ],
@@ -669,6 +670,10 @@ NEST = (
     "TypeOrmModule.forRoot({ type: 'mysql', database: 'shop', username: 'u', autoLoadEntities: true,"
     " extra: { connectionLimit: 10, queueLimit: 5 } })\n"
 )
+OPTIONS_OF_TYPEORM = (
+    "const options = { type: 'mysql', database: 'a', username: 'u', migrations: ['m'] }\n"
+    "export const a = new DataSource(options)\n"
+)
 DATA_SOURCE = "export default new DataSource({ type: 'mysql', database: 'shop', username: 'u', migrations: ['m'] })\n"
 
 
@@ -679,6 +684,7 @@ DATA_SOURCE = "export default new DataSource({ type: 'mysql', database: 'shop', 
         ({"app.module.ts": NEST, "typeorm.config.ts": DATA_SOURCE}, 10),
         ({"app.module.ts": NEST, "orders.ts": DATA_SOURCE}, 20),
         ({"orders.ts": DATA_SOURCE, "data-source.ts": DATA_SOURCE}, 20),
+        ({"main.ts": OPTIONS_OF_TYPEORM, "data-source.ts": DATA_SOURCE}, 20),
         ({"a/package.json": "", "b/package.json": "", "a/app.module.ts": NEST, "b/data-source.ts": DATA_SOURCE}, 20),
     ],
 )

@@ -626,7 +626,7 @@ def test_the_default_of_quarkus_is_that_of_its_version(tmp_path: Path, name: str
     assert not any(isinstance(each, OfVersion) for each in pool.findings)
 
 
-@pytest.mark.parametrize(("version", "most"), [("2.8.2.Final", 4), ("3.8.4", 20)])
+@pytest.mark.parametrize(("version", "most"), [("2.8.2.Final", 4), ("2.15.3.Final", 4), ("2.16.0", 20), ("3.8.4", 20)])
 def test_the_default_of_quarkus_reactive_pool_is_that_of_its_version(tmp_path: Path, version: str, most: int) -> None:
     (tmp_path / "pom.xml").write_text(f"<quarkus.platform.version>{version}</quarkus.platform.version>")
     url = f"{QUARKUS}.db-kind=mysql\n{QUARKUS}.reactive.url=mysql://h/d"

@@ -50,7 +50,7 @@ CLIENT_OF_SCHEMA = re.compile(
 MAKES_POOL = re.compile(r"Sequelize\b|[kK]nex\b|create|DataSource\b")
 """The beginning of a pool's place in JavaScript where a call makes the pool of the object."""
 SPRING_FILE = re.compile(r"application(-[\w-]{1,60})?\.(ya?ml|properties)")
-OF_DATA = {".yml", ".yaml", ".json", ".toml"}
+OF_DATA = {".yml", ".yaml", ".json", ".toml", ".ini", ".cfg", ".properties"}
 """Endings of files from which a program in Go may read its configuration."""
 FIELD = re.compile(r"\.(\w{2,60})\b(?!\s?[.(])")
 """The last name in the path of a field in Go, as in c.Mysql.MaxOpenConns."""

@@ -265,7 +265,7 @@ QUARKUS_REACTIVE = Library(
     seconds=frozenset({"idleTimeout"}),
     ages={"idleTimeout": 1},
 )
-"""maxSize: since quarkusio/quarkus, pull request 30801 (February 2023); before, it was that of Vert.x."""
+"""maxSize: since quarkusio/quarkus, pull request 30801 (2.16 or later); before, that of Vert.x."""
 
 
 def quarkus_reactive_of(version: tuple[int, int] | None) -> Library:
