@@ -15,7 +15,7 @@ from poolsize.pool_config.check import CheckedFile, CheckedPool
 from poolsize.pool_config.files.containers import IN_VALUES, SWITCH
 from poolsize.pool_config.files.documents import OF_FRAMEWORKS
 from poolsize.pool_config.files.javascript_source import WITHOUT
-from poolsize.pool_config.files.reading import PoolFile, copied_name
+from poolsize.pool_config.files.reading import PoolFile, copied_name, folders_above
 from poolsize.pool_config.files.values import NAME
 from poolsize.pool_config.findings import AboveLimit, AboveServer, WorkloadsAboveLimit
 from poolsize.pool_config.libraries.node import TYPEORM
@@ -296,7 +296,7 @@ def _is_for_command(path: Path, pool: FilePool) -> bool:
 
 def _node_project(path: Path) -> Path | None:
     """Return the nearest folder around a file that has a package.json; None without any."""
-    return next((folder for folder in path.resolve().parents if (folder / "package.json").is_file()), None)
+    return next((folder for folder in folders_above(path) if (folder / "package.json").is_file()), None)
 
 
 def _is_of_environment(pool: FilePool) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from math import sqrt
 from typing import Any
 
 import numpy as np
@@ -253,22 +252,22 @@ def usages_of(kind: str, seed: int) -> Floats:
 
 PAGE_SECONDS = 240
 KINDS_OF_USAGE: Mapping[str, Any] = {
-    "constant": ("constant", 1.0, 0.0, 0.0), "exponential": ("exponential", 1.0, 1.0, 0.25),
-    "log-normal": ("log-normal", 4.0, 4.0, 2.5),
+    "constant": ("constant", 1.0, 0.0), "exponential": ("exponential", 1.0, 1.0), "log-normal": ("log-normal", 4.0, 4.0),
 }  # fmt: skip
-"""Kind and variation of a workload; squared variation, and how far four minutes may be from it (3 standard errors)."""
+"""Kind and variation of a workload, and the squared coefficient of variation."""
 
 
-@pytest.mark.parametrize("rests", [1, 5], ids=["each second", "cached for 5 s"])
+@pytest.mark.parametrize(("rests", "factor"), [(1, 1.8), (5, 2.2)], ids=["each second", "cached for 5 s"])
 @pytest.mark.parametrize("kind", KINDS_OF_USAGE)
-def test_four_minutes_of_a_page_show_how_usage_times_vary(kind: str, rests: int) -> None:
-    *_, variation, margin = KINDS_OF_USAGE[kind]
+def test_four_minutes_of_a_page_show_how_usage_times_vary(kind: str, rests: int, factor: float) -> None:
+    """Within a factor of the truth, which rises as fewer means show it."""
+    variation = KINDS_OF_USAGE[kind][2]
     for seed in range(5):
         pool = page_of(usages_of(kind, seed), START + 0.123, rests)
         means = np.nan_to_num(pool["usage_means"])
         assert (229 if rests == 1 else 46) - 8 <= means.sum() <= (229 if rests == 1 else 46)
         shown = np.average(np.nan_to_num(pool["usage_variation"]), weights=means)
-        assert shown == pytest.approx(variation, abs=margin * sqrt(rests) + 1e-9)
+        assert variation / factor - 1e-9 <= shown <= variation * factor + 1e-9
         load = process_load(pool)
         assert load is not None
         low, high = load.variations
@@ -279,9 +278,9 @@ def test_four_minutes_of_a_page_show_how_usage_times_vary(kind: str, rests: int)
 def test_a_mean_usage_time_that_changes_from_minute_to_minute_is_no_variation_within_them() -> None:
     minutes = np.repeat([1.0, 1.5, 0.4, 1.0], 20 * 60)
     for kind in ("constant", "exponential"):
-        *_, variation, margin = KINDS_OF_USAGE[kind]
-        pool = page_of(minutes * usages_of(kind, 1))
-        assert np.nanmedian(pool["usage_variation"]) == pytest.approx(variation, abs=margin + 0.1)
+        variation = KINDS_OF_USAGE[kind][2]
+        shown = np.nanmedian(page_of(minutes * usages_of(kind, 1))["usage_variation"])
+        assert variation / 1.8 <= shown <= variation * 1.8 + 0.1  # a reading may be of both minutes
 
 
 def test_a_pause_of_a_second_is_not_taken_for_usage_times_that_always_vary_so() -> None:

@@ -340,7 +340,7 @@ def _modules_named(text: str, path: Path) -> Iterator[tuple[str, tuple[Path, str
 def _properties_named(raw: bytes, path: Path) -> Iterator[tuple[Path, bytes]]:
     """Yield the .properties files that an XML file names, in its folder or in its resources, with their contents."""
     names = dict.fromkeys(match[1].decode() for match in PROPERTIES_FILE.finditer(raw))
-    places = [folder for parent in _folders_above(path) for folder in (parent, parent / "resources")]
+    places = [folder for parent in folders_above(path) for folder in (parent, parent / "resources")]
     for name in list(names)[:MOST_UNREAD]:
         for place in places:
             with suppress(BadInput):
@@ -348,7 +348,7 @@ def _properties_named(raw: bytes, path: Path) -> Iterator[tuple[Path, bytes]]:
                 break
 
 
-def _folders_above(path: Path) -> Iterator[Path]:
+def folders_above(path: Path) -> Iterator[Path]:
     """Yield the nearest folders above a file, not beyond that of its repository."""
     for folder in path.resolve().parents[:MOST_FOLDERS]:
         yield folder
@@ -358,7 +358,7 @@ def _folders_above(path: Path) -> Iterator[Path]:
 
 def _version(path: Path, files: Sequence[str], pattern: re.Pattern[str]) -> tuple[int, int] | None:
     """Return the version that the nearest build file above a file names; None without any."""
-    for build_file in (parent / name for parent in _folders_above(path) for name in files):
+    for build_file in (parent / name for parent in folders_above(path) for name in files):
         with suppress(BadInput):
             if match := pattern.search(_text(content(build_file, MOST_BYTES))):
                 return int(match[1]), int(match[2] or 0)
