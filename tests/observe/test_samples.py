@@ -252,7 +252,8 @@ def usages_of(kind: str, seed: int) -> Floats:
 
 PAGE_SECONDS = 240
 KINDS_OF_USAGE: Mapping[str, Any] = {
-    "constant": ("constant", 1.0, 0.0), "exponential": ("exponential", 1.0, 1.0), "log-normal": ("log-normal", 4.0, 4.0),
+    "constant": ("constant", 1.0, 0.0), "exponential": ("exponential", 1.0, 1.0),
+    "log-normal": ("log-normal", 4.0, 4.0),
 }  # fmt: skip
 """Kind and variation of a workload, and the squared coefficient of variation."""
 
