@@ -18,7 +18,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psutil
 import pytest
@@ -243,7 +243,10 @@ def page_line(page: str, beginning: str, option: str) -> list[str]:
     return shlex.split(line)
 
 
+Measured = TypeVar("Measured")
 MEASUREMENTS = 5
+HARDLY_ANY, MOST_TRIES, LEAST_SECONDS = 0.005, 4, 0.01
+"""The stolen share of an undisturbed measurement; how many are tried for each of these; a tick of the counters."""
 AGAIN = "measured again"
 """The property of a test's report with the number of measurements that failed."""
 _failed_measurements = 0
@@ -313,14 +316,36 @@ def measured_again(test: Callable[..., None]) -> Callable[..., None]:
 
 def _wait_for_cores() -> None:
     """Wait until the hypervisor gives this machine nearly all that it asks for, a minute at most."""
-    until, stolen_share = time.monotonic() + 60, 1.0
-    while stolen_share > 0.03 and time.monotonic() < until:
+    until, share = time.monotonic() + 60, 1.0
+    while share > 0.03 and time.monotonic() < until:
         before, busy_until = psutil.cpu_times(), time.monotonic() + 1
         while time.monotonic() < busy_until:  # an idle machine asks for nothing
             pass
-        now = psutil.cpu_times()
-        asked = sum(now) - sum(before) - (now.idle - before.idle)
-        stolen_share = (getattr(now, "steal", 0.0) - getattr(before, "steal", 0.0)) / asked
+        share = stolen_share(before)
+
+
+def stolen_share(before: Any) -> float:
+    """Return the share of the wanted CPU time that the hypervisor gave to others since these `psutil.cpu_times()`."""
+    now = psutil.cpu_times()
+    idle = now.idle - before.idle + getattr(now, "iowait", 0.0) - getattr(before, "iowait", 0.0)
+    stolen = getattr(now, "steal", 0.0) - getattr(before, "steal", 0.0)
+    return float(stolen / max(sum(now) - sum(before) - idle, LEAST_SECONDS))
+
+
+def undisturbed(measure: Callable[[], Measured], number: int) -> list[Measured]:
+    """Return so many measurements during which the hypervisor took hardly any time from this machine.
+
+    Others don't count: a pause of the machine is a wait of all that arrive in it, which no model has.
+    """
+    measurements: list[Measured] = []
+    for _ in range(MOST_TRIES * number):
+        before, measurement = psutil.cpu_times(), measure()
+        if stolen_share(before) <= HARDLY_ANY:
+            measurements.append(measurement)
+        if len(measurements) == number:
+            break
+    assert len(measurements) == number, "the hypervisor takes too much of this machine's time"
+    return measurements
 
 
 def may_run_on(pid: int, cores: set[int]) -> None:
