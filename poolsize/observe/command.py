@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -21,6 +21,7 @@ from poolsize.command_line.options import (
     read_by,
 )
 from poolsize.errors import FOUND_WRONG, BadInput, Interrupted, WorkFailed
+from poolsize.quick_record import QuickRecord
 from poolsize.sweep.readers import seconds as read_seconds
 from poolsize.units import count, lasting, minutes
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # pathlib, numpy and pydantic stay out of --help
 GROUPS = {
     "Where to read (one of them)": ("metrics", "prometheus", "url"),
     "For how long": ("for_seconds", "range_seconds"),
+    "Of --prometheus": ("selector",),
     "Of --url": ("ssl_mode", "ssl_ca"),
     "What to do with it": ("output", "check"),
 }
@@ -41,7 +43,6 @@ FOR_SECONDS, RANGE_SECONDS = 600.0, 86_400.0
 LEAST_FOR, MOST_FOR = 10.0, 7 * 86_400.0
 LEAST_RANGE, MOST_RANGE = 600.0, 400 * 86_400.0
 LONGEST_SOURCE = 1_000
-R = TypeVar("R")
 
 
 @click.command(
@@ -87,6 +88,11 @@ R = TypeVar("R")
     callback=read_by(read_seconds),
     help="How far back to read --prometheus; 7d shows the days of a week.  [default: 1d]",
 )
+@click.option(
+    "--selector",
+    metavar="LABELS",
+    help="""Only the pools with these labels, as PromQL has them: 'namespace="prod",app="shop"'.""",
+)
 @encryption_options
 @click.option(
     "--output",
@@ -123,9 +129,11 @@ def observe(
     if sum((bool(metrics), prometheus is not None, url is not None)) != 1:
         raise BadInput("give exactly one source: --metrics URL, --prometheus URL, or --url URL")
     _check_times(for_seconds, range_seconds, has_range=prometheus is not None)
+    _check_kind(sources["selector"], encryption, prometheus, url)
     _require_files(*metrics, *filter(None, [prometheus]))
     lasts = _within("for_seconds", for_seconds, FOR_SECONDS, LEAST_FOR, MOST_FOR)
     reaches_back = _within("range_seconds", range_seconds, RANGE_SECONDS, LEAST_RANGE, MOST_RANGE)
+    from poolsize.command_line.run_file import end_unless
     from poolsize.command_line.signals import terminable
 
     reference = None
@@ -134,24 +142,22 @@ def observe(
 
         reference = read_reference(check)
     url = encryption.of(url)
-    is_whole = True
     try:
         with terminable():
             if metrics:
-                observation = _of_pages(metrics, lasts, output)
+                observed = _of_pages(metrics, lasts, output)
             elif prometheus is not None:
-                observation = _of_prometheus(prometheus, reaches_back, output)
+                observed = _of_prometheus(prometheus, reaches_back, sources["selector"], output)
             else:
-                observation, is_whole = _of_server(url or "", lasts, output)
+                observed = _of_server(url or "", lasts, output)
     except KeyboardInterrupt as error:
         raise Interrupted("interrupted", *error.args) from None
-    if output is not None:
+    if observed.stored is not None:
         _note(f"stored in {output}")
-    if not is_whole:
+    if not observed.is_whole:
         _note("the server went away; the answer is of the time before")
-    _answer(observation, reference, form, output)
-    if not is_whole:
-        sys.exit(WorkFailed.exit_code)
+    _answer(observed.observation, reference, form, observed.stored)
+    end_unless(observed.is_whole and observed.stored == output)
 
 
 def _check_times(for_seconds: float | None, range_seconds: float | None, *, has_range: bool) -> None:
@@ -160,6 +166,14 @@ def _check_times(for_seconds: float | None, range_seconds: float | None, *, has_
         raise BadInput("--range is for --prometheus: give --for, the time for which to read")
     if has_range and for_seconds is not None:
         raise BadInput("--for is for --metrics and --url: give --range, how far back to read")
+
+
+def _check_kind(selector: str | None, encryption: Encryption, prometheus: str | None, url: str | None) -> None:
+    """Raise BadInput for an option of another kind of source."""
+    if selector is not None and (prometheus is None or "://" not in prometheus):
+        raise BadInput("--selector is for the URL of --prometheus: read a page or a file without it")
+    if (encryption.mode or encryption.ca) and (prometheus is not None or url is None):
+        raise BadInput("--ssl-mode and --ssl-ca are for --url: for the certificate of a web page, set SSL_CERT_FILE")
 
 
 def _require_files(*sources: str) -> None:
@@ -179,10 +193,24 @@ def _within(name: str, seconds: float | None, default: float, least: float, most
     return seconds
 
 
+class _Observed(QuickRecord):
+    """An observation. is_whole: whether the source was there until its end. stored: the file that has it, or None."""
+
+    observation: "Observation"
+    is_whole: bool
+    stored: "Path | None"
+
+
 def _observed(
-    kind: 'Literal["server", "page", "prometheus"]', name: str, output: "Path | None", read: "Callable[[Append], R]"
-) -> "tuple[Observation, R]":
-    """Return the periods that a reader appends, which are stored meanwhile if there is an output, and its result."""
+    kind: 'Literal["server", "page", "prometheus"]',
+    name: str,
+    output: "Path | None",
+    read: "Callable[[Append], bool | None]",
+) -> "_Observed":
+    """Return the periods that a reader appends, which are stored meanwhile if there is an output.
+
+    read: returns False if the source went away before its end.
+    """
     from datetime import UTC, datetime
     from importlib.metadata import version
 
@@ -192,25 +220,32 @@ def _observed(
     source = Source(kind, shortened(name, LONGEST_SOURCE), version("poolsize"), datetime.now(UTC).isoformat())
     pools: list[PoolSpan] = []
     servers: list[ServerSpan] = []
+    failure: WorkFailed | None = None
     with nullcontext() if output is None else ObservationWriter(output, source) as writer:
 
         def append(of_pools: "Sequence[PoolSpan]", of_servers: "Sequence[ServerSpan]") -> None:
+            nonlocal failure
             pools.extend(of_pools)
             servers.extend(of_servers)
-            if writer is not None:
-                writer.append(of_pools, of_servers)
+            if writer is not None and failure is None:
+                try:
+                    writer.append(of_pools, of_servers)
+                except WorkFailed as error:
+                    failure = error
+                    _note(f"{error}; the answer needs no file, and follows")
 
         try:
-            result = read(append)
+            is_whole = read(append) is not False
         finally:
-            if output is not None and not pools and not servers:
+            if output is not None and (writer is None or not writer.has_periods):
                 output.unlink(missing_ok=True)  # so that the same command can be given again
     if not pools and not servers:
         raise WorkFailed("nothing was observed: observe for longer, or another source")
-    return Observation(source, tuple(pools), tuple(servers)), result
+    observation = Observation(source, tuple(pools), tuple(servers))
+    return _Observed(observation, is_whole, None if failure else output)
 
 
-def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -> "Observation":
+def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -> _Observed:
     from pathlib import Path
 
     from poolsize.observe.pages import MOST_PAGES, observe_page_file, observe_pages
@@ -228,7 +263,7 @@ def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -
             since = "" if uptime is None else f", and the mean of {minutes(uptime)} since the process started"
             _note(f"one page is one reading{since}: it does not show the busiest minute; give a URL, or --prometheus")
 
-        return _observed("page", files[0], output, read_file)[0]
+        return _observed("page", files[0], output, read_file)
     if len(metrics) > MOST_PAGES:
         raise BadInput(f"--metrics was given {len(metrics)} times: poolsize reads up to {MOST_PAGES} pages")
     try:
@@ -237,25 +272,29 @@ def _of_pages(metrics: tuple[str, ...], seconds: float, output: "Path | None") -
         raise BadInput(f"`metrics`: {error}") from None
     _note(f"reads {count(len(pages), 'page')} once a second for {minutes(seconds)}; Ctrl-C ends it sooner")
     read = partial(observe_pages, pages, seconds, note=_note, progress=_by_minute(seconds))
-    return _observed("page", ", ".join(page.shown for page in pages), output, read)[0]
+    return _observed("page", ", ".join(page.shown for page in pages), output, read)
 
 
-def _of_prometheus(prometheus: str, seconds: float, output: "Path | None") -> "Observation":
-    from poolsize.observe.prometheus import observe_answer_file, observe_prometheus, prometheus_address
+def _of_prometheus(prometheus: str, seconds: float, selector: str | None, output: "Path | None") -> _Observed:
+    from poolsize.observe.prometheus import (
+        observe_answer_file,
+        observe_prometheus,
+        prometheus_address,
+        read_selector,
+    )
 
     if "://" not in prometheus:
         if is_typed("range_seconds"):
             raise BadInput("--range: a file has a range of its own: leave --range out, or give a URL")
         from pathlib import Path
 
-        return _observed("prometheus", prometheus, output, partial(observe_answer_file, Path(prometheus)))[0]
-    address = prometheus_address(prometheus)
-    read = partial(observe_prometheus, address, seconds, note=_note)
-    return _observed("prometheus", address.shown, output, read)[0]
+        return _observed("prometheus", prometheus, output, partial(observe_answer_file, Path(prometheus), note=_note))
+    address, matchers = prometheus_address(prometheus), "" if selector is None else read_selector(selector)
+    read = partial(observe_prometheus, address, seconds, note=_note, selector=matchers)
+    return _observed("prometheus", f"{address.shown} {matchers}".strip(), output, read)
 
 
-def _of_server(url: str, seconds: float, output: "Path | None") -> "tuple[Observation, bool]":
-    """Return the observation, and whether the server was there until its end."""
+def _of_server(url: str, seconds: float, output: "Path | None") -> _Observed:
     from poolsize.observe.server import observe_server
     from poolsize.server.connection import database_url
 

@@ -105,6 +105,9 @@ def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer], *, censo
         if then is None:
             if not censored:
                 yield f"{shown(answer.name)}: the stored observation does not have this pool."
+        elif not then.is_used:
+            if not censored:
+                yield f"{shown(answer.name)}: no connection was in use then, and the need is {need_text(answer)}."
         elif bool(then.censored) == censored and answer.need > (high := then.need_range()[1]):
             was = f" (at most {high:,})" if high != then.need and not censored else ""
             yield f"{shown(answer.name)}: the need was {need_text(then)}{was}, and is {need_text(answer)}."

@@ -53,7 +53,7 @@ def observe_pages(
         threading.Thread(target=_read, args=(page, stop, answers, interval_seconds), daemon=True).start()
     period = min(PERIOD_SECONDS, seconds)
     clock = time.time() - started  # a clock that is set meanwhile changes no rate, and no period
-    readings = Readings(period, clock + started)
+    readings = Readings(period, clock + started, note)
     try:
         while (passed := time.monotonic() - started) < seconds:
             progress(passed)

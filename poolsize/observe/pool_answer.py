@@ -322,8 +322,8 @@ def _answer(
     peak = max(float(busiest.load.max()), LEAST_LOAD)
     period = float(np.median(busiest.seconds))
     times, together, number = summed([(load.at, load.load) for load in loads], period)
-    processes = max(1, round(median(number.tolist())))
     all_in_use = max(float(together.max()), peak)
+    processes = round(median(number[together >= BUSY * together.max()].tolist()))  # others may start for the peak
     share = max(1.0, peak / (all_in_use / processes))
     sizes = [load.size for load in loads if load.size is not None]
     size_together = round(median(sizes) * processes) if sizes else None
@@ -387,12 +387,15 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
 
 
 def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:
-    """Return the threads that run on servers on average, if they are saturated for most of the time; else None."""
-    saturated = [period for server in servers for period in _saturated_periods(server)]
+    """Return the threads that run on the server on average, if it is saturated for most of the time; else None.
+
+    Of several servers, nothing says which of them a pool uses.
+    """
+    saturated = _saturated_periods(servers[0]) if len(servers) == 1 else []
     if not saturated or sum(saturated) < MOSTLY * len(saturated):
         return None
-    running = [threads for server in servers for threads in _running(server).tolist() if isfinite(threads)]
-    return float(np.mean(running)) if running else inf
+    running = _running(servers[0])
+    return float(np.nanmean(running)) if np.isfinite(running).any() else inf
 
 
 def _running(server: ObservedServer) -> Vector:

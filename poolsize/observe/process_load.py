@@ -9,6 +9,7 @@ from functools import cached_property
 from math import exp, inf, sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammainc, gammaln
 
 from poolsize.analysis.vector import Vector
@@ -52,8 +53,14 @@ FEWEST_USES = 10
 """The median difference between means of fewer usage times is too small, if these vary more than exponential times."""
 FEWEST_USAGES = 1_000
 """Among fewer usage times, long ones that are rare may be missing."""
-LONG = 0.25
-"""Usage times above this share of a period end in other periods than those in which they are in use."""
+LONG, LONGEST_USAGE = 0.25, 0.1
+"""Usage times above this share of a period end in other periods than those in which they are in use: of all periods,
+and of a single one.
+"""
+UNUSUAL = 3
+"""Times the usual usage time that the mean of a period has in which a long usage ended."""
+MOST_OFFERED = 2.0
+"""Of requests that gave up, those beyond as many as were served count as repeated."""
 HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 CHI_SQUARE_MEDIAN = 0.4549
@@ -88,15 +95,15 @@ class ProcessLoad:
     """The pool of one process, in the periods in which its connections in use are known.
 
     at, seconds: as in ObservedPool. in_use: connections in use on average in each period, as counted or sampled.
-    is_counted: whether from sums of usage times. known: which periods of the pool these are.
+    counted: in which of them by sums of usage times. known: which periods of the pool these are.
     """
 
     pool: ObservedPool
     at: Vector
     seconds: Vector
     in_use: Vector
-    is_counted: bool
-    known: Vector
+    counted: NDArray[np.bool_]
+    known: NDArray[np.bool_]
 
     def series(self, name: str) -> Vector:
         """Return the values of a series of PoolSpan in these periods."""
@@ -105,6 +112,11 @@ class ProcessLoad:
     def total(self, name: str) -> float:
         """Return the sum of a series of PoolSpan; 0 where it is not known."""
         return self.pool.total(name) or 0.0
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether sums of usage times show the connections in use, in some periods at least."""
+        return bool(self.counted.any())
 
     @property
     def mean(self) -> float:
@@ -135,9 +147,9 @@ class ProcessLoad:
 
     @cached_property
     def usage_ms(self) -> float | None:
-        """The mean usage time in busy periods; None where it is not known."""
+        """The mean usage time in busy periods, without long usages that end in them; None where it is not known."""
         busy = self.in_use >= BUSY * self.in_use.max()
-        for periods in (busy, np.ones_like(busy)):
+        for periods in (busy & self.counted, self.counted, np.ones_like(busy)):
             uses, seconds = self.series("uses")[periods], self.series("usage_seconds")[periods]
             both = np.isfinite(uses) & np.isfinite(seconds)
             if uses[both].sum() > 0 and seconds[both].sum() > 0:
@@ -429,27 +441,53 @@ def process_load(pool: ObservedPool) -> ProcessLoad | None:
     counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
     counted = np.where(counted > LARGEST_POOL, np.nan, counted)
     both = np.isfinite(counted) & np.isfinite(sampled)
-    is_counted = bool(np.isfinite(counted).any()) and not _prefers_samples(pool, counted[both], sampled[both])
-    in_use = np.where(np.isfinite(counted), counted, sampled) if is_counted else sampled
-    timeouts = np.nan_to_num(pool["timeouts"])  # a request that gave up would have used a connection, too
-    with np.errstate(divide="ignore", invalid="ignore"):
-        offered = np.where(pool["uses"] > 0, (pool["uses"] + timeouts) / pool["uses"], 1.0)
-    in_use = np.where(in_use * offered <= LARGEST_POOL / 2, in_use * offered, np.nan)  # nobody has more
-    known = np.isfinite(in_use)
+    is_counted = np.isfinite(counted) & ~(both & _has_long_usages(pool, counted))
+    if _prefers_samples(pool, counted, sampled):
+        is_counted[:] = False
+    in_use = np.where(is_counted, counted, sampled) * _offered(pool)
+    known = in_use <= LARGEST_POOL / 2  # nobody has more
     if not known.any():
         return None
-    return ProcessLoad(pool, pool.at[known], pool.seconds[known], in_use[known], is_counted, known)
+    return ProcessLoad(pool, pool.at[known], pool.seconds[known], in_use[known], is_counted[known], known)
+
+
+def _has_long_usages(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
+    """Return in which periods usages end, or go on, that were in use in other periods: the samples show what is in use.
+
+    counted: connections in use by the sums of usage times.
+    """
+    uses, highest = pool["uses"], pool["in_use_max"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usages = pool["usage_seconds"] / uses
+    usual = float(np.median(usages[uses > 0])) if (uses > 0).any() else inf
+    is_unseen = (usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1))
+    is_long = (usages > LONGEST_USAGE * pool.seconds) | (uses == 0) | (counted > pool["size"])
+    return np.asarray(is_long | is_unseen, bool)
+
+
+def _offered(pool: ObservedPool) -> Vector:
+    """Return the requests over the served requests: those that gave up would have used a connection, too.
+
+    Where connections were free, they gave up because the database did not answer.
+    """
+    uses, is_free = pool["uses"], pool["in_use_max"] < pool["size"]
+    timeouts = np.where(is_free, 0.0, np.nan_to_num(pool["timeouts"]))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(uses > 0, np.minimum((uses + timeouts) / uses, MOST_OFFERED), 1.0)
 
 
 def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
     """Return whether samples say more than sums of usage times: of long usages, and of those that never end."""
-    if not len(counted):
+    both = np.isfinite(counted) & np.isfinite(sampled)
+    if not both.any():
         return False
     uses = float(np.nansum(pool["uses"]))
     if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
         return True
-    held = sampled - counted
-    return float(held.mean()) > max(FAR * float(held.std()) / sqrt(len(held)), HELD * float(sampled.mean()))
+    held, mean = (sampled - counted)[both], float(sampled[both].mean())
+    samples = float(np.nansum(pool["samples"][both]))
+    errors = float(held.std()) / sqrt(len(held)), sqrt(mean / samples) if samples else 0.0
+    return float(held.mean()) > max(FAR * max(errors), HELD * mean)
 
 
 def _lasting(kept: float, period: float) -> float:

@@ -39,6 +39,8 @@ USUAL_INTERVAL_SECONDS = 30.0
 BUCKET_STEPS = 24
 MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
 READ_BYTES = 2**20
+SHORT = 2_000
+"""Characters at the begin and the end of an answer that may contain a warning."""
 OVERLAP_BYTES = 200
 """A text that is searched for may begin this long before the end of a part that was read."""
 STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
@@ -53,6 +55,10 @@ STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
 }
 """Gauge -> the functions over each period that Prometheus computes of all its scrapes, and what they are."""
 _SUCCESS = re.compile(r'\s*\{\s*"status"\s*:\s*"success"')
+_PARTIAL = re.compile(r'"warnings"\s*:\s*\[\s*"((?:[^"\\]|\\.){1,300})"|"isPartial"\s*:\s*true')
+"""A sign of Thanos, Mimir or VictoriaMetrics that a part of them did not answer."""
+_MATCHER = r'[A-Za-z_]\w{0,100}\s{0,9}(?:=~|!~|!=|=)\s{0,9}"(?:[^"\\\x00-\x1f]|\\.){0,500}"'
+_MATCHERS = re.compile(rf"{_MATCHER}(?:\s{{0,9}},\s{{0,9}}{_MATCHER}){{0,30}}", re.ASCII)
 _METRIC = re.compile(rb'"metric"\s*:\s*(?=\{)')
 _VALUES = re.compile(rb'\s*,\s*"values"\s*:\s*\[\s*')
 _END = re.compile(rb"\]\s*\]")
@@ -67,6 +73,8 @@ def prometheus_address(url: str) -> PageAddress:
         address = page_address(url)
     except ValueError as error:
         raise BadInput(f"`prometheus`: {error}") from None
+    if "?" in address.target:
+        raise BadInput(f"`prometheus` {address.shown}: leave the ? and the text behind it out of the base URL")
     if address.authorization is not None:
         raise BadInput(f"`prometheus` contains a password: set {LOGIN} to USER:PASSWORD, and leave it out of the URL")
     if token := os.environ.get(TOKEN):
@@ -80,23 +88,37 @@ def prometheus_address(url: str) -> PageAddress:
     return replace(address, authorization=authorization)
 
 
-def observe_prometheus(address: PageAddress, seconds: float, append: Append, note: Callable[[str], None]) -> None:
+def read_selector(text: str) -> str:
+    """Return matchers of labels as PromQL has them, without braces. Raises BadInput."""
+    matchers = text.strip().removeprefix("{").removesuffix("}").strip().removesuffix(",")
+    if not _MATCHERS.fullmatch(matchers):
+        raise BadInput(
+            f'`selector` {shown(text)}: give labels as PromQL has them, such as \'namespace="prod",app="shop"\''
+        )
+    return matchers
+
+
+def observe_prometheus(
+    address: PageAddress, seconds: float, append: Append, note: Callable[[str], None], selector: str = ""
+) -> None:
     """Read the last `seconds` of all pools and MySQL servers that a Prometheus server knows, and append their periods.
 
-    note: shows what is read. Counters are read at the ends of periods; of gauges, the server computes the statistics of
-    all scrapes in each period. Raises WorkFailed where the server does not answer, and BadInput where it knows no pool.
+    note: shows what is read. selector: matchers of the labels of the pools, as read_selector returns them. Counters are
+    read at the ends of periods; of gauges, the server computes the statistics of all scrapes in each period. Raises
+    WorkFailed where the server does not answer, and BadInput where it knows no pool.
     """
-    server = _Server(address)
+    server = _Server(address, selector, note)
     now = time.time()
     names = server.names(now - seconds, now)
     if not names:
-        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}")
+        of_labels = f" with the labels {shown(selector)}" if selector else ""
+        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}{of_labels}")
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
-    readings = Readings(step)
+    readings = Readings(step, note=note)
     note(f"reads {count(len(names), 'metric')} of pools, of the last {minutes(end - begin)}")
     for name in names:
-        for query in _queries(name, step, end - begin):
+        for query in _queries(server.selector_of(name), name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
                 sample = sample_of(name, labels, 1.0)
                 quantity = query.quantities.get(sample.metric.quantity) if sample else None
@@ -124,10 +146,9 @@ class _Query:
     quantities: Mapping[Quantity, Quantity]
 
 
-def _queries(name: str, step: float, seconds: float) -> Iterator[_Query]:
-    """Yield the range queries of a metric, whose labels may say what it counts."""
+def _queries(selector: str, name: str, step: float, seconds: float) -> Iterator[_Query]:
+    """Yield the range queries of a metric, whose labels may say what it counts. selector: of its series."""
     counted = {metric.quantity for metric in metrics_named(name)}
-    selector = f'{{__name__="{name}"}}'
     window = f"[{step:.0f}s]"
     if counted & {*BUCKETS}:
         yield _Query(
@@ -154,14 +175,20 @@ def period_of(interval_seconds: float, seconds: float = 0.0) -> float:
 class _Server:
     """A Prometheus server, asked one query after the other."""
 
-    def __init__(self, address: PageAddress) -> None:
-        self._address = address
-        self._path = address.target.partition("?")[0].rstrip("/")
-        self._values = 0
+    def __init__(self, address: PageAddress, selector: str, note: Callable[[str], None]) -> None:
+        self._address, self._selector, self._note = address, selector, note
+        self._path = address.target.rstrip("/")
+        self._values, self._is_partial = 0, False
+
+    def selector_of(self, name: str) -> str:
+        """Return the selector of a metric's series."""
+        return f'{{__name__="{name}"{"," if self._selector else ""}{self._selector}}}'
 
     def names(self, begin: float, end: float) -> list[str]:
         """Return the names of the metrics that poolsize knows."""
-        text = self._get("/api/v1/label/__name__/values", start=f"{begin:.0f}", end=f"{end:.0f}")
+        times = {"start": f"{begin:.0f}", "end": f"{end:.0f}"}
+        matching = {"match[]": f"{{{self._selector}}}"} if self._selector else {}
+        text = self._get("/api/v1/label/__name__/values", **times, **matching)
         try:
             names = json.loads(text)["data"]
             known = [name for name in names if isinstance(name, str) and '"' not in name and "\\" not in name]
@@ -170,13 +197,15 @@ class _Server:
         quantities = {name: metrics_named(name) for name in known}
         used = [name for name, its in quantities.items() if its and not its[0].quantity.startswith("process_")]
         if len(used) > MOST_NAMES:
-            raise WorkFailed(f"{self._address.shown} has more than {MOST_NAMES:,} metrics of pools: use a file instead")
+            raise WorkFailed(
+                f"{self._address.shown} has more than {MOST_NAMES:,} metrics of pools: name some with --selector"
+            )
         return used
 
     def scrape_interval(self, names: list[str]) -> float:
         """Return the usual number of seconds between two scrapes of the pools."""
-        for name in names[:3]:
-            text = self._get("/api/v1/query", query=f'{{__name__="{name}"}}[5m]')
+        for name in sorted(names, key=lambda name: name.endswith("_bucket"))[:3]:
+            text = self._get("/api/v1/query", query=f"{self.selector_of(name)}[5m]")
             gaps = [gap for _, at, _ in matrix_series(io.BytesIO(text.encode())) for gap in np.diff(at)]
             if gaps:
                 return float(np.median(gaps))
@@ -209,8 +238,11 @@ class _Server:
         if page.failure is None:
             if not _SUCCESS.match(page.text) or not page.text.endswith(("}", "}\n")):
                 raise self._no_prometheus()
+            if not self._is_partial and (warning := _PARTIAL.search(page.text[:SHORT] + page.text[-SHORT:])):
+                self._is_partial = True
+                self._note(f"the answers of {self._address.shown} may lack series: {shown(warning[1] or 'isPartial')}")
             return page.text
-        if "longer than" in page.failure:
+        if "longer than" in page.failure or "within" in page.failure:
             raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
         why = f": set {TOKEN} or {LOGIN}" if page.failure in {"status 401", "status 403"} else ""
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
@@ -225,8 +257,11 @@ class _TooLong(WorkFailed):
     """An answer that is longer than may be read."""
 
 
-def observe_answer_file(path: Path, append: Append) -> None:
-    """Append what the answer of Prometheus to a range query says, which is in a file. Raises BadInput."""
+def observe_answer_file(path: Path, append: Append, note: Callable[[str], None]) -> None:
+    """Append what the answer of Prometheus to a range query says, which is in a file. Raises BadInput.
+
+    note: shows which pools are left out.
+    """
     readings: Readings | None = None
     unnamed = False
     try:
@@ -238,7 +273,8 @@ def observe_answer_file(path: Path, append: Append) -> None:
                 if sample is None:
                     continue
                 if readings is None:
-                    readings = Readings(period_of(float(np.median(np.diff(at))) if at.size > 1 else 0.0))
+                    interval = float(np.median(np.diff(at))) if at.size > 1 else 0.0
+                    readings = Readings(period_of(interval), note=note)
                 readings.add(sample, "", at, values * sample.value)
     except OSError as error:
         raise BadInput(f"{path} can't be read: {error.strerror}") from None

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import floor, inf
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poolsize.analysis.vector import Vector
-from poolsize.bounds import LARGEST_POOL, shortened
+from poolsize.bounds import LARGEST_POOL, MOST_SECONDS, shortened
 from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import FRAMEWORKS, SERVER, Quantity, Sample
-from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, filled_buckets
+from poolsize.observe.observation import Buckets, PoolSpan, ServerSpan, filled_buckets, shown
 from poolsize.observe.sums import DECIMALS, MOST_VALUE, Sums, span_of, squared_variation
 
 PERIOD_SECONDS = 60.0
@@ -27,8 +27,6 @@ LEAST_COVERED = 0.5
 """The increase in a period is known if readings cover this part of it."""
 MOST_RESTARTS, OFTEN_FALLS = 3, 0.1
 """A counter that falls more often, and at more of its readings, is that of several processes by turns."""
-LONGEST_USAGE = 0.1
-"""A usage counts in the period of its end: of longer usages, in periods, the gauge shows the mean number in use."""
 MOST_SERIES, MOST_PERIODS = 300_000, 50_000_000
 """Series of pools, and periods of all series together."""
 LONGEST_LABELS = 500
@@ -51,6 +49,8 @@ TARGET_LABELS = (
     "worker", "instance",
 )  # fmt: skip
 """Labels of a process that are the same, whichever job of Prometheus scrapes it; its address is the last."""
+REPLICA_LABELS = {"prometheus_replica", "__replica__", "replica"}
+"""Labels of one of several Prometheus servers that scrape the same processes."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
 USAGES: tuple[Quantity, Quantity] = ("uses", "usage_seconds")
 COUNTED = (*SUMS, "refused", "aborted", "statements")
@@ -60,10 +60,15 @@ _PORT = re.compile(r":\d+$")
 
 def instance_of(labels: Mapping[str, str], page: str) -> str:
     """Return the name of the process that a sample is of. page: the name of the page that has the sample, or ""."""
-    found = [next((labels[name] for name in group if labels.get(name)), "") for group in INSTANCE_LABELS]
+    found = _first_labels(labels, INSTANCE_LABELS)
     if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
         found[3] = ""  # the address names the host again
     return shortened("/".join(text for text in (page, *found) if text), LONGEST_LABELS)
+
+
+def _first_labels(labels: Mapping[str, str], groups: Sequence[Sequence[str]]) -> list[str]:
+    """Return the first label that is there of each group; "" for none."""
+    return [next((labels[name] for name in group if labels.get(name)), "") for group in groups]
 
 
 @dataclass(frozen=True)
@@ -211,11 +216,13 @@ class _Peak(_Gauge):
 class _Pool:
     """The readings of a pool, or of a server. library: of its best metric, whose rank is the lowest; "" for a server.
 
-    job, target: which job scrapes which process. series: (quantity, bound) -> rank of the metric -> labels -> readings.
+    job, target: which job scrapes which process. place: its cluster and namespace.
+    series: (quantity, bound) -> rank of the metric -> labels -> readings.
     """
 
     job: str
     target: tuple[str, ...]
+    place: str = ""
     rank: float = inf
     library: str = ""
     series: dict[tuple[Quantity, float], dict[int, dict[frozenset[tuple[str, str]], _Counter | _Gauge]]] = field(
@@ -245,9 +252,11 @@ def _new_series(quantity: Quantity) -> _Counter | _Gauge:
 class Readings:
     """Readings of many pools and servers, summed up by period as they come."""
 
-    def __init__(self, period_seconds: float = PERIOD_SECONDS, origin: float = 0.0) -> None:
-        """origin: seconds since the epoch at which a period begins."""
-        self._grid = _Grid(origin, period_seconds)
+    def __init__(
+        self, period_seconds: float = PERIOD_SECONDS, origin: float = 0.0, note: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """origin: seconds since the epoch at which a period begins. note: shows which pools are left out, and why."""
+        self._grid, self._note = _Grid(origin, period_seconds), note
         self._pools: dict[tuple[str, str], _Pool] = {}
         self._number = self._periods = 0
         self._until = -(2**62)
@@ -308,15 +317,18 @@ class Readings:
         if (pool := self._pools.get(key)) is None:
             target = (*sample.pool, *(sample.labels.get(label, "") for label in TARGET_LABELS))
             has_address = _PORT.search(target[-1])
-            pool = self._pools[key] = _Pool(sample.labels.get("job", ""), target if has_address else key)
+            place = "/".join(filter(None, _first_labels(sample.labels, INSTANCE_LABELS[:2])))
+            pool = self._pools[key] = _Pool(sample.labels.get("job", ""), target if has_address else key, place)
         if metric.library and metric.rank < pool.rank:
             pool.rank, pool.library = metric.rank, metric.library
         by_labels = pool.series.setdefault((quantity, sample.bound), {}).setdefault(metric.rank, {})
-        labels = frozenset(sample.labels.items())
+        labels = frozenset((name, value) for name, value in sample.labels.items() if name not in REPLICA_LABELS)
         if labels not in by_labels:
             self._number += 1
             if self._number > MOST_SERIES:
-                raise BadInput(f"there are more than {MOST_SERIES:,} series of pools: name fewer pages, or one job")
+                raise BadInput(
+                    f"there are more than {MOST_SERIES:,} series of pools: name fewer pages, or use --selector"
+                )
             by_labels[labels] = _new_series(quantity)
         return by_labels[labels]
 
@@ -328,23 +340,33 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
-        copies = self._copies(end)
+        copies, split = self._copies(end), self._split_names()
         others = {key[0] for key, pool in self._pools.items() if pool.library not in {"", *FRAMEWORKS}}
         for (instance, name), pool in self._pools.items():
             periods = pool.periods(self._until, end)
             is_copy = (instance, name) in copies or (pool.library in FRAMEWORKS and instance in others)
             if periods is not None and not is_copy:
-                taken = _Taken(self._grid, pool.series, *periods)
-                if pool.library and (span := _pool_span(taken, instance, name or pool.library, pool.library)):
-                    spans.append(span)
-                if any(quantity in SERVER for quantity, _ in pool.series) and (server := _server_span(taken, instance)):
-                    servers.append(server)
+                title = "/".join(filter(None, (pool.place if name in split else "", name or pool.library)))
+                try:
+                    of_pool, of_server = _taken_spans(_Taken(self._grid, pool.series, *periods), pool, instance, title)
+                except BadInput as error:
+                    self._note(f"left out {shown(title)} of {shown(instance)}: {error}")
+                else:
+                    spans += filter(None, [of_pool])
+                    servers += filter(None, [of_server])
             for each in pool.all_series:
                 each.drop(end)
         if until == inf:
             self._pools.clear()
         self._until = end
         return spans, servers
+
+    def _split_names(self) -> set[str]:
+        """Return the names of pools that several namespaces or clusters have: they are different pools."""
+        places: dict[str, set[str]] = {}
+        for (_, name), pool in self._pools.items():
+            places.setdefault(name, set()).add(pool.place)
+        return {name for name, of_name in places.items() if len(of_name) > 1}
 
     def _copies(self, end: int) -> set[tuple[str, str]]:
         """Return the pools that a job with fewer processes scrapes, too: at other times, the address is another's."""
@@ -460,18 +482,23 @@ def _total(rows: Sequence[Vector]) -> Vector:
     return np.where(np.isnan(rows).all(axis=0), np.nan, np.nansum(rows, axis=0))
 
 
+def _taken_spans(taken: _Taken, pool: _Pool, instance: str, name: str) -> tuple[PoolSpan | None, ServerSpan | None]:
+    """Return the spans of a pool and of a server. Raises BadInput where there are too many periods or other values."""
+    if (periods := taken.until - taken.first) > MOST_SECONDS:
+        raise BadInput(f"its readings are {periods:,} periods apart, of at most {MOST_SECONDS:,}")
+    of_pool = _pool_span(taken, instance, name, pool.library) if pool.library else None
+    has_server = any(quantity in SERVER for quantity, _ in pool.series)
+    return of_pool, _server_span(taken, instance) if has_server else None
+
+
 def _pool_span(taken: _Taken, instance: str, name: str, library: str) -> PoolSpan | None:
     """Return the span of a pool; None if no period of it is known."""
     number, gauge_mean, variance, _ = taken.statistics("in_use")
     size = taken.highest("size")
     size[~((size > 0) & (size < LARGEST_POOL))] = np.nan  # 0, -1 and the largest integer mean that there is no limit
     usage_seconds, wait_seconds = taken.increases("usage_seconds"), taken.increases("wait_seconds")
-    uses = taken.increases("uses")
-    rate = usage_seconds / taken.grid.seconds
-    is_long = (usage_seconds > uses * taken.grid.seconds * LONGEST_USAGE) | (uses == 0) | (rate > size)
-    rate = np.where(is_long & ~np.isnan(gauge_mean), gauge_mean, rate)
-    # Where there are counters, a few readings of the gauge do not stand for the minute that they do not cover.
-    is_counted = taken.is_counted("usage_seconds")
+    if taken.is_counted("usage_seconds"):  # a few readings do not stand for the part of a period that counters miss
+        gauge_mean = np.where(np.isnan(usage_seconds), np.nan, gauge_mean)
     waiting = taken.mean("waiting")
     usage_variation, usage_means = taken.usage_variation()
     names = {
@@ -480,13 +507,14 @@ def _pool_span(taken: _Taken, instance: str, name: str, library: str) -> PoolSpa
     }  # fmt: skip
     return span_of(
         PoolSpan, taken.started, taken.grid.seconds, names,
-        size=size, in_use_mean=rate if is_counted else gauge_mean,
+        size=size, in_use_mean=gauge_mean,
         in_use_max=taken.highest("in_use", "in_use_max", "peak"),
         in_use_variance=_known(taken.mean("in_use_variance"), variance),
         samples=_known(taken.mean("samples"), number),
         waiting_mean=wait_seconds / taken.grid.seconds if np.isnan(waiting).all() else waiting,
         waiting_max=taken.highest("waiting", "waiting_max"),
-        usage_seconds=usage_seconds, wait_seconds=wait_seconds, uses=uses, timeouts=taken.increases("timeouts"),
+        usage_seconds=usage_seconds, wait_seconds=wait_seconds,
+        uses=taken.increases("uses"), timeouts=taken.increases("timeouts"),
         usage_variation=usage_variation, usage_means=usage_means,
     )  # fmt: skip
 

@@ -34,22 +34,27 @@ class ObservationWriter(LineWriter):
     """Appends periods to an observation's file."""
 
     KIND = "observation"
-    TOO_LONG = "is as long as an observation may be, and keeps its periods"
+    TOO_LONG = "would be longer than an observation may be"
 
     def __init__(self, path: Path, source: Source) -> None:
         """Make the file and its header. Raises as LineWriter does."""
         super().__init__(path, {"observation_format": FORMAT, "source": _SOURCE.dump_python(source)})
         self._spans = 0
 
+    @property
+    def has_periods(self) -> bool:
+        """Whether any periods are stored."""
+        return self._spans > 0
+
     def append(self, spans: Sequence[PoolSpan], servers: Sequence[ServerSpan] = ()) -> None:
         """Append periods, and wait until they are on the disk. Raises WorkFailed where they can't be stored."""
         lines = [{"pool": _without_empty(_POOL.dump_python(span))} for span in spans]
         lines += [{"server": _without_empty(_SERVER.dump_python(span))} for span in servers]
-        self._spans += len(lines)
-        if self._spans > MOST_SPANS:
+        if self._spans + len(lines) > MOST_SPANS:
             raise self._too_long()
         if lines:
             self._write(*lines)
+        self._spans += len(lines)
 
 
 def _without_empty(values: dict[str, Any]) -> dict[str, Any]:

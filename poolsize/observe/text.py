@@ -102,10 +102,11 @@ def verdict(answer: PoolAnswer) -> str:
     shows = " for 99.9 % of the time" if highest is None else AT_READINGS[answer.readings]
     in_use = f"at most {of_size} {'was' if most == 1 else 'were'} in use{shows}"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
-    away = " with one process away" if answer.processes > 1 else ""
+    away = " with one instance away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
-    keeps = f"{need_text(answer)} {'keeps' if answer.need == 1 else 'keep'} the p99 wait below the usage time"
+    number_of = "connection keeps" if answer.need == 1 else "connections keep"
+    keeps = f"{need_text(answer)} {number_of} the p99 wait below the usage time"
     return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
 
 
@@ -151,7 +152,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
     if not answer.is_used:
         return
     if answer.censored:
-        yield "Demand was cut off: the need is a lower bound. Raise the pool size step by step, and observe again."
+        yield _lower_bound(answer)
     if answer.growing:
         yield sentence(answer.growing)
     if load.is_lower_bound:
@@ -173,6 +174,16 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         yield sentence(BurstsUnseen())
     if load.usage_ms and load.varies_as_assumed:
         yield leading(sentence(SpreadAssumed(several=False, variation=load.usage.variation)))
+
+
+def _lower_bound(answer: PoolAnswer) -> str:
+    """Return why the need is a lower bound, and what to do."""
+    size = answer.busiest.size
+    if answer.censored.saturated is not None:
+        return "The need is a lower bound: queries wait for each other in the server. Make the queries cheaper first."
+    grows = size is not None and answer.need > size
+    way_out = f"Set a pool size of {answer.need:,}" if grows else "Raise the pool size step by step"
+    return f"Demand was cut off: the need is a lower bound. {way_out}, and observe again."
 
 
 def pools_table(answers: Sequence[PoolAnswer]) -> Table:

@@ -212,6 +212,36 @@ def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | No
     assert verdict(answer).startswith("saturated: 65 threads run on the server") == is_saturated
 
 
+def test_of_several_servers_nothing_says_which_the_pools_use() -> None:
+    servers = [replace(server_of(running, None, 60), instance=name) for name, running in (("a", 65.0), ("b", 40.0))]
+    (answer,) = pool_answers(observed([plain(in_use_mean=3, samples=60, in_use_max=8, size=20)], servers))
+    assert not answer.censored
+
+
+def test_processes_that_start_for_the_peak_share_it() -> None:
+    """4 processes all day, and 8 more in its busiest 3 hours, each with 5 connections in use."""
+    series: dict[str, Any] = {"in_use_mean": 5.0, "samples": 60, "in_use_variance": 5}
+    spans = [plain(instance=str(i), periods=24 * 60, **series) for i in range(4)]
+    at_peak = (STARTED + timedelta(hours=15)).isoformat()
+    spans += [replace(plain(instance=str(i), periods=180, **series), started=at_peak) for i in range(4, 12)]
+    (answer,) = pool_answers(observed(spans))
+    assert answer.processes == 12
+    assert answer.share == pytest.approx(1, abs=0.1)
+    assert answer.traffic().loaded(None).of_process().load == pytest.approx(5, rel=0.1)
+
+
+def test_requests_that_give_up_while_connections_are_free_are_no_demand() -> None:
+    """The database is away for a minute: 20 requests time out."""
+    away = np.arange(60) == 30
+    figures: dict[str, Any] = {
+        "uses": np.where(away, 20, 600.0), "usage_seconds": np.where(away, 60, 180.0), "size": 20.0,
+        "timeouts": np.where(away, 200, 0.0),
+    }  # fmt: skip
+    (free,) = pool_answers(observed([plain(**figures, in_use_max=5)]))
+    (full,) = pool_answers(observed([plain(**figures, in_use_max=np.where(away, 20, 5.0))]))
+    assert (free.busiest.in_use[30], full.busiest.in_use[30]) == (1, 2)
+
+
 @pytest.mark.parametrize(("running", "busy", "is_saturated"), [(2.4, 0.02, False), (1.2, 1.9, True), (65.0, 0.1, True)])
 def test_threads_that_sleep_do_not_saturate_a_server(running: float, busy: float, is_saturated: bool) -> None:
     """On two cores: statements that sleep; statements that compute; statements that wait for locks."""

@@ -101,7 +101,7 @@ def test_a_damaged_answer_is_refused_or_read(cut: int, added: bytes) -> None:
 def test_a_file_without_pools_is_refused(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "a.json").write_bytes(text)
     with pytest.raises(BadInput, match=r"a\.json"):
-        observe_answer_file(tmp_path / "a.json", Kept().append)
+        observe_answer_file(tmp_path / "a.json", Kept().append, print)
 
 
 def test_a_file_gives_the_periods_of_each_instance(tmp_path: Path) -> None:
@@ -113,9 +113,9 @@ def test_a_file_gives_the_periods_of_each_instance(tmp_path: Path) -> None:
     ]  # fmt: skip
     (tmp_path / "a.json").write_text(json.dumps(answer(*series)))
     kept = Kept()
-    observe_answer_file(tmp_path / "a.json", kept.append)
+    observe_answer_file(tmp_path / "a.json", kept.append, print)
     assert [span.instance for span in kept.spans] == [f"shop/10.0.0.{i}:80" for i in range(3)]
-    assert kept.spans[0].in_use_mean[:6] == pytest.approx((0.5,) * 6)
+    assert kept.spans[0].usage_seconds[:6] == pytest.approx((30,) * 6)
     assert kept.spans[2].in_use_max[0] == 3
 
 
@@ -157,9 +157,9 @@ def usual(path: str, parameters: dict[str, str], _: str | None) -> tuple[int, by
     return 200, json.dumps(answer((labels, values))).encode()
 
 
-def read(url: str, seconds: float = 6 * 3600) -> Kept:
+def read(url: str, seconds: float = 6 * 3600, selector: str = "") -> Kept:
     kept = Kept()
-    observe_prometheus(prometheus_address(url), seconds, kept.append, kept.notes.append)
+    observe_prometheus(prometheus_address(url), seconds, kept.append, kept.notes.append, selector)
     return kept
 
 
@@ -304,9 +304,13 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
     subprocess.run(backfill, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     with real_prometheus(tmp_path, {}) as url:
         spans = read(url, 2 * 3600).spans
+        of_one = read(url, 2 * 3600, 'instance=~"10.0.0.1:.*",job="shop"').spans
+        with pytest.raises(BadInput, match=r"no metric of a pool .* with the labels job=\"other\""):
+            read(url, 2 * 3600, 'job="other"')
+    assert of_one == spans[1:2]
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
     for span, rate in zip(spans, RATES, strict=True):
-        means = np.array([value for value in span.in_use_mean if value is not None])
+        means = np.array([value for value in span.usage_seconds if value is not None]) / 60
         assert means.size >= 117
         lost = np.count_nonzero(abs(means / rate - 1) > 0.01)
         assert (

@@ -13,7 +13,7 @@ from poolsize.errors import BadInput
 from poolsize.facts.pool_metrics import Sample, page_samples, sample_of
 from poolsize.observe.observation import ObservedPool, PoolSpan
 from poolsize.observe.pool_answer import pool_answers
-from poolsize.observe.process_load import process_load
+from poolsize.observe.process_load import ProcessLoad, process_load
 from poolsize.observe.samples import LEAST_COVERED, Readings, instance_of
 from tests.observe.production import observed
 from tests.observe.workload import Floats, Workload
@@ -21,7 +21,7 @@ from tests.observe.workload import Floats, Workload
 START = 1_700_000_040.0
 """A whole minute."""
 USAGE, USES = "hikaricp_connections_usage_seconds_sum", "hikaricp_connections_usage_seconds_count"
-ACTIVE = "hikaricp_connections_active"
+ACTIVE, SIZE = "hikaricp_connections_active", "hikaricp_connections_max"
 
 
 def metric(name: str, labels: Mapping[str, str] | None = None) -> Sample:
@@ -55,9 +55,10 @@ def every(seconds: float, until: float, value: float, slope: float = 0.0) -> lis
 
 
 def test_the_mean_in_use_is_the_rate_of_the_usage_time() -> None:
-    (span,) = spans_of({USAGE: every(15, 180, 100, 2.5), USES: every(15, 180, 7, 100), ACTIVE: every(15, 179, 4)})
-    assert span.in_use_mean == pytest.approx((2.5, 2.5, 2.5))
-    assert (span.in_use_max, span.samples) == ((4, 4, 4), (4, 4, 4))
+    series = {USAGE: every(15, 180, 100, 2.5), USES: every(15, 180, 7, 100), ACTIVE: every(15, 179, 2)}
+    (span,), load = spans_of(series), load_of(series)
+    assert load.in_use.tolist() == pytest.approx([2.5, 2.5, 2.5])
+    assert (span.in_use_mean, span.in_use_max, span.samples) == ((2, 2, 2), (2, 2, 2), (4, 4, 4))
     assert span.uses == pytest.approx((6000, 6000, 6000))
     assert (span.library, span.pool, span.instance) == ("HikariCP", "a", "shop")
     assert span.started == "2023-11-14T22:14:00+00:00"
@@ -73,8 +74,34 @@ def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
     """A connection held for an hour counts 3,600 s in the minute in which it comes back."""
     usage = [(0, 0.0), (60, 0.0), (119, 3600.0), (180, 3600.0)]
     uses = [(t, value and 1.0) for t, value in usage]
-    (span,) = spans_of({USAGE: usage, USES: uses, ACTIVE: every(10, 179, 1)})
-    assert span.in_use_mean == (1, 1, 1)
+    assert load_of({USAGE: usage, USES: uses, ACTIVE: every(10, 179, 1)}).in_use.tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("minutes", [10, 30])
+def test_a_long_usage_among_short_ones_does_not_make_its_last_minute_the_busiest(minutes: int) -> None:
+    """A nightly export beside 100 usages of 10 ms a second: 10 and 30 connections by the sums of usage times."""
+    times = np.arange(0, 3601, 30)
+    ended = 60.0 * minutes * (times >= 1830)
+    series = {USAGE: np.column_stack([times, times + ended]), USES: np.column_stack([times, 100 * times])}
+    active = np.where((times < 1830) & (times > 1830 - 60 * minutes), 2.0, 1.0)
+    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 20.0) for t in times]})
+    assert load.load.max() < 2.1
+    assert load.usage_ms == pytest.approx(10)
+
+
+def test_connections_that_are_never_given_back_are_in_use() -> None:
+    """5 connections held for ever are in no sum of usage times."""
+    times = np.arange(0, 3601, 30)
+    usage, uses = ([(t, slope * t) for t in times] for slope in (1, 100))
+    assert load_of({USAGE: usage, USES: uses, ACTIVE: [(t, 6.0) for t in times]}).mean == pytest.approx(6)
+    assert load_of({USAGE: usage, USES: uses, ACTIVE: [(t, t // 30 % 3) for t in times]}).mean == pytest.approx(1)
+
+
+def load_of(series: Mapping[str, Any]) -> ProcessLoad:
+    """Return the load of a pool with these series."""
+    load = process_load(ObservedPool.of(spans_of(series)))
+    assert load
+    return load
 
 
 def test_a_restart_loses_only_what_nobody_read() -> None:
@@ -119,8 +146,7 @@ def test_the_gauge_does_not_stand_in_where_the_counters_cover_little(taken_each_
         spans = [*readings.take(START + 60)[0], *readings.take(START + 120)[0]]
     spans += readings.take()[0]
     means = [mean for span in spans for mean in span.in_use_mean or (None,) * len(span.samples)]
-    assert means[0] is None
-    assert means[1:3] == pytest.approx([0.45, 0.45])
+    assert means[:3] == [None, 1, 1]
     assert spans[0].samples[0] == 1
 
 
@@ -309,6 +335,35 @@ def test_a_pool_whose_labels_change_is_followed() -> None:
         spans += readings.take(START + t - 10)[0]
     (pool,) = observed([*spans, *readings.take()[0]]).pools
     assert np.isfinite(pool["usage_variation"][2:]).all()
+
+
+def test_pools_of_the_same_name_in_several_namespaces_are_different_pools() -> None:
+    def names(*namespaces: str) -> set[str]:
+        readings = Readings()
+        for namespace in namespaces:
+            at = np.arange(START, START + 300, 15)
+            readings.add(metric(ACTIVE, {"job": "shop", "namespace": namespace}), "", at, np.full(len(at), 3.0))
+        return {span.pool for span in readings.take()[0]}
+
+    assert names("prod", "staging") == {"prod/shop/a", "staging/shop/a"}
+    assert names("prod") == {"shop/a"}
+
+
+def test_replicas_of_a_prometheus_count_once() -> None:
+    readings, at = Readings(), np.arange(START, START + 300, 15)
+    for replica in "ab":
+        readings.add(metric(ACTIVE, {"prometheus_replica": replica}), "", at, np.full(len(at), 3.0))
+    (span,) = readings.take()[0]
+    assert span.in_use_mean == (3,) * 5
+
+
+def test_a_pool_with_impossible_readings_is_left_out_alone() -> None:
+    notes = list[str]()
+    readings = Readings(note=notes.append)
+    for pool, begin in (("a", START), ("b", 60.0)):
+        readings.add(metric(ACTIVE, {"pool": pool}), "", np.array([begin, START + 60]), np.array([3.0, 3]))
+    assert [span.pool for span in readings.take()[0]] == ["a"]
+    assert notes == ["left out b of (no name): its readings are 28,333,334 periods apart, of at most 300,000"]
 
 
 @pytest.mark.parametrize("begin", [0.0, 0.123])
