@@ -63,7 +63,7 @@ class FleetNeeds(Reason, code="fleet_needs"):
 
 
 class FleetBelowNeed(Caution, code="fleet_below_need", is_doubt=True):
-    """The server's limit allows less than the services need.
+    """The server's limit allows fewer connections than the services need.
 
     needed, usable: as in FleetNeeds. pool_sizes: service -> pool size, of those with smaller pools than they need.
     needs: service -> the pool size that it needs. endless: services whose queues grow without end while an instance is

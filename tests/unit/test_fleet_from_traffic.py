@@ -455,7 +455,7 @@ def test_the_table_has_each_service_and_the_sum(poolsize_here: Command) -> None:
     assert rows["service"][1:4] == ["need", "pool", "size"]
     assert rows["shop"][1:5] == ["2", "1", "48", "152"]
     assert rows["together"][1:3] == ["66", "179"]
-    assert done.stdout.startswith("The server's limit allows less than the services need.")
+    assert done.stdout.startswith("The server's limit allows fewer connections than the services need.")
     assert "the database keeps up with at most" in " ".join(done.stdout.split()).lower()
     refused = poolsize_here(*WORDS, "--max-connections", "100")
     assert (refused.returncode, "65 too few" in " ".join(refused.stdout.split())) == (1, True)

@@ -484,7 +484,7 @@ def test_a_run_says_what_the_database_can_use(poolsize_here: Command) -> None:
         (
             "insert-mariadb",
             "13000/s",
-            " (the highest measured throughput, 15,199/s, is taken for noise",
+            " (the highest measured throughput, 15,199/s, counts as noise",
         ),
     ],
 )

@@ -134,7 +134,7 @@ def price_title(answer: Recommendation) -> str:
     if not rates:
         return compared
     grows = any(price.at_rate and price.at_rate.total_ms is None for price in answer.prices)
-    ends = f" ({NO_END}: the queue only grows)" if grows else ""
+    ends = f" ({NO_END}: the queue grows without end)" if grows else ""
     return f"{compared}, and total time at {per_second(rates[0])}{ends}"
 
 

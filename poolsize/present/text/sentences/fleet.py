@@ -35,11 +35,14 @@ def _separate_pools(finding: fleet_plan.SeparatePools) -> str:
 
 def _above_size(finding: fleet_plan.AboveSize) -> str:
     when = "At the autoscaler's maximum, all" if finding.at_max_instances else "All"
-    loss = "A measured --run shows whether that loses throughput."
+    loss = "A measured --run shows whether the additional connections lose throughput."
     if finding.throughput_loss is not None:
-        loss = f"In the run, {{connections:,}} lose {loss_text(finding.throughput_loss)}."
+        loss = f"In the run, {{connections:,}} connections lose {loss_text(finding.throughput_loss)}."
     elif finding.measured_up_to is not None:
-        loss = "The run does not show whether that loses throughput: it measured up to {measured_up_to:,}."
+        loss = (
+            "The run does not show whether the additional connections lose throughput: it measured up to "
+            "{measured_up_to:,}."
+        )
     within = " With {pool_sizes:pools}, they stay within {size:,}." if finding.pool_sizes else ""
     verb = "is" if finding.size == 1 else "are"
     return (
@@ -96,7 +99,7 @@ register_templates(
         "{by_weight:.0f}. The other services can't use the difference: 1 connection more in each of their processes "
         "would exceed the total.",
         fleet_plan.Proxy: "Alternative: a proxy, such as ProxySQL or MaxScale. All processes would share "
-        "{connections:#connection} to the database. The proxy itself must accept {clients:,} or more. A session that "
-        "keeps state, such as a user variable or a temporary table, keeps its connection.",
+        "{connections:#connection} to the database. The proxy itself must accept {clients:,} connections or more. A "
+        "session that keeps state, such as a user variable or a temporary table, keeps its connection.",
     }
 )

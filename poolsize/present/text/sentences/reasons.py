@@ -75,7 +75,7 @@ def _(finding: reasons.OnPlateau) -> str:
         reached += f", {100 * share:.0f} % of {highest} ({at_highest}{at_best}{curve})"
     if by_curve:
         source = "Measured" if finding.measured_below is None else "Between the measurements"
-        reached += f". {source}: {per_second(finding.throughput)}; the curve takes the difference for noise"
+        reached += f". {source}: {per_second(finding.throughput)}; the curve treats the difference as noise"
     reached += "."
     among = "measured pool size" if finding.among_measured else "pool size"
     smallest = (

@@ -215,7 +215,8 @@ register_templates(
         of.InUse: _in_use,
         fleet_from_traffic.FleetNeeds: _fleet_needs,
         fleet_from_traffic.FleetBelowNeed: lambda finding: (
-            f"The server's limit allows less than the services need. {in_deploy(finding.instances)}, they need "
+            "The server's limit allows fewer connections than the services need. "
+            f"{in_deploy(finding.instances)}, they need "
             "{needed:,} connections, and the fleet may use {usable:,}. Pool sizes below the need: {pool_sizes:named}; "
             "needed: {needs:named}."
             + (
@@ -241,7 +242,7 @@ register_templates(
         of.NearSupply: lambda finding: (
             "On average {in_use:number} connections are in use, "
             f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: the traffic "
-            "is near what the database can do, whatever the pool sizes are."
+            "is near the database's capacity with any pool size."
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
@@ -262,8 +263,8 @@ register_templates(
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
         of.LimitAllows: lambda finding: (
             "The server's limit leaves {usable:#connection} for "
-            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each. Kubernetes "
-            "does not count pods that are ending, so that more may run for their grace period."
+            f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each process. "
+            "Kubernetes does not count pods that are ending: more pods may run for their grace period."
         ),
         of.WaitsElsewhere: lambda finding: (
             ("In the busiest second of a minute, requests come at" if finding.in_burst else "The rate is")
@@ -305,7 +306,7 @@ register_templates(
         of.BeyondKnee: lambda finding: (
             "No pool size helps. The rate is {rate:/s}, and by the run the database completes at most {knee_rate:/s}"
             + (
-                " (the highest measured throughput, {taken_for_noise:/s}, is taken for noise)"
+                " (the highest measured throughput, {taken_for_noise:/s}, counts as noise)"
                 if finding.taken_for_noise
                 else ""
             )
@@ -318,8 +319,8 @@ register_templates(
         "Node.js have no such pool. With fewer than {pool_size:,} threads, such as the 1 of gunicorn's sync worker, a "
         "process can't use its whole pool.",
         of.SpreadAssumed: lambda finding: (
-            f"Usage times are assumed to {_as_assumed(finding.variation)}. If yours vary much more or less, add "
-            + ("usage_p99_ms in a file of --services." if finding.several else "their p99: --usage-p99.")
+            f"Usage times are assumed to {_as_assumed(finding.variation)}. If your usage times vary much more or less, "
+            + ("add usage_p99_ms in a file of --services." if finding.several else "add their p99: --usage-p99.")
         ),
     }
 )
