@@ -363,7 +363,7 @@ def test_a_pool_with_impossible_readings_is_left_out_alone() -> None:
     for pool, begin in (("a", START), ("b", 60.0)):
         readings.add(metric(ACTIVE, {"pool": pool}), "", np.array([begin, START + 60]), np.array([3.0, 3]))
     assert [span.pool for span in readings.take()[0]] == ["a"]
-    assert notes == ["left out b of (no name): its readings are 28,333,334 periods apart, of at most 300,000"]
+    assert notes == ["left out b of (no name): its readings are 28,333,335 periods apart, of at most 300,000"]
 
 
 @pytest.mark.parametrize("begin", [0.0, 0.123])
