@@ -246,7 +246,7 @@ def page_line(page: str, beginning: str, option: str) -> list[str]:
 Measured = TypeVar("Measured")
 MEASUREMENTS = 5
 HARDLY_ANY, MOST_TRIES, LEAST_SECONDS = 0.005, 4, 0.01
-"""The stolen share of an undisturbed measurement; how many are tried for each of these; a tick of the counters."""
+"""The most stolen share of an undisturbed measurement; tries for each measurement; seconds of a tick."""
 AGAIN = "measured again"
 """The property of a test's report with the number of measurements that failed."""
 _failed_measurements = 0

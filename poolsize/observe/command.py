@@ -172,7 +172,7 @@ def _check_kind(selector: str | None, encryption: Encryption, prometheus: str | 
     """Raise BadInput for an option of another kind of source."""
     if selector is not None and (prometheus is None or "://" not in prometheus):
         raise BadInput("--selector is for the URL of --prometheus: read a page or a file without it")
-    if (encryption.mode or encryption.ca) and (prometheus is not None or url is None):
+    if (encryption.mode or encryption.ca) and url is None:
         raise BadInput("--ssl-mode and --ssl-ca are for --url: for the certificate of a web page, set SSL_CERT_FILE")
 
 
@@ -237,8 +237,8 @@ def _observed(
         try:
             is_whole = read(append) is not False
         finally:
-            if output is not None and (writer is None or not writer.has_periods):
-                output.unlink(missing_ok=True)  # so that the same command can be given again
+            if writer is not None and not writer.has_periods:
+                writer.path.unlink(missing_ok=True)  # so that the same command can be given again
     if not pools and not servers:
         raise WorkFailed("nothing was observed: observe for longer, or another source")
     observation = Observation(source, tuple(pools), tuple(servers))

@@ -10,7 +10,7 @@ from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
-from poolsize.observe.text import need_text, unanswered, verdict
+from poolsize.observe.text import need_text, silence, unanswered, verdict
 from poolsize.units import milliseconds, number, per_second
 
 if TYPE_CHECKING:
@@ -55,11 +55,13 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...
     """
     names, content = {answer.name for answer in answers}, reference.content
     answers = [answer for answer in answers if answer.is_used]
+    silent = [f"{shown(each.name)}: {silence(each.silent_since)}" for each in answers if each.silent_since is not None]
     if isinstance(content, int):
-        return tuple(_of_sizes(answers, content))
+        return *silent, *_of_sizes(answers, content)
     if isinstance(content, Observation):
         before = pool_answers(content)
         return (
+            *silent,
             *_of_sizes(answers, None),
             *_since(answers, before, censored=False),
             *(
@@ -68,7 +70,7 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...
                 if answer.is_used and answer.name not in names
             ),
         )
-    return *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
+    return *silent, *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
 
 
 def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference: Reference) -> Iterator[str]:

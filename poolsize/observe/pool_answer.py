@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from math import ceil, inf, isfinite, nan, sqrt
@@ -35,7 +36,7 @@ from poolsize.answer.traffic_findings import (
 )
 from poolsize.answer.traffic_need import process_need
 from poolsize.errors import BadInput, WorkFailed
-from poolsize.observe.observation import Observation, ObservedServer
+from poolsize.observe.observation import Observation, ObservedPool, ObservedServer
 from poolsize.observe.process_load import BUSY, ProcessLoad, process_load
 from poolsize.traffic.usage_phases import UsageTimes
 
@@ -45,8 +46,12 @@ WAITS = 0.1
 """A mean wait time above this share of the usage time shows that requests wait."""
 LONG = 1.0
 """That share where readings show no waiting request and no full pool: tests and new connections take time, too."""
+NEGLIGIBLE = 0.01
+"""With a mean wait up to this share of the usage time, at most 1 % of the requests wait longer than the usage time."""
 SHORT = 0.05
 """A mean wait time in busy periods up to this share of the usage time is that of a large enough pool."""
+SILENT_PERIODS = 10
+"""Periods without a reading after which a pool is named."""
 MOSTLY = 0.5
 """A server that is saturated for this share of the periods is saturated."""
 MANY_RUNNING = 32
@@ -105,9 +110,10 @@ class Censored:
 class PoolAnswer:
     """The pools of one name, in one or more processes, of which the busiest decides.
 
-    processes: observed at once. busiest: the process with the highest load, of which every figure is unless it says
+    processes: at the busiest times. busiest: the process with the highest load, of which every figure is unless it says
     otherwise. loads: of all processes. seconds: observed in all. together: connections in use of all processes on
     average; peak_together: in the busiest period. share: of the busiest process in that, over an even share.
+    silent_since: when the last period ended, in seconds since the epoch, if the observation goes on without the pools.
     size_together: connections that all processes may open. pools: names of pools in the observation.
     """
 
@@ -124,6 +130,7 @@ class PoolAnswer:
     growing: UsageGrows | None
     cores: int | None
     pools: int
+    silent_since: float | None = None
 
     @property
     def is_short(self) -> bool:
@@ -284,7 +291,27 @@ def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     loads = {name: [load for pool in pools if (load := process_load(pool))] for name, pools in by_name}
     all_loads = [load for each in loads.values() for load in each]
     answers = [_answer(name, each, all_loads, saturated, cores, len(loads)) for name, each in loads.items() if each]
+    ends = [max(_end(load.pool) for load in each.loads) for each in answers]
+    end = max([*ends, _asked_at(observation)])
+    answers = [
+        replace(each, silent_since=its_end)
+        if end - its_end > SILENT_PERIODS * float(each.busiest.seconds[-1])
+        else each
+        for each, its_end in zip(answers, ends, strict=True)
+    ]
     return tuple(sorted(answers, key=lambda answer: -answer.together))
+
+
+def _end(pool: ObservedPool) -> float:
+    """Return when the last period of a pool ended, in seconds since the epoch."""
+    return float(pool.at[-1] + pool.seconds[-1])
+
+
+def _asked_at(observation: Observation) -> float:
+    """Return when a Prometheus server was asked for the time until then; 0 for another source."""
+    source = observation.source
+    is_server = source.kind == "prometheus" and "://" in source.name
+    return datetime.fromisoformat(source.started).timestamp() if is_server else 0.0
 
 
 def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tuple[str, ...]:
@@ -336,8 +363,8 @@ def _answer(
         cores, pools,
     )  # fmt: skip
     ordinary = replace(answer, censored=replace(censored, is_ordinary=True))
-    is_large = censored and censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size
-    return ordinary if is_large else answer
+    is_large = censored.wait <= SHORT and busiest.size is not None and ordinary.need < busiest.size
+    return ordinary if censored and (is_large or censored.wait <= NEGLIGIBLE) else answer
 
 
 def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, Vector, Vector]:
@@ -389,13 +416,13 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
 def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:
     """Return the threads that run on the server on average, if it is saturated for most of the time; else None.
 
-    Of several servers, nothing says which of them a pool uses.
+    Of several servers, nothing says which of them a pool uses: all must be saturated, and the least busy counts.
     """
-    saturated = _saturated_periods(servers[0]) if len(servers) == 1 else []
-    if not saturated or sum(saturated) < MOSTLY * len(saturated):
+    periods = [_saturated_periods(server) for server in servers]
+    if not all(each and sum(each) >= MOSTLY * len(each) for each in periods):
         return None
-    running = _running(servers[0])
-    return float(np.nanmean(running)) if np.isfinite(running).any() else inf
+    running = [_running(server) for server in servers]
+    return min((float(np.nanmean(each)) if np.isfinite(each).any() else inf for each in running), default=None)
 
 
 def _running(server: ObservedServer) -> Vector:

@@ -6,7 +6,7 @@ how far the number varies within a period. Uncongested, it is Poisson at each me
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import exp, inf, sqrt
+from math import ceil, exp, inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,13 +54,15 @@ FEWEST_USES = 10
 FEWEST_USAGES = 1_000
 """Among fewer usage times, long ones that are rare may be missing."""
 LONG, LONGEST_USAGE = 0.25, 0.1
-"""Usage times above this share of a period end in other periods than those in which they are in use: of all periods,
-and of a single one.
-"""
+"""Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
 UNUSUAL = 3
-"""Times the usual usage time that the mean of a period has in which a long usage ended."""
+"""In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
+EXPLAINED = 0.5
+"""The samples of the periods before show at least this share of a long usage."""
 MOST_OFFERED = 2.0
-"""Of requests that gave up, those beyond as many as were served count as repeated."""
+"""Offered requests over served requests: further requests that gave up are repeated requests."""
+READ_EACH_SECOND = 0.9
+"""Readings per second of a page that is read once a second."""
 HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 CHI_SQUARE_MEDIAN = 0.4549
@@ -147,9 +149,9 @@ class ProcessLoad:
 
     @cached_property
     def usage_ms(self) -> float | None:
-        """The mean usage time in busy periods, without long usages that end in them; None where it is not known."""
+        """The mean usage time in busy periods; None where it is not known."""
         busy = self.in_use >= BUSY * self.in_use.max()
-        for periods in (busy & self.counted, self.counted, np.ones_like(busy)):
+        for periods in (busy, np.ones_like(busy)):
             uses, seconds = self.series("uses")[periods], self.series("usage_seconds")[periods]
             both = np.isfinite(uses) & np.isfinite(seconds)
             if uses[both].sum() > 0 and seconds[both].sum() > 0:
@@ -247,12 +249,12 @@ class ProcessLoad:
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
         smooth = self._smooth_above_zero
-        if self.is_counted and self.usage_ms:
-            return np.sqrt(smooth * self.usage_ms / 1000 * (1 + self._likely_variation) / self.seconds)
+        of_usages = np.sqrt(smooth * (self.usage_ms or 0.0) / 1000 * (1 + self._likely_variation) / self.seconds)
         samples, spread = self.series("samples"), self.series("in_use_variance")
         spread = np.where(samples >= 2, spread * samples / np.maximum(samples - 1, 1), spread)  # of few samples
         spread = np.where(np.isfinite(spread), np.maximum(spread, smooth), smooth)
-        return np.where(samples >= 1, np.sqrt(spread / np.maximum(samples, 1)), 0.0)
+        of_samples = np.where(samples >= 1, np.sqrt(spread / np.maximum(samples, 1)), 0.0)
+        return np.where(self.counted, of_usages, of_samples) if self.usage_ms else of_samples
 
     @property
     def _window(self) -> int:
@@ -441,7 +443,7 @@ def process_load(pool: ObservedPool) -> ProcessLoad | None:
     counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
     counted = np.where(counted > LARGEST_POOL, np.nan, counted)
     both = np.isfinite(counted) & np.isfinite(sampled)
-    is_counted = np.isfinite(counted) & ~(both & _has_long_usages(pool, counted))
+    is_counted = np.isfinite(counted) & ~(both & _has_long_usages(pool, counted, sampled))
     if _prefers_samples(pool, counted, sampled):
         is_counted[:] = False
     in_use = np.where(is_counted, counted, sampled) * _offered(pool)
@@ -451,26 +453,50 @@ def process_load(pool: ObservedPool) -> ProcessLoad | None:
     return ProcessLoad(pool, pool.at[known], pool.seconds[known], in_use[known], is_counted[known], known)
 
 
-def _has_long_usages(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
-    """Return in which periods usages end, or go on, that were in use in other periods: the samples show what is in use.
+def _has_long_usages(pool: ObservedPool, counted: Vector, sampled: Vector) -> NDArray[np.bool_]:
+    """Return the periods whose sum of usage times has time of other periods, or lacks time.
 
-    counted: connections in use by the sums of usage times.
+    The samples show how many connections are in use in these periods. counted, sampled: connections in use by the sums
+    of usage times, and by the samples.
     """
+    uses = pool["uses"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_long = pool["usage_seconds"] / uses > LONGEST_USAGE * pool.seconds
+    is_long |= (counted > pool["size"]) | ((uses == 0) & _is_within(pool, counted))
+    for period in np.flatnonzero(_is_unseen(pool, counted)).tolist():
+        others = np.delete(counted, period)
+        excess = float(counted[period] - np.nanmedian(others)) if np.isfinite(others).any() else 0.0
+        first = max(0, period - ceil(excess))  # a usage of so many periods, or several shorter usages
+        held = np.nanmean((sampled - counted)[first:period]) if first < period else 0.0
+        if held >= EXPLAINED * excess / max(1, period - first):
+            is_long[first : period + 1] = True
+    return np.asarray(is_long, bool)
+
+
+def _is_unseen(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
+    """Return the periods with unusually long usages, and more of them in use by their sum than the samples show."""
     uses, highest = pool["uses"], pool["in_use_max"]
     with np.errstate(divide="ignore", invalid="ignore"):
         usages = pool["usage_seconds"] / uses
     usual = float(np.median(usages[uses > 0])) if (uses > 0).any() else inf
-    is_unseen = (usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1))
-    is_long = (usages > LONGEST_USAGE * pool.seconds) | (uses == 0) | (counted > pool["size"])
-    return np.asarray(is_long | is_unseen, bool)
+    return np.asarray((usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1)), bool)
+
+
+def _is_within(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
+    """Return which periods are between others: the process starts or ends in the first and in the last period."""
+    known = np.isfinite(counted)
+    is_next = np.r_[False, known[:-1] & (np.diff(pool.at) < 1.5 * pool.seconds[:-1])]
+    has_next = np.r_[is_next[1:] & known[1:], False]
+    return np.asarray(is_next & has_next)
 
 
 def _offered(pool: ObservedPool) -> Vector:
     """Return the requests over the served requests: those that gave up would have used a connection, too.
 
-    Where connections were free, they gave up because the database did not answer.
+    If readings each second show free connections, the database did not answer.
     """
-    uses, is_free = pool["uses"], pool["in_use_max"] < pool["size"]
+    uses = pool["uses"]
+    is_free = (pool["in_use_max"] < pool["size"]) & (pool["samples"] >= READ_EACH_SECOND * pool.seconds)
     timeouts = np.where(is_free, 0.0, np.nan_to_num(pool["timeouts"]))
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(uses > 0, np.minimum((uses + timeouts) / uses, MOST_OFFERED), 1.0)
@@ -484,6 +510,8 @@ def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bo
     uses = float(np.nansum(pool["uses"]))
     if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
         return True
+    if both.sum() < FEWEST:
+        return False
     held, mean = (sampled - counted)[both], float(sampled[both].mean())
     samples = float(np.nansum(pool["samples"][both]))
     errors = float(held.std()) / sqrt(len(held)), sqrt(mean / samples) if samples else 0.0

@@ -39,8 +39,8 @@ USUAL_INTERVAL_SECONDS = 30.0
 BUCKET_STEPS = 24
 MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
 READ_BYTES = 2**20
-SHORT = 2_000
-"""Characters at the begin and the end of an answer that may contain a warning."""
+WARNING_CHARACTERS = 2_000
+"""At the beginning and the end of an answer, which may contain a warning."""
 OVERLAP_BYTES = 200
 """A text that is searched for may begin this long before the end of a part that was read."""
 STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
@@ -90,10 +90,11 @@ def prometheus_address(url: str) -> PageAddress:
 
 def read_selector(text: str) -> str:
     """Return matchers of labels as PromQL has them, without braces. Raises BadInput."""
-    matchers = text.strip().removeprefix("{").removesuffix("}").strip().removesuffix(",")
+    matchers = text.strip().removeprefix("{").removesuffix("}").strip().removesuffix(",").strip()
     if not _MATCHERS.fullmatch(matchers):
         raise BadInput(
-            f'`selector` {shown(text)}: give labels as PromQL has them, such as \'namespace="prod",app="shop"\''
+            f"`selector` {shown(text)}: give labels in single quotes, as PromQL has them: "
+            '\'namespace="prod",app="shop"\''
         )
     return matchers
 
@@ -111,8 +112,12 @@ def observe_prometheus(
     now = time.time()
     names = server.names(now - seconds, now)
     if not names:
-        of_labels = f" with the labels {shown(selector)}" if selector else ""
-        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')}{of_labels}")
+        if selector:
+            raise BadInput(
+                f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
+                f"{shown(selector)}: check their names and values, or give a longer --range"
+            )
+        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}")
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
     readings = Readings(step, note=note)
@@ -127,8 +132,8 @@ def observe_prometheus(
                     readings.add(sample, "", at - query.shift, values * sample.value)
     if readings.is_empty:
         raise BadInput(
-            f"{address.shown}: it has metrics of a pool, but no whole minute of them yet: wait two minutes, or give a "
-            "longer --range"
+            f"{address.shown}: it has metrics of a pool, but no whole minute of them in the last {minutes(seconds)}: "
+            "wait two minutes, or give a longer --range"
         )
     append(*readings.take())
 
@@ -187,7 +192,7 @@ class _Server:
     def names(self, begin: float, end: float) -> list[str]:
         """Return the names of the metrics that poolsize knows."""
         times = {"start": f"{begin:.0f}", "end": f"{end:.0f}"}
-        matching = {"match[]": f"{{{self._selector}}}"} if self._selector else {}
+        matching = {"match[]": f'{{__name__!="",{self._selector}}}'} if self._selector else {}
         text = self._get("/api/v1/label/__name__/values", **times, **matching)
         try:
             names = json.loads(text)["data"]
@@ -238,13 +243,16 @@ class _Server:
         if page.failure is None:
             if not _SUCCESS.match(page.text) or not page.text.endswith(("}", "}\n")):
                 raise self._no_prometheus()
-            if not self._is_partial and (warning := _PARTIAL.search(page.text[:SHORT] + page.text[-SHORT:])):
+            if not self._is_partial and (
+                warning := _PARTIAL.search(page.text[:WARNING_CHARACTERS] + page.text[-WARNING_CHARACTERS:])
+            ):
                 self._is_partial = True
                 self._note(f"the answers of {self._address.shown} may lack series: {shown(warning[1] or 'isPartial')}")
             return page.text
-        if "longer than" in page.failure or "within" in page.failure:
+        if "longer than" in page.failure:
             raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
         why = f": set {TOKEN} or {LOGIN}" if page.failure in {"status 401", "status 403"} else ""
+        why = why or (": name the base URL, without the path of a page" if page.failure == "status 404" else "")
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             why = why or f": {shown(json.loads(page.text)['error'])}"
         raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{why}")

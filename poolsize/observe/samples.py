@@ -60,10 +60,10 @@ _PORT = re.compile(r":\d+$")
 
 def instance_of(labels: Mapping[str, str], page: str) -> str:
     """Return the name of the process that a sample is of. page: the name of the page that has the sample, or ""."""
-    found = _first_labels(labels, INSTANCE_LABELS)
-    if found[3] and _PORT.sub("", found[4]).startswith(found[3]):
-        found[3] = ""  # the address names the host again
-    return shortened("/".join(text for text in (page, *found) if text), LONGEST_LABELS)
+    names = _first_labels(labels, INSTANCE_LABELS)
+    if names[3] and _PORT.sub("", names[4]).startswith(names[3]):
+        names[3] = ""  # the address names the host again
+    return shortened("/".join(text for text in (page, *names) if text), LONGEST_LABELS)
 
 
 def _first_labels(labels: Mapping[str, str], groups: Sequence[Sequence[str]]) -> list[str]:
@@ -340,13 +340,13 @@ class Readings:
         end = 2**62 if until == inf else self._grid.period(until)
         spans: list[PoolSpan] = []
         servers: list[ServerSpan] = []
-        copies, split = self._copies(end), self._split_names()
+        copies = self._copies(end)
         others = {key[0] for key, pool in self._pools.items() if pool.library not in {"", *FRAMEWORKS}}
         for (instance, name), pool in self._pools.items():
             periods = pool.periods(self._until, end)
             is_copy = (instance, name) in copies or (pool.library in FRAMEWORKS and instance in others)
             if periods is not None and not is_copy:
-                title = "/".join(filter(None, (pool.place if name in split else "", name or pool.library)))
+                title = "/".join(filter(None, (pool.place, name or pool.library)))
                 try:
                     of_pool, of_server = _taken_spans(_Taken(self._grid, pool.series, *periods), pool, instance, title)
                 except BadInput as error:
@@ -360,13 +360,6 @@ class Readings:
             self._pools.clear()
         self._until = end
         return spans, servers
-
-    def _split_names(self) -> set[str]:
-        """Return the names of pools that several namespaces or clusters have: they are different pools."""
-        places: dict[str, set[str]] = {}
-        for (_, name), pool in self._pools.items():
-            places.setdefault(name, set()).add(pool.place)
-        return {name for name, of_name in places.items() if len(of_name) > 1}
 
     def _copies(self, end: int) -> set[tuple[str, str]]:
         """Return the pools that a job with fewer processes scrapes, too: at other times, the address is another's."""

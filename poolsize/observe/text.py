@@ -102,11 +102,11 @@ def verdict(answer: PoolAnswer) -> str:
     shows = " for 99.9 % of the time" if highest is None else AT_READINGS[answer.readings]
     in_use = f"at most {of_size} {'was' if most == 1 else 'were'} in use{shows}"
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
-    away = " with one instance away" if answer.processes > 1 else ""
+    away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
     at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
-    number_of = "connection keeps" if answer.need == 1 else "connections keep"
-    keeps = f"{need_text(answer)} {number_of} the p99 wait below the usage time"
+    subject_and_verb = "connection keeps" if answer.need == 1 else "connections keep"
+    keeps = f"{need_text(answer)} {subject_and_verb} the p99 wait below the usage time"
     return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
 
 
@@ -137,12 +137,11 @@ def in_use_text(answer: PoolAnswer) -> str:
     """Return how many connections are in use, in a sentence."""
     load = answer.busiest
     of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
-    at = datetime.fromtimestamp(answer.busiest_at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     bound = "at least " if load.is_lower_bound else ""
     often = "" if answer.censored else f"; for 99.9 % of the time, at most {load.in_use_p99_9:,}"
     return (
         f"{bound}{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
-        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {at}{often}."
+        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {moment(answer.busiest_at)}{often}."
     )
 
 
@@ -157,8 +156,7 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         yield sentence(answer.growing)
     if load.is_lower_bound:
         yield sentence(HeldUnseen())
-    if answer.is_short:
-        yield sentence(ShortObservation(answer.seconds))
+    yield from _missing_time(answer)
     if not load.usage_ms:
         bound = "" if answer.is_lower_bound else f" The need is {sizes_text(answer.need_range())}."
         yield (
@@ -174,6 +172,24 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
         yield sentence(BurstsUnseen())
     if load.usage_ms and load.varies_as_assumed:
         yield leading(sentence(SpreadAssumed(several=False, variation=load.usage.variation)))
+
+
+def _missing_time(answer: PoolAnswer) -> Iterator[str]:
+    """Yield why the busiest time may be missing."""
+    if answer.silent_since is not None:
+        yield silence(answer.silent_since)
+    elif answer.is_short:
+        yield sentence(ShortObservation(answer.seconds))
+
+
+def silence(since: float) -> str:
+    """Return since when there are no readings of a pool."""
+    return f"There are no readings since {moment(since)}: is the service down, or has the pool another name?"
+
+
+def moment(at: float) -> str:
+    """Return a time in seconds since the epoch for people."""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def _lower_bound(answer: PoolAnswer) -> str:

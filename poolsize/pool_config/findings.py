@@ -197,8 +197,9 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
     usable: int
     is_default: bool
     instances: MoreInstances
-    words = "{0.together} {0.server} leaves {0.usable:,} connections for them. {0.fits}"
+    words = "{0.together} {0.server} leaves {0.left} for them. {0.fits}"
     server = property(lambda self: server_limit(is_default=self.is_default))
+    left = property(lambda self: count(self.usable, "connection"))
 
     @property
     def together(self) -> str:
@@ -237,8 +238,9 @@ class WorkloadsAboveLimit(Worded, Caution, code="workloads_above_limit"):
     in_deploy: int
     usable: int
     is_default: bool
-    words = "All pools together may open {0.most}. {0.server} leaves {0.usable:,} connections for them."
+    words = "All pools together may open {0.most}. {0.server} leaves {0.left} for them."
     server = property(lambda self: server_limit(is_default=self.is_default))
+    left = property(lambda self: count(self.usable, "connection"))
 
     @property
     def most(self) -> str:

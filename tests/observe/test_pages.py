@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,8 +19,9 @@ import pytest
 
 from poolsize.errors import BadInput, PoolsizeError, WorkFailed
 from poolsize.facts.pool_metrics import METRICS, metrics_named, page_samples
-from poolsize.observe.observation import PoolSpan, ServerSpan
+from poolsize.observe.observation import ObservedPool, PoolSpan, ServerSpan
 from poolsize.observe.pages import observe_page_file, observe_pages
+from poolsize.observe.process_load import process_load
 from poolsize.observe.samples import Readings
 from poolsize.observe.store import load_observation
 from poolsize.web_page import page_address
@@ -150,10 +152,29 @@ def test_ctrl_c_ends_it_and_answers_with_what_was_seen(tmp_path: Path) -> None:
     assert stored["in_use_mean"][0] == pytest.approx(10, rel=0.2)
 
 
+def test_without_room_for_its_file_an_observation_has_its_answer(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "page").write_text(LIBRARIES["HikariCP by Micrometer"][0])
+    monkeypatch.setattr("poolsize.observe.store.MOST_SPANS", 0)
+    done = poolsize_here("observe", "--metrics", "page", "--output", "a.jsonl")
+    assert "a.jsonl would be longer than an observation may be; the answer needs no file" in done.stderr
+    assert " connections (now " in done.stdout
+    assert (done.returncode, (tmp_path / "a.jsonl").exists()) == (1, False)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
         ((), "give exactly one source"),
+        (("--metrics", "http://127.0.0.1:1", "--selector", 'a="b"'), "--selector is for the URL of --prometheus"),
+        (
+            ("--prometheus", "http://127.0.0.1:1", "--selector", "a=b"),
+            "give labels in single quotes, as PromQL has them",
+        ),
+        (("--prometheus", "http://127.0.0.1:1", "--selector", 'a="b"} or vector(1)'), "give labels in single quotes"),
+        (("--prometheus", "http://127.0.0.1:1/?a=b"), "leave the ? and the text behind it out"),
+        (("--prometheus", "http://127.0.0.1:1", "--ssl-mode", "required"), "set SSL_CERT_FILE"),
         (("--metrics", "http://127.0.0.1:1", "--prometheus", "http://127.0.0.1:1"), "give exactly one source"),
         (("--metrics", "http://127.0.0.1:1", "--range", "1d"), "--range is for --prometheus"),
         (("--prometheus", "http://127.0.0.1:1", "--for", "1m"), "--for is for --metrics and --url"),
@@ -235,6 +256,17 @@ def test_names_with_dots_are_known_too() -> None:
     """Prometheus 3 keeps the dots of OpenTelemetry's names."""
     (metric,) = metrics_named("db.client.connection.max")
     assert metric.quantity == "size"
+
+
+def test_one_reading_of_the_gauge_is_not_the_mean_of_days(tmp_path: Path) -> None:
+    kept = Kept()
+    (tmp_path / "page").write_text(LIBRARIES["HikariCP by Micrometer"][0] + "process_uptime_seconds 100000\n")
+    observe_page_file(tmp_path / "page", kept.append)
+    (span,) = kept.spans
+    busy = replace(span, in_use_mean=(25.0,), size=(50.0,), uses=(1e6,), usage_seconds=(4e5,))
+    load = process_load(ObservedPool.of([busy]))
+    assert load
+    assert load.mean == pytest.approx(4, rel=0.001)
 
 
 def test_a_page_in_a_file_counts_since_the_process_started(tmp_path: Path) -> None:

@@ -213,9 +213,26 @@ def test_a_saturated_server_says_nothing_of_need(running: float, cores: int | No
 
 
 def test_of_several_servers_nothing_says_which_the_pools_use() -> None:
-    servers = [replace(server_of(running, None, 60), instance=name) for name, running in (("a", 65.0), ("b", 40.0))]
-    (answer,) = pool_answers(observed([plain(in_use_mean=3, samples=60, in_use_max=8, size=20)], servers))
+    pool = plain(in_use_mean=3, samples=60, in_use_max=8, size=20)
+    for other, threads in ((40.0, 40), (2.0, None)):
+        servers = [replace(server_of(running, None, 60), instance=str(running)) for running in (65.0, other)]
+        assert pool_answers(observed([pool], servers))[0].censored.saturated == threads
+
+
+def test_requests_that_seldom_wait_do_not_cut_demand_off() -> None:
+    """Each minute 3 of 6,000 requests wait for 4 ms, in a pool of Go."""
+    series: dict[str, Any] = {"in_use_mean": 4.75, "in_use_variance": 4.75, "in_use_max": 9, "size": 10, "samples": 60}
+    (answer,) = pool_answers(observed([plain(**series, wait_seconds=0.012, waiting_mean=0.0002)]))
     assert not answer.censored
+
+
+def test_a_pool_that_ended_is_named(tmp_path: Path) -> None:
+    spans = [plain("shop", in_use_mean=3, samples=60), plain("jobs", in_use_mean=3, samples=60, periods=30)]
+    path = stored(tmp_path / "a.jsonl", observed(spans))
+    lines = drift(pool_answers(observed(spans)), read_reference(path))
+    silent = "There are no readings since 2026-01-05 00:30 UTC: is the service down, or has the pool another name?"
+    assert lines == (f"jobs: {silent}",)
+    assert silent in " ".join(observed_text(observed(spans), why=True).split())
 
 
 def test_processes_that_start_for_the_peak_share_it() -> None:
@@ -237,9 +254,9 @@ def test_requests_that_give_up_while_connections_are_free_are_no_demand() -> Non
         "uses": np.where(away, 20, 600.0), "usage_seconds": np.where(away, 60, 180.0), "size": 20.0,
         "timeouts": np.where(away, 200, 0.0),
     }  # fmt: skip
-    (free,) = pool_answers(observed([plain(**figures, in_use_max=5)]))
-    (full,) = pool_answers(observed([plain(**figures, in_use_max=np.where(away, 20, 5.0))]))
-    assert (free.busiest.in_use[30], full.busiest.in_use[30]) == (1, 2)
+    for in_use_max, samples, in_use in ((5.0, 60, 1), (np.where(away, 20, 5.0), 60, 2), (5.0, 2, 2)):
+        (answer,) = pool_answers(observed([plain(**figures, in_use_max=in_use_max, samples=samples)]))
+        assert answer.busiest.in_use[30] == in_use
 
 
 @pytest.mark.parametrize(("running", "busy", "is_saturated"), [(2.4, 0.02, False), (1.2, 1.9, True), (65.0, 0.1, True)])

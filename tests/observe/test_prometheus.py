@@ -29,6 +29,7 @@ from poolsize.observe.prometheus import (
     observe_prometheus,
     period_of,
     prometheus_address,
+    read_selector,
 )
 from tests.conftest import ROOT, Command, measured_again
 from tests.observe import day_of_prometheus
@@ -178,8 +179,23 @@ def test_metrics_without_a_whole_minute_are_not_denied() -> None:
     def young(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
         return usual(path, parameters, login) if path.endswith("/values") else (200, json.dumps(answer()).encode())
 
-    with pretended(young) as url, pytest.raises(BadInput, match="no whole minute of them yet: wait two minutes"):
+    with (
+        pretended(young) as url,
+        pytest.raises(BadInput, match="no whole minute of them in the last 6 h 00 min: wait two minutes"),
+    ):
         read(url)
+
+
+@pytest.mark.parametrize("sign", [{"warnings": ["store gateway 1 is away"]}, {"isPartial": True}])
+def test_answers_that_lack_series_are_named(sign: dict[str, Any]) -> None:
+    def partial(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
+        code, text = usual(path, parameters, login)
+        return code, json.dumps(json.loads(text) | sign).encode()
+
+    with pretended(partial) as url:
+        notes = [note for note in read(url).notes if "may lack series" in note]
+    assert len(notes) == 1
+    assert ("store gateway 1" in notes[0]) == ("warnings" in sign)
 
 
 def test_an_answer_that_is_too_long_is_asked_for_in_smaller_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,8 +320,9 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
     subprocess.run(backfill, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     with real_prometheus(tmp_path, {}) as url:
         spans = read(url, 2 * 3600).spans
-        of_one = read(url, 2 * 3600, 'instance=~"10.0.0.1:.*",job="shop"').spans
-        with pytest.raises(BadInput, match=r"no metric of a pool .* with the labels job=\"other\""):
+        of_one = read(url, 2 * 3600, read_selector('{instance=~"10.0.0.1:.*", job="shop"}')).spans
+        assert read(url, 2 * 3600, 'job!="other"').spans == spans
+        with pytest.raises(BadInput, match=r"no metric of a pool has the labels job=\"other\""):
             read(url, 2 * 3600, 'job="other"')
     assert of_one == spans[1:2]
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]

@@ -72,21 +72,41 @@ def test_without_usage_times_the_mean_in_use_is_that_of_the_gauge() -> None:
 
 def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
     """A connection held for an hour counts 3,600 s in the minute in which it comes back."""
-    usage = [(0, 0.0), (60, 0.0), (119, 3600.0), (180, 3600.0)]
-    uses = [(t, value and 1.0) for t, value in usage]
-    assert load_of({USAGE: usage, USES: uses, ACTIVE: every(10, 179, 1)}).in_use.tolist() == [1, 1, 1]
+    usage = [(0, 0.0), (60, 0.0), (120, 0.0), (179, 3600.0), (240, 3600.0), (300, 3600.0)]
+    uses = [(t, float(value > 0)) for t, value in usage]
+    load = load_of({USAGE: usage, USES: uses, ACTIVE: every(10, 299, 1)})
+    assert load.in_use[1:4].tolist() == [1, 1, 1]
+
+
+def test_the_last_reading_of_a_process_is_no_busy_minute() -> None:
+    """A deploy ends it within a minute, of which one reading of the gauge is known, and no use."""
+    times = np.arange(0, 3631, 30)
+    usage, uses = (np.column_stack([times, slope * np.minimum(times, 3600)]) for slope in (5, 100))
+    active = [(t, 8.0 if t >= 3600 else 5.0) for t in times]
+    assert load_of({USAGE: usage, USES: uses, ACTIVE: active}).load.max() < 5.5
 
 
 @pytest.mark.parametrize("minutes", [10, 30])
-def test_a_long_usage_among_short_ones_does_not_make_its_last_minute_the_busiest(minutes: int) -> None:
+def test_a_long_usage_among_short_ones_is_in_use_while_it_lasts(minutes: int) -> None:
     """A nightly export beside 100 usages of 10 ms a second: 10 and 30 connections by the sums of usage times."""
     times = np.arange(0, 3601, 30)
-    ended = 60.0 * minutes * (times >= 1830)
+    ended = 60.0 * minutes * (times >= 2430)
     series = {USAGE: np.column_stack([times, times + ended]), USES: np.column_stack([times, 100 * times])}
-    active = np.where((times < 1830) & (times > 1830 - 60 * minutes), 2.0, 1.0)
+    active = np.where((times < 2430) & (times > 2430 - 60 * minutes), 2.0, 1.0)
     load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 20.0) for t in times]})
     assert load.load.max() < 2.1
-    assert load.usage_ms == pytest.approx(10)
+    assert load.in_use.sum() == pytest.approx(60 + minutes, abs=1.5)
+    assert load.usage_ms
+    assert 9.9 < load.usage_ms < 21
+
+
+def test_a_stalled_minute_that_the_gauge_misses_counts() -> None:
+    """16 requests wait for 30 s in the server, between two readings of the gauge."""
+    times = np.arange(0, 3601, 60)
+    stalled = 480.0 * (times >= 1860)
+    series = {USAGE: np.column_stack([times, times + stalled]), USES: np.column_stack([times, 100 * times])}
+    load = load_of(series | {ACTIVE: [(t, 1.0) for t in times], SIZE: [(t, 50.0) for t in times]})
+    assert load.in_use.max() == pytest.approx(9)
 
 
 def test_connections_that_are_never_given_back_are_in_use() -> None:
@@ -338,15 +358,10 @@ def test_a_pool_whose_labels_change_is_followed() -> None:
 
 
 def test_pools_of_the_same_name_in_several_namespaces_are_different_pools() -> None:
-    def names(*namespaces: str) -> set[str]:
-        readings = Readings()
-        for namespace in namespaces:
-            at = np.arange(START, START + 300, 15)
-            readings.add(metric(ACTIVE, {"job": "shop", "namespace": namespace}), "", at, np.full(len(at), 3.0))
-        return {span.pool for span in readings.take()[0]}
-
-    assert names("prod", "staging") == {"prod/shop/a", "staging/shop/a"}
-    assert names("prod") == {"shop/a"}
+    readings, at = Readings(), np.arange(START, START + 300, 15)
+    for namespace in ("prod", "staging"):
+        readings.add(metric(ACTIVE, {"job": "shop", "namespace": namespace}), "", at, np.full(len(at), 3.0))
+    assert {span.pool for span in readings.take()[0]} == {"prod/shop/a", "staging/shop/a"}
 
 
 def test_replicas_of_a_prometheus_count_once() -> None:
