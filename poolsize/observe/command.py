@@ -91,7 +91,7 @@ LONGEST_SOURCE = 1_000
 @click.option(
     "--selector",
     metavar="LABELS",
-    help="""Only the pools with these labels, as PromQL has them: 'namespace="prod",app="shop"'.""",
+    help="""Read only the pools with these labels, in PromQL syntax: 'namespace="prod",app="shop"'.""",
 )
 @encryption_options
 @click.option(
@@ -232,7 +232,7 @@ def _observed(
                     writer.append(of_pools, of_servers)
                 except WorkFailed as error:
                     failure = error
-                    _note(f"{error}; the answer needs no file, and follows")
+                    _note(f"{error}: poolsize goes on, and stores no more periods")
 
         try:
             is_whole = read(append) is not False

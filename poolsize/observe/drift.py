@@ -55,11 +55,16 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...
     """
     names, content = {answer.name for answer in answers}, reference.content
     answers = [answer for answer in answers if answer.is_used]
-    silent = [f"{shown(each.name)}: {silence(each.silent_since)}" for each in answers if each.silent_since is not None]
+    before = pool_answers(content) if isinstance(content, Observation) else ()
+    ended = {answer.name for answer in before if answer.silent_since is not None}
+    silent = [
+        f"{shown(answer.name)}: {silence(answer.silent_since)}"
+        for answer in answers
+        if answer.silent_since is not None and answer.name not in ended
+    ]
     if isinstance(content, int):
         return *silent, *_of_sizes(answers, content)
     if isinstance(content, Observation):
-        before = pool_answers(content)
         return (
             *silent,
             *_of_sizes(answers, None),

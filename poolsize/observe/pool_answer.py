@@ -51,7 +51,7 @@ NEGLIGIBLE = 0.01
 SHORT = 0.05
 """A mean wait time in busy periods up to this share of the usage time is that of a large enough pool."""
 SILENT_PERIODS = 10
-"""Periods without a reading after which a pool is named."""
+"""Periods without a reading after which the answer says that the pool has no readings."""
 MOSTLY = 0.5
 """A server that is saturated for this share of the periods is saturated."""
 MANY_RUNNING = 32
@@ -141,6 +141,16 @@ class PoolAnswer:
     def is_used(self) -> bool:
         """Whether any connection was in use, or demand was cut off: otherwise the need is not known."""
         return bool(self.censored) or any(load.in_use.any() or load.highest for load in self.loads)
+
+    @property
+    def period(self) -> float:
+        """The usual length of a period in seconds."""
+        return float(np.median(self.busiest.seconds))
+
+    @property
+    def without_answer(self) -> int:
+        """Requests that gave up while connections were free, because the database did not answer."""
+        return round(sum(load.total("timeouts") - float(load.timeouts.sum()) for load in self.loads))
 
     @property
     def way_out(self) -> str:
@@ -292,13 +302,12 @@ def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:
     all_loads = [load for each in loads.values() for load in each]
     answers = [_answer(name, each, all_loads, saturated, cores, len(loads)) for name, each in loads.items() if each]
     ends = [max(_end(load.pool) for load in each.loads) for each in answers]
-    end = max([*ends, _asked_at(observation)])
-    answers = [
-        replace(each, silent_since=its_end)
-        if end - its_end > SILENT_PERIODS * float(each.busiest.seconds[-1])
-        else each
-        for each, its_end in zip(answers, ends, strict=True)
-    ]
+    if observation.source.kind != "server":  # an account may have no connections any more
+        end = max([*ends, _end_of_prometheus(observation)])
+        answers = [
+            replace(answer, silent_since=pool_end) if end - pool_end > SILENT_PERIODS * answer.period else answer
+            for answer, pool_end in zip(answers, ends, strict=True)
+        ]
     return tuple(sorted(answers, key=lambda answer: -answer.together))
 
 
@@ -307,8 +316,8 @@ def _end(pool: ObservedPool) -> float:
     return float(pool.at[-1] + pool.seconds[-1])
 
 
-def _asked_at(observation: Observation) -> float:
-    """Return when a Prometheus server was asked for the time until then; 0 for another source."""
+def _end_of_prometheus(observation: Observation) -> float:
+    """Return when the observation of a Prometheus server ends; 0 for another source."""
     source = observation.source
     is_server = source.kind == "prometheus" and "://" in source.name
     return datetime.fromisoformat(source.started).timestamp() if is_server else 0.0
@@ -400,10 +409,10 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         readings += float(np.nansum(np.where(is_counted, inf, load.series("samples"))[busy]))
         of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
         is_long = waited > np.where(full | waits_now, SHORT, share) * in_use
-        has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.series("timeouts") > 0)
+        has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.timeouts > 0)
         full_size = max(full_size, np.nanmax(size, where=full, initial=0.0))
         waited_size = max(waited_size, np.nanmax(size + 1, where=has_waited, initial=0.0))
-    timeouts = sum(load.total("timeouts") for load in loads)
+    timeouts = sum(float(load.timeouts.sum()) for load in loads)
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     share = WAITS if at_maximum or waiting or timeouts else share
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > share * usage_ms
@@ -416,7 +425,7 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
 def saturated_threads(servers: Sequence[ObservedServer]) -> float | None:
     """Return the threads that run on the server on average, if it is saturated for most of the time; else None.
 
-    Of several servers, nothing says which of them a pool uses: all must be saturated, and the least busy counts.
+    Of several servers, nothing says which of them a pool uses: all must be saturated, and the least busy server counts.
     """
     periods = [_saturated_periods(server) for server in servers]
     if not all(each and sum(each) >= MOSTLY * len(each) for each in periods):

@@ -6,7 +6,7 @@ how far the number varies within a period. Uncongested, it is Poisson at each me
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import ceil, exp, inf, sqrt
+from math import exp, inf, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from scipy.special import gammainc, gammaln
 from poolsize.analysis.vector import Vector
 from poolsize.answer.traffic_findings import OFTEN
 from poolsize.bounds import LARGEST_POOL
+from poolsize.observe.in_use import FAR, connections_in_use, timeouts_of
 from poolsize.observe.observation import Buckets, ObservedPool
 from poolsize.observe.sums import squared_variation
 from poolsize.traffic.pool_use import BUSY_SHARE
@@ -24,8 +25,6 @@ SMOOTHED_SECONDS, PARTS = 900, 8
 """Periods are smoothed over this time, and over at most one of so many parts of the observation."""
 FEWEST = 3
 """Periods over which smoothing makes sense."""
-FAR = 4
-"""Standard deviations beyond which a period is busier than its neighbours, and not by chance."""
 SURE = 3
 """Standard errors beyond which variation counts as measured."""
 BUSY = 0.8
@@ -53,18 +52,6 @@ FEWEST_USES = 10
 """The median difference between means of fewer usage times is too small, if these vary more than exponential times."""
 FEWEST_USAGES = 1_000
 """Among fewer usage times, long ones that are rare may be missing."""
-LONG, LONGEST_USAGE = 0.25, 0.1
-"""Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
-UNUSUAL = 3
-"""In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
-EXPLAINED = 0.5
-"""The samples of the periods before show at least this share of a long usage."""
-MOST_OFFERED = 2.0
-"""Offered requests over served requests: further requests that gave up are repeated requests."""
-READ_EACH_SECOND = 0.9
-"""Readings per second of a page that is read once a second."""
-HELD = 0.2
-"""Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 CHI_SQUARE_MEDIAN = 0.4549
 """Median of the square of a normal variable, over its variance."""
 CHANCE = 0.01
@@ -141,6 +128,11 @@ class ProcessLoad:
     def size_then(self) -> int | None:
         """The size, unless more connections were in use before it was reduced."""
         return self.size if self.size is not None and self.size >= (self.highest or 0) else None
+
+    @property
+    def timeouts(self) -> Vector:
+        """Requests that gave up in each period because no connection was free."""
+        return timeouts_of(self.pool)[self.known]
 
     @property
     def readings(self) -> float | None:
@@ -440,82 +432,11 @@ class ProcessLoad:
 
 def process_load(pool: ObservedPool) -> ProcessLoad | None:
     """Return the load of a pool; None where nothing says how many of its connections are in use."""
-    counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
-    counted = np.where(counted > LARGEST_POOL, np.nan, counted)
-    both = np.isfinite(counted) & np.isfinite(sampled)
-    is_counted = np.isfinite(counted) & ~(both & _has_long_usages(pool, counted, sampled))
-    if _prefers_samples(pool, counted, sampled):
-        is_counted[:] = False
-    in_use = np.where(is_counted, counted, sampled) * _offered(pool)
+    in_use, is_counted = connections_in_use(pool)
     known = in_use <= LARGEST_POOL / 2  # nobody has more
     if not known.any():
         return None
     return ProcessLoad(pool, pool.at[known], pool.seconds[known], in_use[known], is_counted[known], known)
-
-
-def _has_long_usages(pool: ObservedPool, counted: Vector, sampled: Vector) -> NDArray[np.bool_]:
-    """Return the periods whose sum of usage times has time of other periods, or lacks time.
-
-    The samples show how many connections are in use in these periods. counted, sampled: connections in use by the sums
-    of usage times, and by the samples.
-    """
-    uses = pool["uses"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        is_long = pool["usage_seconds"] / uses > LONGEST_USAGE * pool.seconds
-    is_long |= (counted > pool["size"]) | ((uses == 0) & _is_within(pool, counted))
-    for period in np.flatnonzero(_is_unseen(pool, counted)).tolist():
-        others = np.delete(counted, period)
-        excess = float(counted[period] - np.nanmedian(others)) if np.isfinite(others).any() else 0.0
-        first = max(0, period - ceil(excess))  # a usage of so many periods, or several shorter usages
-        held = np.nanmean((sampled - counted)[first:period]) if first < period else 0.0
-        if held >= EXPLAINED * excess / max(1, period - first):
-            is_long[first : period + 1] = True
-    return np.asarray(is_long, bool)
-
-
-def _is_unseen(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
-    """Return the periods with unusually long usages, and more of them in use by their sum than the samples show."""
-    uses, highest = pool["uses"], pool["in_use_max"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        usages = pool["usage_seconds"] / uses
-    usual = float(np.median(usages[uses > 0])) if (uses > 0).any() else inf
-    return np.asarray((usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1)), bool)
-
-
-def _is_within(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
-    """Return which periods are between others: the process starts or ends in the first and in the last period."""
-    known = np.isfinite(counted)
-    is_next = np.r_[False, known[:-1] & (np.diff(pool.at) < 1.5 * pool.seconds[:-1])]
-    has_next = np.r_[is_next[1:] & known[1:], False]
-    return np.asarray(is_next & has_next)
-
-
-def _offered(pool: ObservedPool) -> Vector:
-    """Return the requests over the served requests: those that gave up would have used a connection, too.
-
-    If readings each second show free connections, the database did not answer.
-    """
-    uses = pool["uses"]
-    is_free = (pool["in_use_max"] < pool["size"]) & (pool["samples"] >= READ_EACH_SECOND * pool.seconds)
-    timeouts = np.where(is_free, 0.0, np.nan_to_num(pool["timeouts"]))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(uses > 0, np.minimum((uses + timeouts) / uses, MOST_OFFERED), 1.0)
-
-
-def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
-    """Return whether samples say more than sums of usage times: of long usages, and of those that never end."""
-    both = np.isfinite(counted) & np.isfinite(sampled)
-    if not both.any():
-        return False
-    uses = float(np.nansum(pool["uses"]))
-    if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
-        return True
-    if both.sum() < FEWEST:
-        return False
-    held, mean = (sampled - counted)[both], float(sampled[both].mean())
-    samples = float(np.nansum(pool["samples"][both]))
-    errors = float(held.std()) / sqrt(len(held)), sqrt(mean / samples) if samples else 0.0
-    return float(held.mean()) > max(FAR * max(errors), HELD * mean)
 
 
 def _lasting(kept: float, period: float) -> float:

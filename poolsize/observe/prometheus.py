@@ -93,7 +93,7 @@ def read_selector(text: str) -> str:
     matchers = text.strip().removeprefix("{").removesuffix("}").strip().removesuffix(",").strip()
     if not _MATCHERS.fullmatch(matchers):
         raise BadInput(
-            f"`selector` {shown(text)}: give labels in single quotes, as PromQL has them: "
+            f"`selector` {shown(text)}: write the labels in PromQL syntax, in single quotes: "
             '\'namespace="prod",app="shop"\''
         )
     return matchers

@@ -350,7 +350,7 @@ class Readings:
                 try:
                     of_pool, of_server = _taken_spans(_Taken(self._grid, pool.series, *periods), pool, instance, title)
                 except BadInput as error:
-                    self._note(f"left out {shown(title)} of {shown(instance)}: {error}")
+                    self._note(f"the pool {shown(title)} of {shown(instance)} is left out: {error}")
                 else:
                     spans += filter(None, [of_pool])
                     servers += filter(None, [of_server])

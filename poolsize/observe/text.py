@@ -104,7 +104,9 @@ def verdict(answer: PoolAnswer) -> str:
     limit = f" ({milliseconds(load.usage.mean_ms)})" if load.usage_ms else ""
     away = " with one process away" if answer.processes > 1 else ""
     twice = answer.need_at_twice
-    at_twice = "also at twice the rate" if twice == answer.need else f"and {twice:,} do at twice the rate"
+    at_twice = (
+        "also at twice the rate" if twice == answer.need else f"and {count(twice, 'connection')} at twice the rate"
+    )
     subject_and_verb = "connection keeps" if answer.need == 1 else "connections keep"
     keeps = f"{need_text(answer)} {subject_and_verb} the p99 wait below the usage time"
     return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
@@ -175,7 +177,10 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
 
 
 def _missing_time(answer: PoolAnswer) -> Iterator[str]:
-    """Yield why the busiest time may be missing."""
+    """Yield which requests do not count, and why the busiest time may be missing."""
+    if answer.without_answer:
+        its = count(answer.without_answer, "request")
+        yield f"{its} gave up while connections were free: the database did not answer. They do not count."
     if answer.silent_since is not None:
         yield silence(answer.silent_since)
     elif answer.is_short:
@@ -183,8 +188,10 @@ def _missing_time(answer: PoolAnswer) -> Iterator[str]:
 
 
 def silence(since: float) -> str:
-    """Return since when there are no readings of a pool."""
-    return f"There are no readings since {moment(since)}: is the service down, or has the pool another name?"
+    """Return when the last reading of a pool was, and what to do."""
+    return (
+        f"The last reading is of {moment(since)}. Check whether the service runs, and whether its pool has a new name."
+    )
 
 
 def moment(at: float) -> str:
@@ -375,7 +382,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "usage_ms": load.usage_ms,
         "usage_variation": load.variation,
         "usage_grows": (answer.growing.low_ms, answer.growing.high_ms) if answer.growing else None,
-        "timeouts": censored.timeouts,
+        "timeouts": censored.timeouts + answer.without_answer,
         "censored": bool(censored),
         "saturated": censored.saturated is not None,
         "need": answer.need if answer.is_used else None,

@@ -158,7 +158,10 @@ def test_without_room_for_its_file_an_observation_has_its_answer(
     (tmp_path / "page").write_text(LIBRARIES["HikariCP by Micrometer"][0])
     monkeypatch.setattr("poolsize.observe.store.MOST_SPANS", 0)
     done = poolsize_here("observe", "--metrics", "page", "--output", "a.jsonl")
-    assert "a.jsonl would be longer than an observation may be; the answer needs no file" in done.stderr
+    assert (
+        "a.jsonl would be longer than an observation may be: poolsize goes on, and stores no more periods"
+        in done.stderr
+    )
     assert " connections (now " in done.stdout
     assert (done.returncode, (tmp_path / "a.jsonl").exists()) == (1, False)
 
@@ -170,9 +173,12 @@ def test_without_room_for_its_file_an_observation_has_its_answer(
         (("--metrics", "http://127.0.0.1:1", "--selector", 'a="b"'), "--selector is for the URL of --prometheus"),
         (
             ("--prometheus", "http://127.0.0.1:1", "--selector", "a=b"),
-            "give labels in single quotes, as PromQL has them",
+            "write the labels in PromQL syntax, in single quotes",
         ),
-        (("--prometheus", "http://127.0.0.1:1", "--selector", 'a="b"} or vector(1)'), "give labels in single quotes"),
+        (
+            ("--prometheus", "http://127.0.0.1:1", "--selector", 'a="b"} or vector(1)'),
+            "write the labels in PromQL syntax",
+        ),
         (("--prometheus", "http://127.0.0.1:1/?a=b"), "leave the ? and the text behind it out"),
         (("--prometheus", "http://127.0.0.1:1", "--ssl-mode", "required"), "set SSL_CERT_FILE"),
         (("--metrics", "http://127.0.0.1:1", "--prometheus", "http://127.0.0.1:1"), "give exactly one source"),

@@ -229,8 +229,12 @@ def test_requests_that_seldom_wait_do_not_cut_demand_off() -> None:
 def test_a_pool_that_ended_is_named(tmp_path: Path) -> None:
     spans = [plain("shop", in_use_mean=3, samples=60), plain("jobs", in_use_mean=3, samples=60, periods=30)]
     path = stored(tmp_path / "a.jsonl", observed(spans))
-    lines = drift(pool_answers(observed(spans)), read_reference(path))
-    silent = "There are no readings since 2026-01-05 00:30 UTC: is the service down, or has the pool another name?"
+    lines = drift(pool_answers(observed(spans)), read_reference("20"))
+    assert not drift(pool_answers(observed(spans)), read_reference(path))
+    silent = (
+        "The last reading is of 2026-01-05 00:30 UTC. Check whether the service runs, and whether its pool has a new "
+        "name."
+    )
     assert lines == (f"jobs: {silent}",)
     assert silent in " ".join(observed_text(observed(spans), why=True).split())
 
@@ -257,6 +261,12 @@ def test_requests_that_give_up_while_connections_are_free_are_no_demand() -> Non
     for in_use_max, samples, in_use in ((5.0, 60, 1), (np.where(away, 20, 5.0), 60, 2), (5.0, 2, 2)):
         (answer,) = pool_answers(observed([plain(**figures, in_use_max=in_use_max, samples=samples)]))
         assert answer.busiest.in_use[30] == in_use
+        assert bool(answer.censored) == (in_use == 2)
+    answers = pool_answers(observed([plain(**figures, in_use_max=5.0, samples=60)]))
+    assert drift(answers, read_reference("20")) == ()
+    assert "200 requests gave up while connections were free" in observed_text(
+        observed([plain(**figures, in_use_max=5.0, samples=60)]), why=True
+    )
 
 
 @pytest.mark.parametrize(("running", "busy", "is_saturated"), [(2.4, 0.02, False), (1.2, 1.9, True), (65.0, 0.1, True)])

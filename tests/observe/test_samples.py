@@ -100,6 +100,34 @@ def test_a_long_usage_among_short_ones_is_in_use_while_it_lasts(minutes: int) ->
     assert 9.9 < load.usage_ms < 21
 
 
+def test_long_usages_overlap() -> None:
+    """Two exports of 30 minutes."""
+    times = np.arange(0, 3901, 30)
+    usage = times + 1800.0 * (times >= 2430) + 1800.0 * (times >= 3630)
+    series = {USAGE: np.column_stack([times, usage]), USES: np.column_stack([times, 100 * times])}
+    active = 1 + ((times >= 630) & (times < 2430)) + ((times >= 1830) & (times < 3630)).astype(float)
+    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 50.0) for t in times]})
+    assert load.in_use.max() < 3.1
+
+
+def test_a_long_usage_from_before_a_page_was_read_is_in_use_once() -> None:
+    """A report of 15 minutes ends after 5 minutes of readings each second."""
+    times = np.arange(0, 601)
+    series = {
+        USAGE: np.column_stack([times, 10 * times + 900.0 * (times >= 290)]),
+        USES: [(t, 1000.0 * t) for t in times],
+    }
+    active = np.where(times < 290, 11.0, 10.0)
+    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 50.0) for t in times]})
+    assert load.in_use.max() <= 11
+
+
+def test_a_minute_of_readings_shows_connections_that_are_held() -> None:
+    times = range(61)
+    series = {USAGE: [(t, 0.0) for t in times], USES: [(t, 0.0) for t in times], ACTIVE: [(t, 5.0) for t in times]}
+    assert load_of(series).mean == pytest.approx(5)
+
+
 def test_a_stalled_minute_that_the_gauge_misses_counts() -> None:
     """16 requests wait for 30 s in the server, between two readings of the gauge."""
     times = np.arange(0, 3601, 60)
@@ -378,7 +406,9 @@ def test_a_pool_with_impossible_readings_is_left_out_alone() -> None:
     for pool, begin in (("a", START), ("b", 60.0)):
         readings.add(metric(ACTIVE, {"pool": pool}), "", np.array([begin, START + 60]), np.array([3.0, 3]))
     assert [span.pool for span in readings.take()[0]] == ["a"]
-    assert notes == ["left out b of (no name): its readings are 28,333,335 periods apart, of at most 300,000"]
+    assert notes == [
+        "the pool b of (no name) is left out: its readings are 28,333,335 periods apart, of at most 300,000"
+    ]
 
 
 @pytest.mark.parametrize("begin", [0.0, 0.123])

@@ -1,0 +1,126 @@
+"""Sums of usage times and samples -> connections in use in each period of a pool, and the requests that gave up.
+
+The sum of usage times over the length of a period is exact, and a few samples of a gauge are not. But a usage counts in
+the period of its end: the samples show long usages, and connections that are never given back.
+"""
+
+from math import ceil, inf, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poolsize.analysis.vector import Vector
+from poolsize.bounds import LARGEST_POOL
+from poolsize.observe.observation import ObservedPool
+
+FAR = 4
+"""Standard deviations beyond which a number differs from its expectation, and not by chance."""
+LONG, LONGEST_USAGE = 0.25, 0.1
+"""Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
+UNUSUAL = 3
+"""In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
+EXPLAINED = 0.5
+"""The samples of the periods before show at least this share of a long usage."""
+MOST_OFFERED = 2.0
+"""Offered requests over served requests: further requests that gave up are repeated requests."""
+READ_EACH_SECOND = 0.9
+"""A page that is read once a second has at least this many readings per second."""
+FEWEST_READINGS = 30
+"""Readings that show connections which are held and never given back."""
+HELD = 0.2
+"""Sampled connections in use that exceed the counted ones by this share are held and never given back."""
+
+
+def connections_in_use(pool: ObservedPool) -> tuple[Vector, NDArray[np.bool_]]:
+    """Return the connections in use on average in each period, and where sums of usage times show them.
+
+    NaN where nothing shows them. Requests that gave up would have used connections, too.
+    """
+    counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
+    counted = np.where(counted > LARGEST_POOL, np.nan, counted)
+    both = np.isfinite(counted) & np.isfinite(sampled)
+    is_counted = np.isfinite(counted) & ~(both & _long_usage_periods(pool, counted, sampled))
+    if _prefers_samples(pool, counted, sampled):
+        is_counted[:] = False
+    return np.where(is_counted, counted, sampled) * _offered(pool), is_counted
+
+
+def timeouts_of(pool: ObservedPool) -> Vector:
+    """Return the requests that gave up in each period because no connection was free.
+
+    If readings each second show free connections, the database did not answer: such requests do not count.
+    """
+    is_free = (pool["in_use_max"] < pool["size"]) & _is_read_each_second(pool)
+    return np.where(is_free, 0.0, np.nan_to_num(pool["timeouts"]))
+
+
+def _long_usage_periods(pool: ObservedPool, counted: Vector, sampled: Vector) -> NDArray[np.bool_]:
+    """Return the periods whose sum of usage times does not show the connections in use.
+
+    Long usages end in them, or are under way. counted, sampled: connections in use by the sums of usage times, and by
+    the samples.
+    """
+    uses = pool["uses"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        is_long = pool["usage_seconds"] / uses > LONGEST_USAGE * pool.seconds
+    is_long |= (counted > pool["size"]) | ((uses == 0) & _is_within(pool, counted))
+    is_unseen, is_dense = _is_unseen(pool, counted), _is_read_each_second(pool)
+    held_in_use = np.where(is_unseen, 0.0, np.nan_to_num(sampled - counted))
+    others = counted[~is_unseen & np.isfinite(counted)]
+    usual = float(np.median(others)) if len(others) else 0.0
+    for period in np.flatnonzero(is_unseen).tolist():
+        excess = float(counted[period]) - usual
+        first = max(0, period - ceil(excess))  # a usage of so many periods, or several shorter usages
+        held = float(held_in_use[first:period].mean()) if first < period else 0.0
+        if is_dense[period] or held >= EXPLAINED * excess / max(1, ceil(excess)):
+            is_long[first : period + 1] = True
+    return np.asarray(is_long, bool)
+
+
+def _is_unseen(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
+    """Return the periods whose sum of usage times implies more connections in use than the samples allow.
+
+    Between rare samples, a short stall may hide; usages are then unusually long only if a long usage ends.
+    """
+    uses, highest = pool["uses"], pool["in_use_max"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        usages = pool["usage_seconds"] / uses
+    usual = float(np.median(usages[uses > 0])) if (uses > 0).any() else inf
+    of_rare = (usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1))
+    return np.asarray(np.where(_is_read_each_second(pool), counted > highest + 1, of_rare), bool)
+
+
+def _is_read_each_second(pool: ObservedPool) -> NDArray[np.bool_]:
+    return np.asarray(pool["samples"] >= READ_EACH_SECOND * pool.seconds, bool)
+
+
+def _is_within(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
+    """Return which periods are between others: the process starts or ends in the first and in the last period."""
+    known = np.isfinite(counted)
+    is_next = np.r_[False, known[:-1] & (np.diff(pool.at) < 1.5 * pool.seconds[:-1])]
+    has_next = np.r_[is_next[1:] & known[1:], False]
+    return np.asarray(is_next & has_next)
+
+
+def _offered(pool: ObservedPool) -> Vector:
+    """Return the ratio of offered to served requests. Requests that gave up count as offered."""
+    uses = pool["uses"]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(uses > 0, np.minimum((uses + timeouts_of(pool)) / uses, MOST_OFFERED), 1.0)
+
+
+def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
+    """Return whether samples say more than sums of usage times: of long usages, and of usages that never end."""
+    both = np.isfinite(counted) & np.isfinite(sampled)
+    if not both.any():
+        return False
+    uses = float(np.nansum(pool["uses"]))
+    if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
+        return True
+    samples = pool["samples"][both]
+    number = float(np.nansum(samples)) if np.isfinite(samples).any() else inf  # each moment is recorded
+    if number < FEWEST_READINGS:
+        return False
+    held, mean = (sampled - counted)[both], float(sampled[both].mean())
+    errors = float(held.std()) / sqrt(len(held)), sqrt(mean / number)
+    return float(held.mean()) > max(FAR * max(errors), HELD * mean)
