@@ -154,7 +154,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         for each in answer.findings
         if each.severity is Severity.REASON
     }
-    yield "Today", reasons.get(CurrentPool, "")
+    yield "Today", reasons.get(CurrentPool, "") if answer.helps else ""
     if doubts:
         return
     deciding = (reasons[kind] for kind in DECIDING if kind in reasons)
