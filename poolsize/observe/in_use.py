@@ -13,20 +13,24 @@ from poolsize.analysis.vector import Vector
 from poolsize.bounds import LARGEST_POOL
 from poolsize.observe.observation import ObservedPool
 
+EACH_MOMENT = "SQLAlchemy"
+"""The library for which `instrument` records each moment: its mean is exact."""
 FAR = 4
 """Standard deviations beyond which a number differs from its expectation, and not by chance."""
 LONG, LONGEST_USAGE = 0.25, 0.1
 """Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
-UNUSUAL = 3
+UNUSUAL = 1.5
 """In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
+CLEARLY = 1.5
+"""Standard errors beyond which samples before a period show a long usage that ends in it."""
 EXPLAINED = 0.5
 """The samples of the periods before show at least this share of a long usage."""
 MOST_OFFERED = 2.0
 """Offered requests over served requests: further requests that gave up are repeated requests."""
 READ_EACH_SECOND = 0.9
 """A page that is read once a second has at least this many readings per second."""
-FEWEST_READINGS = 30
-"""Readings that show connections which are held and never given back."""
+FEWEST_PERIODS, FEWEST_READINGS = 3, 30
+"""Periods, and readings in them, that show connections which are held and not given back."""
 HELD = 0.2
 """Sampled connections in use that exceed the counted ones by this share are held and never given back."""
 
@@ -38,10 +42,13 @@ def connections_in_use(pool: ObservedPool) -> tuple[Vector, NDArray[np.bool_]]:
     """
     counted, sampled = pool["usage_seconds"] / pool.seconds, pool["in_use_mean"]
     counted = np.where(counted > LARGEST_POOL, np.nan, counted)
-    both = np.isfinite(counted) & np.isfinite(sampled)
-    is_counted = np.isfinite(counted) & ~(both & _long_usage_periods(pool, counted, sampled))
-    if _prefers_samples(pool, counted, sampled):
+    is_counted, both = np.isfinite(counted), np.isfinite(counted) & np.isfinite(sampled)
+    if pool.library == EACH_MOMENT:
+        is_counted &= ~both
+    elif _prefers_samples(pool, counted, sampled):
         is_counted[:] = False
+    else:
+        is_counted &= ~(both & (_long_usage_periods(pool, counted, sampled) | _held_periods(pool, counted, sampled)))
     return np.where(is_counted, counted, sampled) * _offered(pool), is_counted
 
 
@@ -60,34 +67,54 @@ def _long_usage_periods(pool: ObservedPool, counted: Vector, sampled: Vector) ->
     Long usages end in them, or are under way. counted, sampled: connections in use by the sums of usage times, and by
     the samples.
     """
-    uses = pool["uses"]
+    uses, samples = pool["uses"], np.nan_to_num(pool["samples"])
     with np.errstate(divide="ignore", invalid="ignore"):
-        is_long = pool["usage_seconds"] / uses > LONGEST_USAGE * pool.seconds
-    is_long |= (counted > pool["size"]) | ((uses == 0) & _is_within(pool, counted))
-    is_unseen, is_dense = _is_unseen(pool, counted), _is_read_each_second(pool)
+        usages = pool["usage_seconds"] / uses
+    is_long = (usages > LONGEST_USAGE * pool.seconds) | (counted > pool["size"])
+    is_long |= (uses == 0) & _is_within(pool, counted)
+    is_unseen, is_dense = _is_unseen(pool, counted, sampled, usages), _is_read_each_second(pool)
     held_in_use = np.where(is_unseen, 0.0, np.nan_to_num(sampled - counted))
     others = counted[~is_unseen & np.isfinite(counted)]
     usual = float(np.median(others)) if len(others) else 0.0
     for period in np.flatnonzero(is_unseen).tolist():
         excess = float(counted[period]) - usual
         first = max(0, period - ceil(excess))  # a usage of so many periods, or several shorter usages
-        held = float(held_in_use[first:period].mean()) if first < period else 0.0
-        if is_dense[period] or held >= EXPLAINED * excess / max(1, ceil(excess)):
+        before = slice(first, period)
+        held = float(held_in_use[before].mean()) if first < period else 0.0
+        chance = sqrt((usual + 1) / max(1.0, float(samples[before].sum())))
+        if is_dense[period] or held >= max(EXPLAINED * excess / max(1, ceil(excess)), CLEARLY * chance):
             is_long[first : period + 1] = True
     return np.asarray(is_long, bool)
 
 
-def _is_unseen(pool: ObservedPool, counted: Vector) -> NDArray[np.bool_]:
-    """Return the periods whose sum of usage times implies more connections in use than the samples allow.
+def _is_unseen(pool: ObservedPool, counted: Vector, sampled: Vector, usages: Vector) -> NDArray[np.bool_]:
+    """Return the periods whose sum of usage times implies more connections in use than the samples show.
 
-    Between rare samples, a short stall may hide; usages are then unusually long only if a long usage ends.
+    usages: mean usage times. Readings each second show it. Rare readings may miss a stall.
     """
-    uses, highest = pool["uses"], pool["in_use_max"]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        usages = pool["usage_seconds"] / uses
-    usual = float(np.median(usages[uses > 0])) if (uses > 0).any() else inf
-    of_rare = (usages > UNUSUAL * usual) & (counted > highest + FAR * np.sqrt(highest + 1))
-    return np.asarray(np.where(_is_read_each_second(pool), counted > highest + 1, of_rare), bool)
+    known = usages[np.isfinite(usages)]
+    usual = float(np.median(known)) if len(known) else inf
+    of_rare = (usages > UNUSUAL * usual) & (counted > pool["in_use_max"] + 1)
+    spread = np.fmax(pool["in_use_variance"], sampled + 1) / np.maximum(pool["samples"], 1)
+    of_dense = counted > sampled + FAR * np.sqrt(spread)
+    return np.asarray(np.where(_is_read_each_second(pool), of_dense, of_rare), bool)
+
+
+def _held_periods(pool: ObservedPool, counted: Vector, sampled: Vector) -> NDArray[np.bool_]:
+    """Return the periods in which connections are held that are not given back, or only after the last period."""
+    both, samples = np.isfinite(counted) & np.isfinite(sampled), np.nan_to_num(pool["samples"])
+    if not both.any() or not (samples > 0).any():
+        return np.zeros(len(counted), bool)
+    window = max(FEWEST_PERIODS, ceil(FEWEST_READINGS / float(np.median(samples[samples > 0]))))
+    if len(counted) < window:
+        return np.zeros(len(counted), bool)
+    ones = np.ones(window)
+    held, mean = (np.where(both, of, 0.0) for of in (sampled - counted, sampled))
+    spread = np.where(both, np.fmax(np.nan_to_num(pool["in_use_variance"]), mean), 0.0)
+    held_mean, means, spreads = (np.convolve(of, ones, "valid") / window for of in (held, mean, spread))
+    readings = np.maximum(np.convolve(np.where(both, samples, 0.0), ones, "valid"), 1)
+    is_held = (held_mean > FAR * np.sqrt(spreads / readings)) & (held_mean > HELD * means)
+    return np.asarray(np.convolve(is_held, ones) > 0, bool)
 
 
 def _is_read_each_second(pool: ObservedPool) -> NDArray[np.bool_]:

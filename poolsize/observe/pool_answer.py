@@ -171,7 +171,8 @@ class PoolAnswer:
     @property
     def rate(self) -> float | None:
         """Requests per second of all processes in the busiest period; None where usage times are not known."""
-        return 1000 * self.peak_together / self.busiest.usage_ms if self.busiest.usage_ms else None
+        of_connection = self.busiest.requests_per_second
+        return of_connection * self.peak_together if of_connection else None
 
     @property
     def most_used(self) -> ProcessLoad:
@@ -391,7 +392,7 @@ def summed(series: list[tuple[Vector, Vector]], period: float) -> tuple[Vector, 
 def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float | None) -> Censored:
     """Return the signs of cut-off demand, in the busy periods of any of the processes."""
     periods = at_maximum = waiting = 0
-    of_usage, readings, full_size, waited_size = [], 0.0, 0.0, 0.0
+    of_usage, readings, full_size, waited_size = list[float](), 0.0, 0.0, 0.0
     share = LONG if any(load.highest is not None for load in loads) else WAITS
     floor = BUSY * float(busiest.load.max())
     for load in loads:
@@ -407,7 +408,8 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         is_counted = np.isfinite(waited)
         waited = np.where(is_counted, waited, mean_waits * load.seconds)
         readings += float(np.nansum(np.where(is_counted, inf, load.series("samples"))[busy]))
-        of_usage.append(waited[busy].sum() / max(in_use[busy].sum(), LEAST_LOAD))
+        if (known := busy & np.isfinite(waited)).any():
+            of_usage.append(waited[known].sum() / max(in_use[known].sum(), LEAST_LOAD))
         is_long = waited > np.where(full | waits_now, SHORT, share) * in_use
         has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.timeouts > 0)
         full_size = max(full_size, np.nanmax(size, where=full, initial=0.0))
@@ -416,7 +418,7 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
     usage_ms, wait_ms = busiest.usage_ms, busiest.wait_ms
     share = WAITS if at_maximum or waiting or timeouts else share
     has_long_waits = usage_ms is not None and wait_ms is not None and wait_ms > share * usage_ms
-    wait = float(np.max(of_usage)) if readings * RARELY >= 1 else nan  # few readings show no rare waits
+    wait = max(of_usage, default=nan) if readings * RARELY >= 1 else nan  # few readings show no rare waits
     signs = at_maximum, waiting, ceil(timeouts), has_long_waits, saturated, wait
     pool_size = full_size if saturated is not None or wait <= SHORT else max(full_size, waited_size)
     return Censored(periods, *signs, pool_size=int(pool_size))

@@ -15,7 +15,7 @@ from scipy.special import gammainc, gammaln
 from poolsize.analysis.vector import Vector
 from poolsize.answer.traffic_findings import OFTEN
 from poolsize.bounds import LARGEST_POOL
-from poolsize.observe.in_use import FAR, connections_in_use, timeouts_of
+from poolsize.observe.in_use import EACH_MOMENT, FAR, connections_in_use, timeouts_of
 from poolsize.observe.observation import Buckets, ObservedPool
 from poolsize.observe.sums import squared_variation
 from poolsize.traffic.pool_use import BUSY_SHARE
@@ -137,7 +137,7 @@ class ProcessLoad:
     @property
     def readings(self) -> float | None:
         """How many readings `highest` is of; None where the library recorded each moment."""
-        return None if self.pool.library == "SQLAlchemy" else self.total("samples")
+        return None if self.pool.library == EACH_MOMENT else self.total("samples")
 
     @cached_property
     def usage_ms(self) -> float | None:
@@ -149,6 +149,18 @@ class ProcessLoad:
             if uses[both].sum() > 0 and seconds[both].sum() > 0:
                 return 1000 * float(seconds[both].sum() / uses[both].sum())
         return None
+
+    @property
+    def requests_per_second(self) -> float | None:
+        """Requests per second of each connection in use, in busy periods; None where usage times are not known.
+
+        A connection that is never given back is in use without a request.
+        """
+        if self.is_counted or not self.usage_ms:
+            return 1000 / self.usage_ms if self.usage_ms else None
+        uses, in_use = self.series("uses"), self.in_use * self.seconds
+        read = np.isfinite(uses) & (self.in_use >= BUSY * self.in_use.max())
+        return float(uses[read].sum() / in_use[read].sum()) if in_use[read].sum() > 0 else 1000 / self.usage_ms
 
     @property
     def variation(self) -> float | None:

@@ -9,6 +9,7 @@ order. The script prints each answer's throughput as a share of the best, and th
 size with 95 % of the best. Server and load have a core each. It needs Java and Maven.
 """
 
+import fcntl
 import os
 import random
 import subprocess
@@ -53,9 +54,15 @@ def main() -> None:
 
 
 def build() -> None:
-    """Compile the Java classes, with the class path of their libraries in target/classpath."""
+    """Compile the Java classes, with the class path of their libraries in target/classpath.
+
+    Processes compile in turn: Maven removes the classes before it compiles them.
+    """
     goals = ["compile", "dependency:build-classpath", "-Dmdep.outputFile=target/classpath"]
-    subprocess.run(["mvn", "--quiet", "--batch-mode", *goals], cwd=HERE, check=True)
+    (HERE / "target").mkdir(exist_ok=True)
+    with (HERE / "target/lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run(["mvn", "--quiet", "--batch-mode", *goals], cwd=HERE, check=True)
 
 
 def class_path() -> str:

@@ -222,8 +222,27 @@ def test_of_several_servers_nothing_says_which_the_pools_use() -> None:
 def test_requests_that_seldom_wait_do_not_cut_demand_off() -> None:
     """Each minute 3 of 6,000 requests wait for 4 ms, in a pool of Go."""
     series: dict[str, Any] = {"in_use_mean": 4.75, "in_use_variance": 4.75, "in_use_max": 9, "size": 10, "samples": 60}
-    (answer,) = pool_answers(observed([plain(**series, wait_seconds=0.012, waiting_mean=0.0002)]))
-    assert not answer.censored
+    span = plain(**series, wait_seconds=0.012, waiting_mean=0.0002)
+    started = replace(span, wait_seconds=(None, *span.wait_seconds[1:]), waiting_mean=(None, *span.waiting_mean[1:]))
+    for each in (span, started):
+        (answer,) = pool_answers(observed([each]))
+        assert not answer.censored
+
+
+def test_the_rate_does_not_count_connections_that_are_never_given_back() -> None:
+    """100 requests of 10 ms a second, beside 5 connections that are held."""
+    series: dict[str, Any] = {"uses": 6000, "usage_seconds": 60, "in_use_mean": 6, "in_use_variance": 1, "samples": 4}
+    (answer,) = pool_answers(observed([plain(**series)]))
+    assert answer.rate == pytest.approx(100)
+
+
+def test_a_recorded_mean_is_exact() -> None:
+    """`instrument` records each moment: an export of 10 minutes is in use while it lasts."""
+    last = np.arange(60) == 30
+    exact = np.where((np.arange(60) > 20) & (np.arange(60) <= 30), 2.0, 1.0)
+    series: dict[str, Any] = {"uses": 6000, "usage_seconds": np.where(last, 660.0, 60.0), "in_use_mean": exact}
+    (answer,) = pool_answers(observed([replace(plain(**series, in_use_max=7, size=15), library="SQLAlchemy")]))
+    assert answer.busiest.in_use.tolist() == exact.tolist()
 
 
 def test_a_pool_that_ended_is_named(tmp_path: Path) -> None:

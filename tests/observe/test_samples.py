@@ -86,18 +86,28 @@ def test_the_last_reading_of_a_process_is_no_busy_minute() -> None:
     assert load_of({USAGE: usage, USES: uses, ACTIVE: active}).load.max() < 5.5
 
 
-@pytest.mark.parametrize("minutes", [10, 30])
-def test_a_long_usage_among_short_ones_is_in_use_while_it_lasts(minutes: int) -> None:
-    """A nightly export beside 100 usages of 10 ms a second: 10 and 30 connections by the sums of usage times."""
+@pytest.mark.parametrize(("minutes", "in_use"), [(5, 1), (7, 1), (10, 1), (30, 1), (10, 5)])
+def test_a_long_usage_among_short_ones_is_in_use_while_it_lasts(minutes: int, in_use: int) -> None:
+    """A nightly export beside usages of 10 ms: by the sums, 5 to 30 connections more in its last minute."""
     times = np.arange(0, 3601, 30)
-    ended = 60.0 * minutes * (times >= 2430)
-    series = {USAGE: np.column_stack([times, times + ended]), USES: np.column_stack([times, 100 * times])}
-    active = np.where((times < 2430) & (times > 2430 - 60 * minutes), 2.0, 1.0)
-    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 20.0) for t in times]})
-    assert load.load.max() < 2.1
-    assert load.in_use.sum() == pytest.approx(60 + minutes, abs=1.5)
+    usage, uses = in_use * times + 60.0 * minutes * (times >= 2430), 100 * in_use * times
+    active = in_use + ((times < 2430) & (times > 2430 - 60 * minutes)).astype(float)
+    series = {USAGE: np.column_stack([times, usage]), USES: np.column_stack([times, uses])}
+    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 50.0) for t in times]})
+    assert load.load.max() < in_use + 1.1
+    assert load.in_use.sum() == pytest.approx(60 * in_use + minutes, abs=1.5)
     assert load.usage_ms
     assert 9.9 < load.usage_ms < 21
+
+
+def test_a_stall_on_both_sides_of_a_minutes_end_is_in_use_in_both() -> None:
+    """16 requests wait for 40 s: 20 s of one minute, and 20 s of the next, in which they all end."""
+    times = np.arange(0, 601)
+    usage, uses = times + 640.0 * (times >= 320), 100.0 * times
+    active = np.where((times >= 280) & (times < 320), 16.0, 1.0)
+    series = {USAGE: np.column_stack([times, usage]), USES: np.column_stack([times, uses])}
+    load = load_of(series | {ACTIVE: np.column_stack([times, active]), SIZE: [(t, 50.0) for t in times]})
+    assert load.in_use.max() == pytest.approx(6, abs=0.2)
 
 
 def test_long_usages_overlap() -> None:
@@ -142,7 +152,16 @@ def test_connections_that_are_never_given_back_are_in_use() -> None:
     times = np.arange(0, 3601, 30)
     usage, uses = ([(t, slope * t) for t in times] for slope in (1, 100))
     assert load_of({USAGE: usage, USES: uses, ACTIVE: [(t, 6.0) for t in times]}).mean == pytest.approx(6)
-    assert load_of({USAGE: usage, USES: uses, ACTIVE: [(t, t // 30 % 3) for t in times]}).mean == pytest.approx(1)
+    assert load_of({USAGE: usage, USES: uses, ACTIVE: [(t, t // 30 % 3) for t in times]}).counted.all()
+
+
+def test_connections_that_are_held_at_the_end_are_in_use() -> None:
+    """4 workers hold a connection each in the last 40 minutes of a day."""
+    times = np.arange(0, 86_401, 15)
+    series = {USAGE: np.column_stack([times, times]), USES: np.column_stack([times, 100 * times])}
+    load = load_of(series | {ACTIVE: [(t, 5.0 if t >= 84_000 else 1.0) for t in times]})
+    assert load.in_use[-20:-1] == pytest.approx(5)
+    assert load.in_use[:1300] == pytest.approx(1)
 
 
 def load_of(series: Mapping[str, Any]) -> ProcessLoad:
