@@ -21,6 +21,8 @@ LONG, LONGEST_USAGE = 0.25, 0.1
 """Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
 UNUSUAL = 1.5
 """In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
+SELDOM = 2
+"""Standard deviations above the highest sample that a mean seldom is."""
 CLEARLY = 1.5
 """Standard errors beyond which samples before a period show a long usage that ends in it."""
 EXPLAINED = 0.5
@@ -72,7 +74,8 @@ def _long_usage_periods(pool: ObservedPool, counted: Vector, sampled: Vector) ->
         usages = pool["usage_seconds"] / uses
     is_long = (usages > LONGEST_USAGE * pool.seconds) | (counted > pool["size"])
     is_long |= (uses == 0) & _is_within(pool, counted)
-    is_unseen, is_dense = _is_unseen(pool, counted, sampled, usages), _is_read_each_second(pool)
+    is_unseen = _is_unseen(pool, counted, sampled, usages)
+    is_dense = _is_read_each_second(pool) & (pool["in_use_variance"] > 0)  # else the page may repeat its readings
     held_in_use = np.where(is_unseen, 0.0, np.nan_to_num(sampled - counted))
     others = counted[~is_unseen & np.isfinite(counted)]
     usual = float(np.median(others)) if len(others) else 0.0
@@ -81,9 +84,12 @@ def _long_usage_periods(pool: ObservedPool, counted: Vector, sampled: Vector) ->
         first = max(0, period - ceil(excess))  # a usage of so many periods, or several shorter usages
         before = slice(first, period)
         held = float(held_in_use[before].mean()) if first < period else 0.0
-        chance = sqrt((usual + 1) / max(1.0, float(samples[before].sum())))
+        load = float(np.nan_to_num(counted[before]).max(initial=usual))
+        chance = sqrt((load + 1) / max(1.0, float(samples[before].sum())))
         if is_dense[period] or held >= max(EXPLAINED * excess / max(1, ceil(excess)), CLEARLY * chance):
             is_long[first : period + 1] = True
+        elif first < period:  # a stall, which the samples miss
+            is_long[period] = counted[period] > pool["size"][period]
     return np.asarray(is_long, bool)
 
 
@@ -92,9 +98,9 @@ def _is_unseen(pool: ObservedPool, counted: Vector, sampled: Vector, usages: Vec
 
     usages: mean usage times. Readings each second show it. Rare readings may miss a stall.
     """
-    known = usages[np.isfinite(usages)]
+    known, highest = usages[np.isfinite(usages)], pool["in_use_max"]
     usual = float(np.median(known)) if len(known) else inf
-    of_rare = (usages > UNUSUAL * usual) & (counted > pool["in_use_max"] + 1)
+    of_rare = (usages > UNUSUAL * usual) & (counted > highest + SELDOM * np.sqrt(highest + 1))
     spread = np.fmax(pool["in_use_variance"], sampled + 1) / np.maximum(pool["samples"], 1)
     of_dense = counted > sampled + FAR * np.sqrt(spread)
     return np.asarray(np.where(_is_read_each_second(pool), of_dense, of_rare), bool)

@@ -224,7 +224,7 @@ def test_requests_that_seldom_wait_do_not_cut_demand_off() -> None:
     series: dict[str, Any] = {"in_use_mean": 4.75, "in_use_variance": 4.75, "in_use_max": 9, "size": 10, "samples": 60}
     span = plain(**series, wait_seconds=0.012, waiting_mean=0.0002)
     started = replace(span, wait_seconds=(None, *span.wait_seconds[1:]), waiting_mean=(None, *span.waiting_mean[1:]))
-    for each in (span, started):
+    for each in (span, started, replace(started, size=(8.0,) * 60, in_use_max=(8.0,) * 60)):
         (answer,) = pool_answers(observed([each]))
         assert not answer.censored
 
