@@ -162,7 +162,7 @@ def test_a_limit_that_the_reserve_uses_up_leaves_no_connection(
     assert (values["limit"], values["limit_is_default"]) == (0, False)
     message = values["problems"][-1]["message"]
     assert message.startswith(f"The pool may open {size} connection")
-    assert message.endswith("leaves 0 for them. No pool fits: the reserve (--reserve) uses up the limit.")
+    assert message.endswith("leaves 0 connections for them. No pool fits: the reserve (--reserve) uses up the limit.")
 
 
 def test_less_than_a_connection_for_each_pool_does_not_fit(poolsize_here: Command, tmp_path: Path) -> None:
