@@ -206,7 +206,7 @@ def _observed(
     name: str,
     output: "Path | None",
     read: "Callable[[Append], bool | None]",
-) -> "_Observed":
+) -> _Observed:
     """Return the periods that a reader appends, which are stored meanwhile if there is an output.
 
     read: returns False if the source went away before its end.

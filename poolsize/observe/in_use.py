@@ -18,7 +18,7 @@ EACH_MOMENT = "SQLAlchemy"
 FAR = 4
 """Standard deviations beyond which a number differs from its expectation, and not by chance."""
 LONG, LONGEST_USAGE = 0.25, 0.1
-"""Mean usage times above this share of a period end in other periods: the mean of all periods, and of one period."""
+"""Usages end in other periods if the mean usage time, of all or of a single period, is above this share of a period."""
 UNUSUAL = 1.5
 """In a period in which a long usage ends, the mean usage time is longer than this times the usual mean."""
 SELDOM = 2
@@ -47,7 +47,7 @@ def connections_in_use(pool: ObservedPool) -> tuple[Vector, NDArray[np.bool_]]:
     is_counted, both = np.isfinite(counted), np.isfinite(counted) & np.isfinite(sampled)
     if pool.library == EACH_MOMENT:
         is_counted &= ~both
-    elif _prefers_samples(pool, counted, sampled):
+    elif both.any() and _are_mostly_long(pool):
         is_counted[:] = False
     else:
         is_counted &= ~(both & (_long_usage_periods(pool, counted, sampled) | _held_periods(pool, counted, sampled)))
@@ -107,20 +107,26 @@ def _is_unseen(pool: ObservedPool, counted: Vector, sampled: Vector, usages: Vec
 
 
 def _held_periods(pool: ObservedPool, counted: Vector, sampled: Vector) -> NDArray[np.bool_]:
-    """Return the periods in which connections are held that are not given back, or only after the last period."""
-    both, samples = np.isfinite(counted) & np.isfinite(sampled), np.nan_to_num(pool["samples"])
-    if not both.any() or not (samples > 0).any():
-        return np.zeros(len(counted), bool)
-    window = max(FEWEST_PERIODS, ceil(FEWEST_READINGS / float(np.median(samples[samples > 0]))))
-    if len(counted) < window:
-        return np.zeros(len(counted), bool)
-    ones = np.ones(window)
-    held, mean = (np.where(both, of, 0.0) for of in (sampled - counted, sampled))
-    spread = np.where(both, np.fmax(np.nan_to_num(pool["in_use_variance"]), mean), 0.0)
-    held_mean, means, spreads = (np.convolve(of, ones, "valid") / window for of in (held, mean, spread))
-    readings = np.maximum(np.convolve(np.where(both, samples, 0.0), ones, "valid"), 1)
-    is_held = (held_mean > FAR * np.sqrt(spreads / readings)) & (held_mean > HELD * means)
-    return np.asarray(np.convolve(is_held, ones) > 0, bool)
+    """Return the periods in which connections are held that are not given back, or only after the last period.
+
+    In all periods together, or in some that follow each other, the samples show more in use than the sums, beyond
+    chance.
+    """
+    is_held, both = np.zeros(len(counted), bool), np.isfinite(counted) & np.isfinite(sampled)
+    held, mean, readings = (sampled - counted)[both], sampled[both], np.nan_to_num(pool["samples"])[both]
+    if readings.sum() < FEWEST_READINGS:
+        return is_held
+    spread = np.fmax(pool["in_use_variance"][both], mean)
+    fewest = max(FEWEST_PERIODS, ceil(FEWEST_READINGS / float(np.median(readings[readings > 0]))))
+    for window in {min(fewest, len(held)), len(held)}:
+        ones = np.ones(window)
+        of_held, of_squares, of_mean, of_spread, number = (
+            np.convolve(of, ones, "valid") / window for of in (held, held**2, mean, spread, readings * window)
+        )
+        error = np.sqrt(np.maximum(of_spread / np.maximum(number, 1), (of_squares - of_held**2).clip(0) / window))
+        is_more = (number >= FEWEST_READINGS) & (of_held > np.maximum(FAR * error, HELD * of_mean))
+        is_held[both] |= np.convolve(is_more, ones) > 0
+    return is_held
 
 
 def _is_read_each_second(pool: ObservedPool) -> NDArray[np.bool_]:
@@ -142,18 +148,7 @@ def _offered(pool: ObservedPool) -> Vector:
         return np.where(uses > 0, np.minimum((uses + timeouts_of(pool)) / uses, MOST_OFFERED), 1.0)
 
 
-def _prefers_samples(pool: ObservedPool, counted: Vector, sampled: Vector) -> bool:
-    """Return whether samples say more than sums of usage times: of long usages, and of usages that never end."""
-    both = np.isfinite(counted) & np.isfinite(sampled)
-    if not both.any():
-        return False
-    uses = float(np.nansum(pool["uses"]))
-    if uses > 0 and float(np.nansum(pool["usage_seconds"])) / uses > LONG * float(np.median(pool.seconds)):
-        return True
-    samples = pool["samples"][both]
-    number = float(np.nansum(samples)) if np.isfinite(samples).any() else inf  # each moment is recorded
-    if number < FEWEST_READINGS:
-        return False
-    held, mean = (sampled - counted)[both], float(sampled[both].mean())
-    errors = float(held.std()) / sqrt(len(held)), sqrt(mean / number)
-    return float(held.mean()) > max(FAR * max(errors), HELD * mean)
+def _are_mostly_long(pool: ObservedPool) -> bool:
+    """Return whether the mean usage time is so long that sums of usage times do not show the connections in use."""
+    uses, seconds = float(np.nansum(pool["uses"])), float(np.nansum(pool["usage_seconds"]))
+    return uses > 0 and seconds / uses > LONG * float(np.median(pool.seconds))

@@ -411,7 +411,7 @@ def _censored(busiest: ProcessLoad, loads: list[ProcessLoad], saturated: float |
         if (known := busy & np.isfinite(waited)).any():
             of_usage.append(waited[known].sum() / max(in_use[known].sum(), LEAST_LOAD))
         is_long = waited > np.where(full | waits_now, SHORT, share) * in_use
-        has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.timeouts > 0)
+        has_waited = busy & np.where(is_counted, is_long, waits_now) | (load.timeouts[load.known] > 0)
         full_size = max(full_size, np.nanmax(size, where=full, initial=0.0))
         waited_size = max(waited_size, np.nanmax(size + 1, where=has_waited, initial=0.0))
     timeouts = sum(float(load.timeouts.sum()) for load in loads)

@@ -129,10 +129,10 @@ class ProcessLoad:
         """The size, unless more connections were in use before it was reduced."""
         return self.size if self.size is not None and self.size >= (self.highest or 0) else None
 
-    @property
+    @cached_property
     def timeouts(self) -> Vector:
-        """Requests that gave up in each period because no connection was free."""
-        return timeouts_of(self.pool)[self.known]
+        """Requests that gave up in each period of the pool because no connection was free."""
+        return timeouts_of(self.pool)
 
     @property
     def readings(self) -> float | None:

@@ -50,7 +50,7 @@ TARGET_LABELS = (
 )  # fmt: skip
 """Labels of a process that are the same, whichever job of Prometheus scrapes it; its address is the last."""
 REPLICA_LABELS = {"prometheus_replica", "__replica__", "replica"}
-"""Labels of one of several Prometheus servers that scrape the same processes."""
+"""Labels that tell Prometheus servers apart which scrape the same processes."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
 USAGES: tuple[Quantity, Quantity] = ("uses", "usage_seconds")
 COUNTED = (*SUMS, "refused", "aborted", "statements")

@@ -281,6 +281,12 @@ def test_requests_that_give_up_while_connections_are_free_are_no_demand() -> Non
         (answer,) = pool_answers(observed([plain(**figures, in_use_max=in_use_max, samples=samples)]))
         assert answer.busiest.in_use[30] == in_use
         assert bool(answer.censored) == (in_use == 2)
+    in_unknown_period = plain(in_use_mean=3, samples=60, periods=59, timeouts=0)
+    late = replace(
+        in_unknown_period, in_use_mean=(None, *in_unknown_period.in_use_mean[1:]), timeouts=(7.0,) + (0.0,) * 58
+    )
+    (answer,) = pool_answers(observed([late]))
+    assert (answer.censored.timeouts, answer.without_answer) == (7, 0)
     answers = pool_answers(observed([plain(**figures, in_use_max=5.0, samples=60)]))
     assert drift(answers, read_reference("20")) == ()
     assert "200 requests gave up while connections were free" in observed_text(

@@ -79,7 +79,7 @@ def test_usages_longer_than_a_period_are_seen_by_the_gauge() -> None:
 
 
 def test_the_last_reading_of_a_process_is_no_busy_minute() -> None:
-    """A deploy ends it within a minute, of which one reading of the gauge is known, and no use."""
+    """A deploy ends it within a minute, of which a single reading of the gauge is known, and no use."""
     times = np.arange(0, 3631, 30)
     usage, uses = (np.column_stack([times, slope * np.minimum(times, 3600)]) for slope in (5, 100))
     active = [(t, 8.0 if t >= 3600 else 5.0) for t in times]
@@ -101,7 +101,7 @@ def test_a_long_usage_among_short_ones_is_in_use_while_it_lasts(minutes: int, in
 
 
 def test_a_stall_on_both_sides_of_a_minutes_end_is_in_use_in_both() -> None:
-    """16 requests wait for 40 s: 20 s of one minute, and 20 s of the next, in which they all end."""
+    """16 requests wait for 40 s: the last 20 s of a minute, and the first 20 s of the next minute."""
     times = np.arange(0, 601)
     usage, uses = times + 640.0 * (times >= 320), 100.0 * times
     active = np.where((times >= 280) & (times < 320), 16.0, 1.0)
