@@ -182,7 +182,14 @@ class ServerTooSmall(Worded, Caution, code="server_too_small"):
     )
 
 
-class AboveLimit(Worded, Caution, code="pools_above_limit"):
+class _OfLimit:
+    """Words for the server's limit and what it leaves, of findings with `usable` and `is_default`."""
+
+    server = property(lambda self: server_limit(is_default=self.is_default))
+    left = property(lambda self: count(self.usable, "connection"))
+
+
+class AboveLimit(_OfLimit, Worded, Caution, code="pools_above_limit"):
     """All pools of the files, in all processes, may open more connections than the server's limit leaves to them.
 
     of_process: connections that the pools of a process may open, and the number of these pools. usual, most: number of
@@ -198,8 +205,6 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
     is_default: bool
     instances: MoreInstances
     words = "{0.together} {0.server} leaves {0.left} for them. {0.fits}"
-    server = property(lambda self: server_limit(is_default=self.is_default))
-    left = property(lambda self: count(self.usable, "connection"))
 
     @property
     def together(self) -> str:
@@ -228,7 +233,7 @@ class AboveLimit(Worded, Caution, code="pools_above_limit"):
         return f"{subject} {count(largest, 'connection')}."
 
 
-class WorkloadsAboveLimit(Worded, Caution, code="workloads_above_limit"):
+class WorkloadsAboveLimit(_OfLimit, Worded, Caution, code="workloads_above_limit"):
     """The pools of workloads with different numbers of instances may open more connections than the limit leaves.
 
     connections, in_deploy: of all pools, usually and in a rolling deploy. usable, is_default: as in AboveLimit.
@@ -239,8 +244,6 @@ class WorkloadsAboveLimit(Worded, Caution, code="workloads_above_limit"):
     usable: int
     is_default: bool
     words = "All pools together may open {0.most}. {0.server} leaves {0.left} for them."
-    server = property(lambda self: server_limit(is_default=self.is_default))
-    left = property(lambda self: count(self.usable, "connection"))
 
     @property
     def most(self) -> str:

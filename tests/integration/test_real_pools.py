@@ -348,8 +348,7 @@ def test_requests_wait_for_a_busy_database_as_the_model_says(
 
     The speed of a machine changes within a minute. So rounds of a few seconds are measured, and a round counts if a
     pool that is always full completes as many requests before it as after it, and the hypervisor took hardly any time
-    meanwhile. Measured and modelled figures are medians
-    over the rounds, because some rounds contain a pause.
+    meanwhile. Measured and modelled figures are medians over the rounds, because some rounds contain a pause.
 
     The model has the rates that other traffic shows, and above 30 % in use also those of pools that are always full, as
     a run has. With 30 % in use, two and three connections of HikariCP and database/sql complete less than such pools,
