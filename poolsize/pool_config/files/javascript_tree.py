@@ -66,6 +66,8 @@ class JavascriptTree(SourceTree):
         self._own_bytes = sys.maxsize
         super().__init__(self._with_modules(text, grammar), grammar)
         self.spread: set[int] = set()
+        self._without_spread: dict[int, dict[str, Pair]] = {}
+        """First byte of an object in which nothing is spread -> its pairs: the branches of a chain share an object."""
         self._assigned: set[str] = set()
         """Names whose assigned objects are being merged: they may name themselves."""
         self._members: dict[str, list[Pair]] = {}
@@ -165,8 +167,14 @@ class JavascriptTree(SourceTree):
         pairs: dict[str, Pair] = {}
         complete = target is not None and target.type == "object"
         if target is not None and target.type == "object":
-            for child in children(target):
-                complete &= self._add(pairs, child, depth)
+            if target.start_byte in self._without_spread:
+                pairs |= self._without_spread[target.start_byte]
+            else:
+                parts = children(target)
+                for child in parts:
+                    complete &= self._add(pairs, child, depth)
+                if all(child.type != "spread_element" for child in parts):
+                    self._without_spread[target.start_byte] = dict(pairs)
         elif target is not None and self.text_at(target, "function") == "Object.assign":
             merged = [self._merge(pairs, argument, depth) for argument in self.arguments(target)]
             complete = all(merged)
@@ -230,7 +238,7 @@ class JavascriptTree(SourceTree):
             branches.append({})
         for name in dict.fromkeys(name for branch in branches for name in branch):
             may_hold = [pair for branch in branches if (pair := branch.get(name) or pairs.get(name))]
-            if len({self.text(pair.value) for pair in may_hold}) == 1:
+            if all(pair is may_hold[0] for pair in may_hold) or len({self.text(pair.value) for pair in may_hold}) == 1:
                 pairs[name] = may_hold[0]
                 continue
             values = [self.value(pair.value, depth) for pair in may_hold]
