@@ -305,12 +305,11 @@ class ProcessLoad:
 
         Without the period's chance, and without that of bursts that are shorter than a period: they are in `bursts`.
         """
-        above = np.maximum(self.in_use - self._smooth - FAR * self._spread, 0.0) if self._window > 1 else 0.0
-        return np.asarray(self._steady + above)
+        return np.maximum(self.own_load, self._steady)
 
-    @property
+    @cached_property
     def own_load(self) -> Vector:
-        """The same, where a period that differs from its neighbours by more than chance keeps what it has in use."""
+        """The same, also below the neighbours: a period far from them keeps nearly all by which it differs."""
         off = self.in_use - self._smooth
         kept = np.maximum(0.0, 1 - (FAR * self._spread) ** 2 / np.maximum(off**2, LEAST))
         return np.asarray(self._steady + off * kept)
@@ -319,7 +318,8 @@ class ProcessLoad:
     def _steady(self) -> Vector:
         """The smoothed connections in use, as far as they change by more than chance and short bursts."""
         mean, variance, chance = self.in_use.mean(), self._smooth.var(), (self._spread**2).mean() / self._window
-        kept = max(0.0, 1 - chance / variance) if variance > 0 else 1.0
+        error = chance * sqrt(2 * self._window / len(self.in_use))
+        kept = 1 - chance / variance if variance > chance + SURE * error else 0.0
         return np.asarray(mean + kept * (self._smooth - mean))
 
     @cached_property

@@ -23,7 +23,9 @@ from poolsize.observe.process_load import (
     ASSUMED_VARIATION,
     VARIATION_RANGE,
     Bursts,
+    ProcessLoad,
     in_use_at_most,
+    process_load,
     variation_of,
 )
 from poolsize.observe.replay import replayed
@@ -34,7 +36,7 @@ from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.short import SAME
 from tests.conftest import ROOT, Command
 from tests.observe.production import STARTED, observed, plain, server_of, span_of, stored
-from tests.observe.workload import Served, Workload, serve
+from tests.observe.workload import Floats, Served, Workload, serve
 
 HOUR = 3_600.0
 EXPONENTIAL = Workload(50.0, 0.1)
@@ -67,6 +69,38 @@ def test_few_readings_of_random_arrivals_show_no_bursts(every: float) -> None:
     (answer,) = pool_answers(observed(readings.take()[0]))
     assert answer.busiest.bursts.times == 1
     assert abs(answer.need - 12) <= 1
+
+
+def sampled(loads: Floats, random: np.random.Generator) -> ProcessLoad:
+    """What samples each second show of a pool with so many connections in use on average in each minute."""
+    samples = random.poisson(loads, (60, len(loads)))
+    (pool,) = observed([
+        plain(
+            periods=len(loads), in_use_mean=samples.mean(0), in_use_max=samples.max(0), in_use_variance=samples.var(0),
+            samples=60.0, size=200.0,
+        )
+    ]).pools  # fmt: skip
+    load = process_load(pool)
+    assert load
+    return load
+
+
+@pytest.mark.parametrize("minutes", [4, 10, 60])
+def test_samples_of_constant_traffic_show_no_busiest_minute(minutes: int) -> None:
+    """Means of minutes differ by chance: the largest is no peak."""
+    random = np.random.default_rng(2)
+    loads = [sampled(np.full(minutes, 3.0), random) for _ in range(100)]
+    assert sum(load.load.max() == pytest.approx(load.mean) for load in loads) >= 97
+
+
+@pytest.mark.parametrize(("load", "varies"), [(10, 0.2), (10, 0.4), (30, 0.2), (30, 0.4)])
+def test_the_busiest_minute_is_nearly_as_busy_as_its_samples_show(load: float, varies: float) -> None:
+    """Each minute has a rate of its own, far from that of its neighbours."""
+    random, errors = np.random.default_rng(3), []
+    for _ in range(20):
+        loads = load * np.maximum(0.0, 1 + varies * random.standard_normal(240))
+        errors.append(sampled(loads, random).load.max() / loads.max() - 1)
+    assert abs(np.mean(errors)) <= 0.05
 
 
 def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
