@@ -24,11 +24,12 @@ from poolsize.observe.observation import Append, shown
 from poolsize.observe.pages import NO_POOL
 from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings
 from poolsize.units import count, minutes
-from poolsize.web_page import PageAddress, page_address, read_page
+from poolsize.web_page import PageAddress, WebPage, page_address, read_page
 
 TOKEN, LOGIN = "POOLSIZE_PROMETHEUS_TOKEN", "POOLSIZE_PROMETHEUS_LOGIN"
 """Environment variables: a bearer token; USER:PASSWORD."""
-ANSWER_SECONDS = 60.0
+ANSWER_SECONDS, PAUSES_SECONDS = 60.0, (1.0, 5.0)
+"""The longest time for an answer; the pauses before a server that fails for a moment is asked again."""
 MOST_ANSWER_BYTES, GOOD_ANSWER_BYTES = 32_000_000, 3_000_000
 MOST_POINTS, FIRST_POINTS = 10_000, 30
 """Values of a series in an answer: Prometheus gives at most 11,000."""
@@ -57,6 +58,10 @@ STATISTICS: Mapping[Quantity, Mapping[str, Quantity]] = {
 _SUCCESS = re.compile(r'\s*\{\s*"status"\s*:\s*"success"')
 _PARTIAL = re.compile(r'"warnings"\s*:\s*\[\s*"((?:[^"\\]|\\.){1,300})"|"isPartial"\s*:\s*true')
 """A sign of Thanos, Mimir or VictoriaMetrics that a part of them did not answer."""
+_LASTING = re.compile(r"status 4(?!29)|redirects")
+"""A failure that remains when the server is asked again."""
+_TOO_MUCH = re.compile(r"longer than|did not answer completely|timed out|too many samples")
+"""A sign that a query asks for more than poolsize reads, or than Prometheus computes."""
 _MATCHER = r'[A-Za-z_]\w{0,100}\s{0,9}(?:=~|!~|!=|=)\s{0,9}"(?:[^"\\\x00-\x1f]|\\.){0,500}"'
 _MATCHERS = re.compile(rf"{_MATCHER}(?:\s{{0,9}},\s{{0,9}}{_MATCHER}){{0,30}}", re.ASCII)
 _METRIC = re.compile(rb'"metric"\s*:\s*(?=\{)')
@@ -183,7 +188,7 @@ class _Server:
     def __init__(self, address: PageAddress, selector: str, note: Callable[[str], None]) -> None:
         self._address, self._selector, self._note = address, selector, note
         self._path = address.target.rstrip("/")
-        self._values, self._is_partial = 0, False
+        self._values, self._is_partial, self._has_answered = 0, False, False
 
     def selector_of(self, name: str) -> str:
         """Return the selector of a metric's series."""
@@ -238,31 +243,42 @@ class _Server:
             at = until + step
 
     def _get(self, path: str, **parameters: str) -> str:
-        target = f"{self._path}{path}?{urlencode(parameters)}"
-        page = read_page(replace(self._address, target=target), ANSWER_SECONDS, MOST_ANSWER_BYTES)
+        page = self._page(f"{self._path}{path}?{urlencode(parameters)}")
         if page.failure is None:
             if not _SUCCESS.match(page.text) or not page.text.endswith(("}", "}\n")):
                 raise self._no_prometheus()
+            self._has_answered = True
             if not self._is_partial and (
                 warning := _PARTIAL.search(page.text[:WARNING_CHARACTERS] + page.text[-WARNING_CHARACTERS:])
             ):
                 self._is_partial = True
                 self._note(f"the answers of {self._address.shown} may lack series: {shown(warning[1] or 'isPartial')}")
             return page.text
-        if "longer than" in page.failure:
-            raise _TooLong(f"{self._address.shown}: {page.failure}: give a shorter --range")
         why = f": set {TOKEN} or {LOGIN}" if page.failure in {"status 401", "status 403"} else ""
         why = why or (": name the base URL, without the path of a page" if page.failure == "status 404" else "")
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             why = why or f": {shown(json.loads(page.text)['error'])}"
+        if self._has_answered and _TOO_MUCH.search(page.failure + why):
+            raise _TooLong(f"{self._address.shown}: {page.failure}{why}: give a shorter --range")
         raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{why}")
+
+    def _page(self, target: str) -> WebPage:
+        """Return what the server answers. A server that has answered before may fail for a moment, or its proxy."""
+        pauses = list(PAUSES_SECONDS if self._has_answered else ())
+        while True:
+            page = read_page(replace(self._address, target=target), ANSWER_SECONDS, MOST_ANSWER_BYTES)
+            failure = page.failure
+            if failure is None or not pauses or _LASTING.match(failure) or _TOO_MUCH.search(failure + page.text):
+                return page
+            self._note(f"{self._address.shown}: {failure}: asks again")
+            time.sleep(pauses.pop(0))
 
     def _no_prometheus(self) -> WorkFailed:
         return WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL")
 
 
 class _TooLong(WorkFailed):
-    """An answer that is longer than may be read."""
+    """An answer that is longer than may be read, or takes too long."""
 
 
 def observe_answer_file(path: Path, append: Append, note: Callable[[str], None]) -> None:

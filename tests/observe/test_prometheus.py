@@ -205,6 +205,49 @@ def test_an_answer_that_is_too_long_is_asked_for_in_smaller_parts(monkeypatch: p
     assert set(span.in_use_mean) == {3}
 
 
+@pytest.mark.parametrize(
+    "error", ["query timed out in expression evaluation", "would load too many samples into memory"]
+)
+def test_a_query_that_is_too_much_is_asked_for_in_smaller_parts(error: str) -> None:
+    def computes_little(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
+        if path.endswith("range") and float(parameters["end"]) - float(parameters["start"]) > 600:
+            return 503, json.dumps({"status": "error", "error": error}).encode()
+        return usual(path, parameters, login)
+
+    with pretended(computes_little) as url:
+        (span,) = read(url, 3600).spans
+    assert set(span.in_use_mean) == {3}
+
+
+@pytest.mark.parametrize(("status", "failures"), [(503, 1), (502, 2), (429, 1)])
+def test_a_server_that_fails_for_a_moment_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch, status: int, failures: int
+) -> None:
+    monkeypatch.setattr(prometheus, "PAUSES_SECONDS", (0.01, 0.01))
+    left = [failures]
+
+    def fails_once(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
+        if path.endswith("range") and left[0]:
+            left[0] -= 1
+            return status, b""
+        return usual(path, parameters, login)
+
+    with pretended(fails_once) as url:
+        kept = read(url, 3600)
+    assert sum("asks again" in note for note in kept.notes) == failures
+    assert len(kept.spans[0].in_use_mean) >= 59
+
+
+def test_a_server_that_fails_for_longer_ends_the_observation(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prometheus, "PAUSES_SECONDS", (0.01, 0.01))
+
+    def fails(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
+        return (502, b"") if path.endswith("range") else usual(path, parameters, login)
+
+    with pretended(fails) as url, pytest.raises(WorkFailed, match=r"query_range: status 502$"):
+        read(url)
+
+
 @pytest.mark.parametrize("body", [b"", b"<html>", b'{"status": "error"}', json.dumps(answer()).encode()[:-2]])
 def test_a_later_answer_that_is_none_ends_the_observation(body: bytes) -> None:
     def fails_later(path: str, parameters: dict[str, str], _: str | None) -> tuple[int, bytes]:
