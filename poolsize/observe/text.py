@@ -138,12 +138,14 @@ def need_text(answer: PoolAnswer) -> str:
 def in_use_text(answer: PoolAnswer) -> str:
     """Return how many connections are in use, in a sentence."""
     load = answer.busiest
-    of_all = f" (the busiest of {answer.processes:,} processes; together {number(answer.together)})"
+    several = answer.processes > 1
+    of_all = f"The busiest of {answer.processes:,} processes: " if several else ""
     bound = "at least " if load.is_lower_bound else ""
-    often = "" if answer.censored else f"; for 99.9 % of the time, at most {load.in_use_p99_9:,}"
+    often = "" if answer.censored else f", and at most {load.in_use_p99_9:,} for 99.9 % of the time"
+    together = f" All processes together: {number(answer.together)} on average." if several else ""
     return (
-        f"{bound}{number(load.mean)} connections on average{of_all if answer.processes > 1 else ''}; "
-        f"{number(float(load.load.max()))} in the busiest {_period(answer)}, at {moment(answer.busiest_at)}{often}."
+        f"{of_all}{bound}{number(load.mean)} connections on average, {number(float(load.load.max()))} in the busiest "
+        f"{_period(answer)} ({moment(answer.busiest_at)}){often}.{together}"
     )
 
 

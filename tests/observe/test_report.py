@@ -27,8 +27,8 @@ def answer_of(*spans: PoolSpan) -> PoolAnswer:
 def test_the_alternative_texts_have_the_main_figures() -> None:
     answer = answer_of(span_of(two_hours(20), "buckets"))
     assert alt_in_use(answer) == (
-        "Connections in use over time: 3.02 connections on average; 4.74 in the busiest minute, at 2026-01-05"
-        " 01:01 UTC; for 99.9 % of the time, at most 11. The pool size is 20. The need is 9."
+        "Connections in use over time: 3.02 connections on average, 4.74 in the busiest minute (2026-01-05"
+        " 01:01 UTC), and at most 11 for 99.9 % of the time. The pool size is 20. The need is 9."
     )
     assert alt_times(answer) == (
         "Mean usage time and mean wait time over time, stacked: on average, the usage time is 100 ms and the "

@@ -192,7 +192,7 @@ def test_only_ways_that_work_lead_out_of_the_server_s_limit(asked: Traffic, most
 
 @pytest.mark.parametrize(
     ("limit", "allows"),
-    [(ServerLimit(151), "allows 4 in each process, with 25 % more instances in a rolling deploy, too."),
+    [(ServerLimit(151), "allows 4 in each process, even with 25 % more instances in a rolling deploy."),
      (ServerLimit(151, surge=0), "allows 5 in each process.")],
 )  # fmt: skip
 def test_the_server_s_limit_is_said_with_the_instances_that_it_counts(limit: ServerLimit, allows: str) -> None:

@@ -126,7 +126,7 @@ def test_without_a_model_the_times_of_the_answer_are_known_all_the_same() -> Non
     is_measured, total_ms = of_answer(answer)
     assert is_measured
     assert all(price.at_rate is None for price in others(answer))
-    assert f"and total time at {per_second(planned.rate or 0.0)}:" in text_of(answer)
+    assert f"and total times at {per_second(planned.rate or 0.0)}:" in text_of(answer)
     assert f"{milliseconds(total_ms.p95)} {milliseconds(total_ms.p99_9)}" in text_of(answer)
     assert f"The total times of {answer.pool_size} connections are measured" in text_of(answer)
 

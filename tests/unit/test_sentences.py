@@ -104,7 +104,7 @@ def test_a_measured_throughput_is_not_above_the_highest(measured: float) -> None
     assert (
         ("By the fitted curve, from which the size comes" in text) == (f"Measured: {measured:g}/s" in text) == decides
     )
-    assert f"{99 if decides else round(measured)} % of capacity (100" in text
+    assert f"{99 if decides else round(measured)} % of capacity. Capacity is 100" in text
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

@@ -216,7 +216,7 @@ RUN = ("recommend", "--run", str(EXAMPLES["oltp_read_write-mariadb"]))
 def test_the_command_shows_the_total_times_at_a_rate(poolsize_here: Command) -> None:
     text = poolsize_here(*RUN, "--rate", "30000/min", "--why").stdout
     assert "small error" not in text
-    title = "and total time at 500/s (no end: the queue grows without end):"
+    title = "and total times at 500/s (no end: the queue grows without end):"
     assert title in " ".join(text.split())
     answer = json.loads(poolsize_here(*RUN, "--rate", "500/s", "--json").stdout)
     assert answer["basis"] == "measured"

@@ -99,7 +99,7 @@ def _clients(pools: Sequence[ServicePool], limit: ServerLimit | None, proxy: Pro
 
 def _labelled(reason: Finding) -> Labelled:
     text = leading(sentence(reason), TWO_LINES)
-    return ("Or", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
+    return ("Else", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
 
 
 def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions | None) -> list[str]:

@@ -187,6 +187,6 @@ def _clients(answer: Recommendation, finding: DatabaseSize) -> str:
     if not sizes:
         return own
     first, *further = sizes
-    needs = [f"{count(first.pool_size, 'connection')} at a usage time of {milliseconds(first.usage_time_ms)}"]
-    needs += [f"{size.pool_size:,} at {milliseconds(size.usage_time_ms)}" for size in further]
-    return f"{own} Applications need {', '.join(needs)} ({percent(CERTAINTY)} probability; --usage-time)."
+    needs = [f"with {milliseconds(first.usage_time_ms)} need {count(first.pool_size, 'connection')}"]
+    needs += [f"with {milliseconds(size.usage_time_ms)} {size.pool_size:,}" for size in further]
+    return f"{own} Applications {', '.join(needs)} ({percent(CERTAINTY)} probability). Yours: --usage-time."

@@ -129,13 +129,13 @@ def price_title(answer: Recommendation) -> str:
     for finding in answer.findings:
         if isinstance(finding, MeasuredTimes):
             return f"Total time at {per_second(finding.rate)}"
-    compared = "Throughput compared with the fitted curve's highest point"
+    compared = "Throughput as a difference from the fitted curve's highest point"
     rates = [price.at_rate.rate for price in answer.prices if price.at_rate]
     if not rates:
         return compared
     grows = any(price.at_rate and price.at_rate.total_ms is None for price in answer.prices)
     ends = f" ({NO_END}: the queue grows without end)" if grows else ""
-    return f"{compared}, and total time at {per_second(rates[0])}{ends}"
+    return f"{compared}, and total times at {per_second(rates[0])}{ends}"
 
 
 def _total_times(at_rate: AtRate | None) -> tuple[str, str]:

@@ -170,7 +170,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
         yield "In use", in_use
     if answer.limit is not None:
         surge = answer.server_limit.surge
-        deploy = f", with {100 * surge:.0f} % more instances in a rolling deploy, too" if surge else ""
+        deploy = f", even with {100 * surge:.0f} % more instances in a rolling deploy" if surge else ""
         yield "Server", f"allows {answer.limit:,} in each process{deploy}."
     if supply and (knee := knee_rate(supply)):
         basis = "by the run: the database completes no more"

@@ -211,10 +211,9 @@ register_templates(
                 " At {pool_size:#connection}, a transaction takes {client_ms:ms} of CPU time in the load generator and "
                 "{server_ms:ms} of CPU time on the server, which has {server_cores:#core}."
                 if way_out.workers is None
-                else " {workers:#worker} can generate "
-                f"{100 * _room(way_out):.0f} % more transactions than the server can process. At "
-                "{pool_size:#connection}, a transaction takes {client_ms:ms} of the load generator's CPU and "
-                "{server_ms:ms} of the server's ({server_cores:#core})."
+                else " At {pool_size:#connection}, a transaction takes {client_ms:ms} of the load generator's CPU and "
+                "{server_ms:ms} of the server's ({server_cores:#core}). So {workers:#worker} can generate "
+                f"{100 * _room(way_out):.0f} % more transactions than the server can process."
             )
         ),
         OtherMachine: "run Locust on another machine",

@@ -61,8 +61,8 @@ register_templates(
         ),
         fleet_plan.SeparatePools: _separate_pools,
         fleet_plan.AboveSize: _above_size,
-        fleet_plan.PoolOfOne: "These pools divide what the database can use. With 1 connection, requests queue in each "
-        "process. For what your traffic needs: poolsize recommend --rate.",
+        fleet_plan.PoolOfOne: "Waits are no part of this division: requests queue in a pool of 1 connection. For what "
+        "your traffic needs: poolsize recommend --rate.",
         fleet_plan.LimitUnknown: "The server's max_connections is not known. {instances}, the fleet opens "
         "{needed:#connection}. To stay within the server's limit, give --max-connections.",
         fleet_plan.ExceedsLimit: lambda finding: (

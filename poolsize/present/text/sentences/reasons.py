@@ -10,7 +10,7 @@ from poolsize.present.text.sentences.findings import register_templates, sentenc
 from poolsize.units import at_most, count, loss_text, milliseconds, per_second, percent, probability_text
 
 ANSWER_LARGER = (
-    " The answer, {pool_size}, is larger: it counts waits for the load generator's CPU, and comes from measured sizes."
+    " The answer, {pool_size}, is larger: it comes from measurements, which include waits for the load generator's CPU."
 )
 """Why the answer lies above the range of an application that adds nothing."""
 ALIKE = 0.02
@@ -72,7 +72,8 @@ def _(finding: reasons.OnPlateau) -> str:
         best = finding.best_size if finding.best_measured else None
         at_best = "" if best is None else f" at {count(best, 'connection')}"
         curve = "" if by_curve else " by the fitted curve"
-        reached += f", {100 * share:.0f} % of {highest} ({at_highest}{at_best}{curve})"
+        subject = "Capacity" if highest == "capacity" else "That throughput"
+        reached += f", {100 * share:.0f} % of {highest}. {subject} is {at_highest}{at_best}{curve}"
     if by_curve:
         source = "Measured" if finding.measured_below is None else "Between the measurements"
         reached += f". {source}: {per_second(finding.throughput)}; the curve treats the difference as noise"

@@ -99,11 +99,11 @@ def _in_use(finding: of.InUse) -> str:
 def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
     parts = []
     if finding.limits_ms:
-        away = " with one instance away" if finding.several else ""
-        away += ", where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
+        away = ", with one instance away" if finding.several else ""
+        away += " where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
         parts.append(
-            f"Each need is the smallest pool that keeps the p99 wait time within the service's limit{away}: "
-            "{limits_ms:limits}."
+            "Each need is the smallest pool that keeps the p99 wait time within the wait limit of its service "
+            f"({{limits_ms:limits}}){away}."
         )
     if finding.missed:
         parts.append(
@@ -241,8 +241,8 @@ register_templates(
         ),
         of.NearSupply: lambda finding: (
             "On average {in_use:number} connections are in use, "
-            f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: the traffic "
-            "is near the database's capacity with any pool size."
+            f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: from "
+            f"{percent(of.NEAR)} on, transactions begin to wait in the database."
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
@@ -264,7 +264,7 @@ register_templates(
         of.LimitAllows: lambda finding: (
             "The server's limit leaves {usable:#connection} for "
             f"{count(finding.processes, 'process', 'processes')} of a rolling deploy: {{limit:,}} for each process. "
-            "Kubernetes does not count pods that are ending: more pods may run for their grace period."
+            "Kubernetes does not count terminating pods in maxSurge: until their grace period ends, more pods may run."
         ),
         of.WaitsElsewhere: lambda finding: (
             ("In the busiest second of a minute, requests come at" if finding.in_burst else "The rate is")

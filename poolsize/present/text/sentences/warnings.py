@@ -55,7 +55,7 @@ def _are_busy(size: int, utilisation: float) -> str:
 @sentence.register
 def _(finding: warnings.CheckFailed) -> str:
     check, sizes = finding.check, pool_sizes(finding.sizes)
-    failed = f"At {sizes}, steps that failed the check `{check}` are used, because no attempt passed this check"
+    failed = f"Steps at {sizes} failed the check `{check}`. They are used, because no attempt passed it"
     if check.disqualifies:
         failed = f"The figures at {sizes} are not used, because the check `{check}` failed there"
     at_largest = f". At {finding.sizes[-1]}" if len(finding.sizes) > 1 else ""
