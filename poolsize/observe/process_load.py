@@ -331,7 +331,9 @@ class ProcessLoad:
     @property
     def load_error(self) -> float:
         """The standard deviation of the highest load by chance."""
-        return float(self._spread[int(np.argmax(self.load))]) / sqrt(self._window)
+        highest = int(np.argmax(self.load))
+        is_smooth = self.load[highest] == self._steady[highest]
+        return float(self._spread[highest]) / (sqrt(self._window) if is_smooth else 1)
 
     @property
     def _has_short_bursts(self) -> bool:

@@ -103,6 +103,14 @@ def test_the_busiest_minute_is_nearly_as_busy_as_its_samples_show(load: float, v
     assert abs(np.mean(errors)) <= 0.05
 
 
+def test_a_busy_minute_alone_is_less_exact_than_busy_quarters_of_an_hour() -> None:
+    loads, random = np.full(240, 10.0), np.random.default_rng(4)
+    together = sampled(np.where(np.arange(240) < 120, 20.0, 10.0), random)
+    assert together.load_error == pytest.approx(np.sqrt(20 / 60 / 15), rel=0.3)
+    loads[100] = 20.0
+    assert sampled(loads, random).load_error == pytest.approx(np.sqrt(20 / 60), rel=0.3)
+
+
 def test_a_replay_adds_up_all_periods_and_a_queue_outlasts_its_own() -> None:
     """Two quiet minutes, one that a pool of 4 can't serve, and the minutes in which it serves what is late."""
     uses, size = np.array([600.0, 600, 6_000, 600, 600] + [0] * 35), 4
