@@ -241,8 +241,8 @@ register_templates(
         ),
         of.NearSupply: lambda finding: (
             "On average {in_use:number} connections are in use, "
-            f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: from "
-            f"{percent(of.NEAR)} on, transactions begin to wait in the database."
+            f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: near its "
+            f"capacity (from {percent(of.NEAR)} on), transactions wait in the database with any pool size."
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
