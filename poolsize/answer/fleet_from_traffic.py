@@ -39,6 +39,7 @@ from poolsize.answer.traffic_findings import (
     is_too_small,
     of_database,
     of_service,
+    threads_suffice,
     with_load,
 )
 from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
@@ -109,9 +110,10 @@ class TrafficPlan(PoolTotals):
 
     @property
     def helps(self) -> bool:
-        """Whether the pool sizes help: not where the database, or the server's limit, is too small for the traffic."""
+        """Whether the pool sizes help: not where the database, the server's limit or the threads are too few."""
         is_endless = any(pool.decides == "limit" and isinf(pool.use.usual.wait_p99_ms) for pool in self.pools)
-        return bool(self.pools) and not is_endless and not is_too_small(self.findings)
+        has_threads = all(threads_suffice(pool.traffic) for pool in self.pools)
+        return bool(self.pools) and not is_endless and not is_too_small(self.findings) and has_threads
 
 
 def plan_fleet_for(

@@ -30,6 +30,7 @@ from poolsize.answer.traffic_findings import (
     is_too_small,
     of_database,
     of_service,
+    threads_suffice,
     ways_within,
     with_load,
 )
@@ -115,9 +116,14 @@ class TrafficAnswer:
 
     @property
     def helps(self) -> bool:
-        """Whether the pool size helps: not where the database, or the server's limit, is too small for the traffic."""
+        """Whether the pool size helps: not where the database, the server's limit or the threads are too few."""
         is_endless = self.decides == "limit" and isinf(self.at_size.usual.wait_p99_ms)
-        return self.need is not None and not is_endless and not is_too_small(self.findings)
+        return (
+            self.need is not None
+            and not is_endless
+            and not is_too_small(self.findings)
+            and threads_suffice(self.traffic)
+        )
 
     @property
     def at_size(self) -> SizeUse:
@@ -178,6 +184,8 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
     """Yield what decides the size, then how the pools and the database go together, then what is not known."""
     traffic, service = answer.traffic, answer.traffic.service
     yield from _deciding(answer, of_process)
+    if answer.need is not None and service.threads is None and answer.pool_size > 1:
+        yield ThreadsUnknown(answer.pool_size)
     findings = list(of_database(traffic, answer.supply, answer.load, answer.connections))
     if answer.need is not None and not is_too_small(findings):
         database = SharedDatabase((traffic,), (answer.pool_size,), answer.supply)
@@ -190,8 +198,6 @@ def _findings(answer: TrafficAnswer, of_process: ProcessNeed) -> Iterator[Findin
         yield LimitAllows(answer.server_limit.usable, processes, answer.limit)
     if answer.limit is None:
         yield LimitUnknown(answer.connections_in_deploy, more_instances([service], answer.server_limit))
-    if service.threads is None and answer.pool_size > 1:
-        yield ThreadsUnknown(answer.pool_size)
     if traffic.usage_of_run:
         yield UsageOfRun(traffic.usage.mean_ms)
     if traffic.usage == UsageTimes(traffic.usage.mean_ms) and of_process.decides != "threads":

@@ -16,6 +16,8 @@ from poolsize.traffic.pool_use import pool_use
 
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
+RARELY = 0.001
+"""A smaller share of the time is hardly ever."""
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 HEADROOM, GROWN = 1.1, 1.2
@@ -338,13 +340,14 @@ class SupplyUnknown(Caution, code="traffic_supply_unknown"):
     """Nothing is known of what the database can use.
 
     in_use: connections, on average. cores: with which the formula gives more than are in use in the busiest second.
-    has_bursts: whether that second differs from others.
+    has_bursts: whether that second differs from others. connections: of all pools.
     """
 
     in_use: float
     in_use_p99_9: int
     cores: int
     has_bursts: bool
+    connections: int
 
 
 class SpreadAssumed(Caution, code="traffic_spread_assumed"):
@@ -396,6 +399,12 @@ def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None
         return traffic.loaded(load)
     times = 1000 * keeping_up(together.rate, supply.rates)[0] / together.rate / together.usage.mean_ms
     return traffic.with_usage(traffic.usage.mean_ms * times)
+
+
+def threads_suffice(traffic: Traffic) -> bool:
+    """Return whether the threads of a process can serve its requests, with all instances."""
+    most = traffic.service.most_useful
+    return most is None or replace(traffic.of_process(), most_in_use=None).load < most
 
 
 def bound(traffic: Traffic, of_process: ProcessNeed, name: str | None = None) -> Finding:
@@ -499,7 +508,7 @@ def of_database(
     elif supply is None:
         busiest = traffic.burst * in_use
         cores = max(1, ceil(floor(round(busiest, 9)) / CONNECTIONS_PER_CORE))  # the formula adds a disk
-        yield SupplyUnknown(in_use, load.quantile(OFTEN), cores, traffic.burst > 1)
+        yield SupplyUnknown(in_use, load.quantile(OFTEN), cores, traffic.burst > 1, connections)
     else:
         yield from _in_use(traffic, in_use, supply, load, connections)
     yield from supply.doubts if supply else ()

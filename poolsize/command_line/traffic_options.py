@@ -97,7 +97,8 @@ HELP = {
     "connection twice counts twice. The answer is then the pool size that this traffic needs, beside what the database "
     "can use.",
     "usage_p95": "95th percentile of the usage time, e.g. 40ms.",
-    "usage_p99": "99th percentile of the usage time.  [default: usage times vary like exponential ones]",
+    "usage_p99": "99th percentile of the usage time; its mean, if all usage times are alike.  [default: usage times "
+    "vary like exponential ones]",
     "burst": "Rate of a minute's busiest second over the mean rate, e.g. 3x.  [default: requests arrive at random]",
     "max_wait_p99": "Highest p99 of the wait time for a connection.  [default: --usage-time]",
     "wait_limit": "The pool's timeout, to show the share of requests that time out.  [default: none]",

@@ -72,7 +72,8 @@ GROUPS = {
 @click.option(
     "--cores",
     type=int,
-    help="Physical cores of the DATABASE's host (x86: 2 vCPUs are mostly 1).  [default: this machine's]",
+    help="Physical cores of the DATABASE's host (x86: 2 vCPUs are mostly 1).  [default: this machine's; with a rate, "
+    "unknown]",
 )
 @instance_class_option
 @click.option(

@@ -71,8 +71,8 @@ _KIND_SAYS = {
 _BY_USE = {
     Use.NONE_OPEN: "No connection is open: the pool is not too small, it can't open connections.",
     Use.NOT_FULL: "The pool is not full: a larger pool does not help.",
-    Use.HELD: "The pool is not too small for transactions of milliseconds: connections are held across something "
-    "slow, or leaked.",
+    Use.HELD: "The pool is probably not too small: if transactions take milliseconds, connections are held across "
+    "something slow, or leaked.",
     Use.UNCLEAR: "It can be either: the pool is too small for the rate, or connections are held for too long. The mean "
     "usage time without load decides: if it is about as long, the pool is too small; if it is far shorter, connections "
     "are held.",

@@ -264,6 +264,8 @@ def _server_connections(settings: PoolSettings) -> str:
         f"administrators, monitoring and other programs: together {settings.needed_connections:,}."
     )
     if settings.server_connections > settings.needed_connections:
-        present = "The server's limit" if settings.server.max_connections else "The server's default"
-        return f"{text} {present}, {settings.server_connections:,}, is enough."
+        if settings.server.max_connections:
+            return f"{text} The server's limit, {settings.server_connections:,}, is enough."
+        default = f"The server's default, {settings.server_connections:,}, is enough."
+        return f"{text} {default} Keep your value, if it is larger."
     return f"{text} The server lowers max_connections if its open_files_limit is too small."

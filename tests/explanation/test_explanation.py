@@ -128,7 +128,7 @@ def test_on_call_each_connection_is_held_for_8_s() -> None:
     text = " ".join(events_text([event]).split())
     assert "37 requests waited, the longest for 30 s: about 1.2 arrive a second" in text
     assert "each is held for about 8.1 s" in text
-    assert "The pool is not too small for transactions of milliseconds: connections are held across" in text
+    assert "The pool is probably not too small: if transactions take milliseconds, connections are held across" in text
     assert "At a mean usage time of 50 ms, all 10 connections are in use only at a rate above 200/s." in text
 
 

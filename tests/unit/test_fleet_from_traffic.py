@@ -321,17 +321,17 @@ def test_threads_that_could_use_more_than_the_limit_allows_are_not_said_to_never
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
-        ([SHOP, JOBS], "within the wait limit of its service (shop 15 ms, jobs 120 ms), with one instance away."),
+        ([SHOP, JOBS], "stays within its limit (shop 15 ms, jobs 120 ms), with one instance away."),
         (
             [SHOP, replace(JOBS, service=Service("jobs", 1))],
-            "its service (shop 15 ms, jobs 120 ms), with one instance away where a service has several.",
+            "its limit (shop 15 ms, jobs 120 ms), with one instance away where a service has several.",
         ),
         (
             [
                 replace(SHOP, service=replace(SHOP.service, threads=1)),
                 replace(JOBS, service=Service("jobs", 1), max_wait_p99_ms=8.0),
             ],
-            "within the wait limit of its service (jobs 8 ms).",
+            "stays within its limit (jobs 8 ms).",
         ),
     ],
 )

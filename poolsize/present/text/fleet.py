@@ -1,6 +1,6 @@
 """A fleet's pools as text for a terminal, and as a JSON object."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServerLimit, Service, ServicePool, connections_of, in_deploy_of
@@ -108,7 +108,8 @@ def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOpt
         need = [pasteable("poolsize", "fleet", *options.of_database, "--service", WITH_RATE)] if options else []
         opened = in_deploy_of(pools)  # as many instances of one service make the same connections
         server = ("--size", opened, "--instances", opened, "--surge", "0%")
-        return [*need, CONFIGURE, pasteable("poolsize", "config", "--for", "my.cnf", *server)]
+        of_server = pasteable("poolsize", "config", "--for", "my.cnf", *server, *_words(_of_server(limit)))
+        return [*need, CONFIGURE, of_server]
     (pool,) = pools
     of_fleet = fleet_words(pool.service, limit)
     need = [options.need_command(*of_fleet)] if options else []
@@ -119,16 +120,25 @@ def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOpt
 def fleet_words(service: Service, limit: ServerLimit) -> list[object]:
     """Return the options that describe the processes of a service, and the server's limit."""
     held = service.connections_per_thread
-    options = {
+    options: dict[str, object] = {
         "--instances": service.instances,
         "--processes": service.processes,
         "--max-instances": service.max_instances,
         "--app-threads": service.threads,
         "--connections-per-thread": None if held == 1 else held,
         "--surge": None if limit.surge == ServerLimit.surge else f"{100 * limit.surge:g}%",
-        "--max-connections": limit.max_connections,
-        "--reserve": None if limit.reserve == ServerLimit.reserve else limit.reserve,
     }
+    return _words(options | _of_server(limit))
+
+
+def _of_server(limit: ServerLimit) -> dict[str, object]:
+    """Return option -> value of what a server allows, or None."""
+    reserve = None if limit.reserve == ServerLimit.reserve else limit.reserve
+    return {"--max-connections": limit.max_connections, "--reserve": reserve}
+
+
+def _words(options: Mapping[str, object]) -> list[object]:
+    """Return the options that have a value, and their values."""
     return [word for flag, value in options.items() if value is not None for word in (flag, value)]
 
 

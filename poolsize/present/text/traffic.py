@@ -11,6 +11,7 @@ from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import (
     OFTEN,
+    RARELY,
     BeyondSupply,
     CurrentPool,
     CutOff,
@@ -63,7 +64,7 @@ FIRST_OF_FLEET = (FleetBelowNeed, BeyondSupply)
 """Doubts that stand before the pool size, or before those of several services."""
 NEEDS = "The traffic needs "
 """Begins the sentence that the label "Need" repeats."""
-LENGTHS = {WaitsElsewhere: FOUR_LINES, KeepsWait: TWO_LINES + len(NEEDS)}
+LENGTHS = {WaitsElsewhere: FOUR_LINES, ThreadsBound: FOUR_LINES, KeepsWait: TWO_LINES + len(NEEDS)}
 """Reason -> the characters of its text that a short answer shows, where they are not TWO_LINES."""
 DECIDING = (WaitsElsewhere, KeepsWait, ThreadsBound, FloorBound)
 """Reasons that say what decides the pool size."""
@@ -161,9 +162,13 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     yield "Need", next(deciding, next(iter(reasons.values()), "")).removeprefix(NEEDS)
     in_use = ""
     if load:
-        often = load.quantile(OFTEN)
-        of_all = f"{number(load.mean)} of the {answer.connections:,} are in use"
-        in_use = f"On average {of_all}; 99.9 % of the time, at most {often:,}."
+        often, connections = load.quantile(OFTEN), answer.connections
+        most = f"99.9 % of the time, at most {often:,}"
+        if supply and load.beyond(supply.connections) >= RARELY:
+            most = f"more than {supply.connections:,} for {percent(load.beyond(supply.connections))} of the time"
+        elif often >= connections > 1:
+            most = f"all of them for {percent(load.beyond(connections - 1))} of the time"
+        in_use = f"On average {number(load.mean)} of the {connections:,} are in use; {most}."
     if supply:
         yield "Database", f"can use {supply.connections:,} at once{_basis(supply)}. {in_use}".strip()
     else:

@@ -11,7 +11,8 @@ from poolsize.units import any_of, count, lasting, milliseconds, number, percent
 
 
 def _keeps_wait(finding: of.KeepsWait) -> str:
-    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else "the p99 wait is 0 ms"
+    rare = "fewer than 1 % of the requests wait (p99 wait 0 ms)"
+    wait = "the p99 wait is {wait_p99_ms:ms}" if finding.wait_p99_ms else rare
     away = "one of {one_away_of:,} instances away" if finding.one_away_of else ("these" if finding.need > 1 else "it")
     each = " in each process" if finding.processes > 1 else ""
     limit = "the usage time, {limit_ms:ms}" if finding.is_usage_time else "{limit_ms:ms}"
@@ -81,7 +82,7 @@ def _in_use(finding: of.InUse) -> str:
         often = "more than {in_use_p99_9:,} for at most 0.1 % of the time"
     if finding.connections <= finding.supply:
         after = "The pools have no more."
-    elif finding.share_beyond < 0.001:
+    elif finding.share_beyond < of.RARELY:
         after = (
             "The pools may have {connections:,} together: more than {supply:,} are hardly ever in use. In an overload "
             "all of them are, and requests then queue in the database."
@@ -102,7 +103,7 @@ def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
         away = ", with one instance away" if finding.several else ""
         away += " where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
         parts.append(
-            "Each need is the smallest pool that keeps the p99 wait time within the wait limit of its service "
+            "Each service needs the smallest pool whose p99 wait time stays within its limit "
             f"({{limits_ms:limits}}){away}."
         )
     if finding.missed:
@@ -167,17 +168,17 @@ def _observed(finding: of.Observed) -> str:
 
 
 def _supply_unknown(finding: of.SupplyUnknown) -> str:
-    cores, of_code, database = "", "", "the database"
+    cores = of_code = ""
+    often = "more than {in_use_p99_9:,} for at most 0.1 % of the time"
+    if finding.in_use_p99_9 >= finding.connections:
+        often = "at times all {connections:,}"
     if finding.cores > 1:
-        takes = "{in_use:number} in use in the database take"
-        if finding.has_bursts:
-            takes = "the busiest second takes the database"
-        cores, database = f"By the formula, {takes} {{cores:,}} cores or more. ", "it"
-        of_code = "Connections that your own code holds take none. "
+        busy = "in the busiest second" if finding.has_bursts else "if the database works on all {in_use:number} in use"
+        cores = f" By the formula, it needs {{cores:,}} cores or more {busy}."
+        of_code = " Connections that your own code holds need none."
     return (
-        f"{cores}What {database} can use is not known: add --cores of its host, or a measured --run. {of_code}In use "
-        "at once, by all processes: {in_use:number} connections on average, and more than {in_use_p99_9:,} for at most "
-        "0.1 % of the time."
+        "What the database can use is not known: add --cores of its host, or a measured --run."
+        f"{cores}{of_code} In use at once, by all processes: {{in_use:number}} connections on average, and {often}."
     )
 
 
@@ -246,8 +247,8 @@ register_templates(
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
-            "average {in_use:number} connections are in use, and it can use {supply:,}. No pool size helps. To "
-            "use 70 % of the database: "
+            "average {in_use:number} connections are in use, and it can use {supply:,} for all processes together. No "
+            f"pool size helps. To use {percent(LOAD)} of the database: "
             + (
                 f"{percent(LOAD * finding.supply / finding.in_use)} of all rates, the same share of all usage times, "
                 "or "
@@ -257,7 +258,8 @@ register_templates(
             + "a database that can use {enough:#connection}"
             + (f" ({count(finding.more_cores, 'more core')})" if finding.more_cores else "")
             + ". If your own code, "
-            "or a queue in the database, takes a part of the usage time, measure the database: it may be fast enough."
+            "or a queue in the database, takes a part of the usage time, measure the database with "
+            "`poolsize sweep`: it may be fast enough."
         ),
         of.BurstBeyondSupply: "In the busiest second of a minute, {in_use:number} connections are in use on "
         "average, and the database can use {supply:,}: usage times are longer then, and the waits with them.",
