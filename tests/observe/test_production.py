@@ -269,9 +269,12 @@ LIBRARIES: Mapping[str, Callable[[str], Program]] = {
     "spring": partial(hikaricp, heap="-Xmx256m"),
     "go": database_sql,
 }
-CONNECTIONS, OBSERVED_SECONDS, TRIED_SECONDS, NEAR = 10, 240, 60, 0.1
-"""Connections of which the loads use 30, 50 and 70 %; how long a load is observed, and a size tried; the
-error of a p99 wait that is measured for so long, in usage times.
+CONNECTIONS, OBSERVED_SECONDS, TRIED_SECONDS, NEAR = 10, 600, 60, 0.1
+"""Connections of which the loads use 30, 50 and 70 %; how long a load is observed, as `--for` is by default, and a size
+tried; the error of a p99 wait that is measured for so long, in usage times.
+
+Go's mean in use is that of its samples, one a second: after four minutes, its standard error at 30 % is 3.7 %, and a
+mean that is 6 % too high needs a connection more.
 """
 
 
@@ -294,7 +297,7 @@ WORKLOADS = {
 
 
 @pytest.mark.experiment
-@pytest.mark.timeout(2400)
+@pytest.mark.timeout(3600)
 @pytest.mark.parametrize("name", WORKLOADS)
 def test_sizes_are_those_that_trying_shows(name: str, tmp_path: Path) -> None:
     """Same or one apart: with one connection more the limit is kept, and with two less it is not."""
