@@ -249,7 +249,7 @@ class ProcessLoad:
         uses = float(np.nansum(self.pool["uses"][np.isfinite(self.pool["wait_seconds"])]))
         return 1000 * self.total("wait_seconds") / uses if uses > 0 else None
 
-    @cached_property
+    @property
     def noise(self) -> Vector:
         """The standard deviations of `in_use` by chance, at the same rate: of so many usages, or so many samples."""
         smooth = self._smooth_above_zero
@@ -307,7 +307,7 @@ class ProcessLoad:
         """
         return np.maximum(self.own_load, self._steady)
 
-    @cached_property
+    @property
     def own_load(self) -> Vector:
         """The same, also below the neighbours: a period far from them keeps nearly all by which it differs."""
         off = self.in_use - self._smooth
@@ -322,7 +322,7 @@ class ProcessLoad:
         kept = 1 - chance / variance if variance > chance + SURE * error else 0.0
         return np.asarray(mean + kept * (self._smooth - mean))
 
-    @cached_property
+    @property
     def _spread(self) -> Vector:
         """The standard deviations of a period's own connections in use, by chance and short bursts."""
         between = self._variances[1] if self._has_short_bursts else 0.0

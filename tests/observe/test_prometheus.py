@@ -381,7 +381,7 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
         assert max(value or 0 for value in span.in_use_max) == round(rate) + 1
 
 
-DAY_SECONDS, DAY_MIB = 10, 300
+DAY_SECONDS, DAY_MIB = 10, 286
 MEASURED = """\
 import re, sys, time
 from pathlib import Path
