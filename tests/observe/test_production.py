@@ -273,7 +273,7 @@ CONNECTIONS, OBSERVED_SECONDS, TRIED_SECONDS, NEAR = 10, 600, 60, 0.1
 """Connections of which the loads use 30, 50 and 70 %; how long a load is observed, as `--for` is by default, and a size
 tried; the error of a p99 wait that is measured for so long, in usage times.
 
-Go's mean in use is that of its samples, one a second: after four minutes, its standard error at 30 % is 3.7 %, and a
+Go's mean in use is that of samples each second: after four minutes, its standard error at 30 % is 3.7 %, and a
 mean that is 6 % too high needs a connection more.
 """
 
@@ -300,12 +300,8 @@ WORKLOADS = {
 @pytest.mark.timeout(5400)
 @pytest.mark.parametrize("share", [0.3, 0.5, 0.7])
 @pytest.mark.parametrize("name", WORKLOADS)
-@measured_again
 def test_sizes_are_those_that_trying_shows(name: str, share: float, tmp_path: Path) -> None:
-    """Same or one apart: with one connection more the limit is kept, and with two less it is not.
-
-    A pause of an application is a burst, of which the sizes that are tried at another time know nothing.
-    """
+    """The same, or apart by a connection: with a connection more the limit is kept, and with two less it is not."""
     (usage, simulated), rate = WORKLOADS[name], share * CONNECTIONS / USAGE_SECONDS
     with running([*LIBRARIES], tmp_path, usage=usage) as apps:
         load = apps.load(rate, 0.0, OBSERVED_SECONDS + SPARE_SECONDS)
