@@ -112,8 +112,10 @@ class TrafficPlan(PoolTotals):
     def helps(self) -> bool:
         """Whether the pool sizes help: not where the database, the server's limit or the threads are too few."""
         is_endless = any(pool.decides == "limit" and isinf(pool.use.usual.wait_p99_ms) for pool in self.pools)
-        has_threads = all(threads_suffice(pool.traffic) for pool in self.pools)
-        return bool(self.pools) and not is_endless and not is_too_small(self.findings) and has_threads
+        if not self.pools or is_endless or is_too_small(self.findings):
+            return False
+        loaded = (with_load(pool.traffic, pool.use.load, self.supply, self.traffic) for pool in self.pools)
+        return all(map(threads_suffice, loaded))
 
 
 def plan_fleet_for(

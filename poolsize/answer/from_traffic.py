@@ -122,7 +122,7 @@ class TrafficAnswer:
             self.need is not None
             and not is_endless
             and not is_too_small(self.findings)
-            and threads_suffice(self.traffic)
+            and threads_suffice(with_load(self.traffic, self.load, self.supply, self.traffic))
         )
 
     @property

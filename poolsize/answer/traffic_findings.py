@@ -16,8 +16,6 @@ from poolsize.traffic.pool_use import pool_use
 
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
-RARELY = 0.001
-"""A smaller share of the time is hardly ever."""
 NEAR = 0.6
 """The share of what the database can use from which on requests begin to wait for each other in the database."""
 HEADROOM, GROWN = 1.1, 1.2
@@ -402,7 +400,7 @@ def with_load(traffic: Traffic, load: DatabaseLoad | None, supply: Supply | None
 
 
 def threads_suffice(traffic: Traffic) -> bool:
-    """Return whether the threads of a process can serve its requests, with all instances."""
+    """Return whether the threads of a process can serve its requests, with all instances. traffic: with its load."""
     most = traffic.service.most_useful
     return most is None or replace(traffic.of_process(), most_in_use=None).load < most
 

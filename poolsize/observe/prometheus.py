@@ -258,7 +258,7 @@ class _Server:
         why = why or (": name the base URL, without the path of a page" if page.failure == "status 404" else "")
         with suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
             why = why or f": {shown(json.loads(page.text)['error'])}"
-        if self._has_answered and _TOO_MUCH.search(page.failure + why):
+        if self._has_answered and _is_too_much(page):
             raise _TooLong(f"{self._address.shown}: {page.failure}{why}: give a shorter --range")
         raise WorkFailed(f"{self._address.shown}{path}: {page.failure}{why}")
 
@@ -267,14 +267,17 @@ class _Server:
         pauses = list(PAUSES_SECONDS if self._has_answered else ())
         while True:
             page = read_page(replace(self._address, target=target), ANSWER_SECONDS, MOST_ANSWER_BYTES)
-            failure = page.failure
-            if failure is None or not pauses or _LASTING.match(failure) or _TOO_MUCH.search(failure + page.text):
+            if page.failure is None or not pauses or _LASTING.match(page.failure) or _is_too_much(page):
                 return page
-            self._note(f"{self._address.shown}: {failure}: asks again")
+            self._note(f"{self._address.shown}: {page.failure}: asks again")
             time.sleep(pauses.pop(0))
 
     def _no_prometheus(self) -> WorkFailed:
         return WorkFailed(f"{self._address.shown} does not answer as Prometheus does: name its base URL")
+
+
+def _is_too_much(page: WebPage) -> bool:
+    return bool(_TOO_MUCH.search(f"{page.failure} {page.text}"))
 
 
 class _TooLong(WorkFailed):

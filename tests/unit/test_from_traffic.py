@@ -563,6 +563,20 @@ def test_the_busiest_second_decides_how_many_cores_a_burst_takes() -> None:
         assert "cores or more" not in sentence(replace(unknown, cores=1))
 
 
+@pytest.mark.parametrize(("threads", "helps"), [(2, False), (7, True), (None, True)])
+def test_threads_that_cannot_serve_the_traffic_end_without_a_pool_size(threads: int | None, helps: bool) -> None:
+    """6 connections are in use on average."""
+    traffic = Traffic(400, UsageTimes(15), Service("application", 1, 1, threads=threads))
+    assert recommend_for(traffic).helps == plan_fleet_for([traffic]).helps == helps
+
+
+def test_a_pool_has_no_more_connections_in_use_than_it_has() -> None:
+    answer = recommend_for(Traffic(720, UsageTimes(20), Service("application", 1)))
+    (unknown,) = (finding for finding in answer.findings if isinstance(finding, SupplyUnknown))
+    assert answer.pool_size == unknown.in_use_p99_9 == 18
+    assert sentence(unknown).endswith("14.4 connections on average, and at times all 18.")
+
+
 @pytest.mark.costly
 @pytest.mark.parametrize("pool_size", [1, 2, 4])
 def test_printed_connections_in_use_keep_littles_law(pool_size: int) -> None:

@@ -11,7 +11,6 @@ from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import (
     OFTEN,
-    RARELY,
     BeyondSupply,
     CurrentPool,
     CutOff,
@@ -164,7 +163,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
     if load:
         often, connections = load.quantile(OFTEN), answer.connections
         most = f"99.9 % of the time, at most {often:,}"
-        if supply and load.beyond(supply.connections) >= RARELY:
+        if supply and often > supply.connections:
             most = f"more than {supply.connections:,} for {percent(load.beyond(supply.connections))} of the time"
         elif often >= connections > 1:
             most = f"all of them for {percent(load.beyond(connections - 1))} of the time"
