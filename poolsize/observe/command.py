@@ -104,7 +104,7 @@ LONGEST_SOURCE = 1_000
     "--check",
     metavar="RUN|FILE|SIZE",
     shell_complete=complete_runs,
-    help="Print what no longer fits: compared with a run, with an earlier observation, or with the pool size of one "
+    help="Print what no longer fits: compared with a run, with an earlier observation, or with the pool size of a "
     "process. The exit code is 3 then.",
 )
 @form_options

@@ -321,10 +321,10 @@ def test_threads_that_could_use_more_than_the_limit_allows_are_not_said_to_never
 @pytest.mark.parametrize(
     ("fleet", "words"),
     [
-        ([SHOP, JOBS], "stays within its limit (shop 15 ms, jobs 120 ms), with one instance away."),
+        ([SHOP, JOBS], "stays within its limit (shop 15 ms, jobs 120 ms), with an instance away."),
         (
             [SHOP, replace(JOBS, service=Service("jobs", 1))],
-            "its limit (shop 15 ms, jobs 120 ms), with one instance away where a service has several.",
+            "its limit (shop 15 ms, jobs 120 ms), with an instance away where a service has several.",
         ),
         (
             [

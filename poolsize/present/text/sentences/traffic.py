@@ -82,7 +82,7 @@ def _in_use(finding: of.InUse) -> str:
         often = "more than {in_use_p99_9:,} for at most 0.1 % of the time"
     if finding.connections <= finding.supply:
         after = "The pools have no more."
-    elif finding.share_beyond < of.RARELY:
+    elif finding.share_beyond < 1 - of.OFTEN:
         after = (
             "The pools may have {connections:,} together: more than {supply:,} are hardly ever in use. In an overload "
             "all of them are, and requests then queue in the database."
@@ -100,7 +100,7 @@ def _in_use(finding: of.InUse) -> str:
 def _fleet_needs(finding: fleet_from_traffic.FleetNeeds) -> str:
     parts = []
     if finding.limits_ms:
-        away = ", with one instance away" if finding.several else ""
+        away = ", with an instance away" if finding.several else ""
         away += " where a service has several" if finding.several not in {0, len(finding.limits_ms)} else ""
         parts.append(
             "Each service needs the smallest pool whose p99 wait time stays within its limit "
