@@ -1,7 +1,7 @@
 """Numbers as text for people: three significant digits and a unit."""
 
 from collections.abc import Sequence
-from math import ceil, isnan
+from math import ceil, floor, isnan, log10
 from typing import Annotated
 
 FloatOrNull = Annotated[float, "null"]
@@ -20,6 +20,12 @@ def number(value: float) -> str:
     if abs(value) >= 99.95:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def rounded_down(value: float) -> float:
+    """Return a positive number rounded down to three significant digits, so that its text is never more than it."""
+    digit = 10.0 ** (floor(log10(value)) - 2)
+    return floor(round(value / digit, 6)) * digit
 
 
 def milliseconds(value_ms: float) -> str:

@@ -111,11 +111,14 @@ class TrafficPlan(PoolTotals):
     @property
     def helps(self) -> bool:
         """Whether the pool sizes help: not where the database, the server's limit or the threads are too few."""
+        return bool(self.pools) and self.carries and not is_too_small(self.findings)
+
+    @property
+    def carries(self) -> bool:
+        """Whether the pools and the threads carry the traffic, if the database does."""
         is_endless = any(pool.decides == "limit" and isinf(pool.use.usual.wait_p99_ms) for pool in self.pools)
-        if not self.pools or is_endless or is_too_small(self.findings):
-            return False
         loaded = (with_load(pool.traffic, pool.use.load, self.supply, self.traffic) for pool in self.pools)
-        return all(map(threads_suffice, loaded))
+        return not is_endless and all(map(threads_suffice, loaded))
 
 
 def plan_fleet_for(

@@ -117,13 +117,13 @@ class TrafficAnswer:
     @property
     def helps(self) -> bool:
         """Whether the pool size helps: not where the database, the server's limit or the threads are too few."""
+        return self.need is not None and self.carries and not is_too_small(self.findings)
+
+    @property
+    def carries(self) -> bool:
+        """Whether the pools and the threads carry the traffic, if the database does."""
         is_endless = self.decides == "limit" and isinf(self.at_size.usual.wait_p99_ms)
-        return (
-            self.need is not None
-            and not is_endless
-            and not is_too_small(self.findings)
-            and threads_suffice(with_load(self.traffic, self.load, self.supply, self.traffic))
-        )
+        return not is_endless and threads_suffice(with_load(self.traffic, self.load, self.supply, self.traffic))
 
     @property
     def at_size(self) -> SizeUse:

@@ -7,17 +7,17 @@ from typing import Literal
 
 from poolsize.answer.finding import Caution, Finding, Reason, Refusal
 from poolsize.answer.fleet import ServerLimit
-from poolsize.answer.price import LOAD
 from poolsize.answer.traffic import SharedDatabase, Supply, Traffic, is_beyond, keeping_up, knee_rate
 from poolsize.answer.traffic_need import Decides, ProcessNeed, process_need, process_needs
 from poolsize.formula import CONNECTIONS_PER_CORE
 from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import pool_use
+from poolsize.units import rounded_down
 
 OFTEN = 0.999
 """The share of the time in which no more connections are in use than in_use_p99_9."""
 NEAR = 0.6
-"""The share of what the database can use from which on requests begin to wait for each other in the database."""
+"""The share of what the database can use above which requests begin to wait for each other in the database."""
 HEADROOM, GROWN = 1.1, 1.2
 """Times the rate, chosen values: pools that keep up with less than the first have little headroom. Their larger size is
 that for the second."""
@@ -234,7 +234,7 @@ class InUse(Reason, code="traffic_in_use"):
 
 
 class NearSupply(Caution, code="traffic_near_supply"):
-    """Of the connections that the database can use, a share of NEAR or more is in use on average."""
+    """Of the connections that the database can use, more than NEAR are in use on average."""
 
     in_use: float
     supply: int
@@ -243,9 +243,9 @@ class NearSupply(Caution, code="traffic_near_supply"):
 class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     """On average at least as many connections are in use as the database can use.
 
-    rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which 70 % of what
-    it can use are in use. more_cores: with which the formula gives as many; None where it does not say what the
-    database can use. services: that the traffic is of.
+    rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which NEAR of what
+    it can use are in use. share: of all rates, or of all usage times, with which it is so, too. more_cores: with which
+    the formula gives `enough`; None where it does not say what the database can use. services: that the traffic is of.
     """
 
     in_use: float
@@ -253,6 +253,7 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     more_cores: int | None
     rate: float
     usage_ms: float
+    share: float
     enough: int
     services: int = 1
 
@@ -513,10 +514,10 @@ def of_database(
 
 
 def _beyond_supply(traffic: Traffic, in_use: float, supply: Supply, services: int) -> BeyondSupply:
-    times, enough = in_use / supply.connections / LOAD, ceil(round(in_use / LOAD, 9))
+    share, enough = NEAR * supply.connections / in_use, ceil(round(in_use / NEAR, 9))
     more_cores = ceil((enough - supply.connections) / CONNECTIONS_PER_CORE) if supply.basis == "formula" else None
-    at_load = (traffic.rate / times, traffic.usage.mean_ms / times, enough)
-    return BeyondSupply(in_use, supply.connections, more_cores, *at_load, services)
+    rate, usage_ms = rounded_down(share * traffic.rate), rounded_down(share * traffic.usage.mean_ms)
+    return BeyondSupply(in_use, supply.connections, more_cores, rate, usage_ms, rounded_down(share), enough, services)
 
 
 def _in_use(traffic: Traffic, in_use: float, supply: Supply, load: DatabaseLoad, connections: int) -> Iterator[Finding]:
@@ -525,7 +526,7 @@ def _in_use(traffic: Traffic, in_use: float, supply: Supply, load: DatabaseLoad,
     beyond = load.beyond(supply.connections)
     full = load.beyond(connections - 1)
     yield InUse(in_use, load.quantile(OFTEN), supply.connections, beyond, full, connections, knee is not None)
-    if knee is None and NEAR * supply.connections <= in_use:
+    if knee is None and round(in_use / supply.connections, 9) > NEAR:
         yield NearSupply(in_use, supply.connections)
     if in_use < supply.connections <= traffic.burst * in_use:
         yield BurstBeyondSupply(traffic.burst * in_use, supply.connections)

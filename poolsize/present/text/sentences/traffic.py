@@ -4,7 +4,6 @@ from math import isinf
 
 from poolsize.answer import fleet_from_traffic
 from poolsize.answer import traffic_findings as of
-from poolsize.answer.price import LOAD
 from poolsize.present.text.sentences.findings import register_templates
 from poolsize.present.text.sentences.fleet import in_deploy
 from poolsize.units import any_of, count, lasting, milliseconds, number, percent
@@ -243,15 +242,14 @@ register_templates(
         of.NearSupply: lambda finding: (
             "On average {in_use:number} connections are in use, "
             f"{percent(finding.in_use / finding.supply)} of the {{supply:,}} that the database can use: near its "
-            f"capacity (from {percent(of.NEAR)} on), transactions wait in the database with any pool size."
+            f"capacity (above {percent(of.NEAR)}), transactions wait in the database with any pool size."
         ),
         of.BeyondSupply: lambda finding: (
             f"{'By the formula, the' if finding.more_cores else 'The'} database is too small for this traffic: on "
             "average {in_use:number} connections are in use, and it can use {supply:,} for all processes together. No "
-            f"pool size helps. To use {percent(LOAD)} of the database: "
+            f"pool size helps. To use {percent(of.NEAR)} of the database: "
             + (
-                f"{percent(LOAD * finding.supply / finding.in_use)} of all rates, the same share of all usage times, "
-                "or "
+                "{share:%} of all rates, the same share of all usage times, or "
                 if finding.services > 1
                 else "a rate of {rate:/s}, a usage time of {usage_ms:ms}, or "
             )
