@@ -233,14 +233,14 @@ def _recommended(settings: PoolSettings) -> str:
             f"By the measurement in {run.path}, the pool is not the limit: {never_full} is the smallest pool that was "
             "never full."
         )
-    source = "Given by --size"
-    if run:
-        verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
-        doubt = f" (in doubt{verdict})" if run.in_doubt else ""
-        usage_ms = run.usage_time_ms
-        for_usage = "" if usage_ms is None else f" for a usage time of {milliseconds(usage_ms)}"
-        source = f"Recommended by the measurement in {run.path}{for_usage}{doubt}"
-    size = count(settings.plan.size, "connection")
+    size, pools = count(settings.plan.size, "connection"), settings.service.pools
+    if run is None:
+        given = f"Given by --size: {size}" + (f", for {pools:,} processes together." if pools > 1 else ".")
+        return " ".join((given, *deciding))
+    verdict = "" if run.verdict is Verdict.MEASURED else f", verdict {run.verdict}"
+    doubt = f" (in doubt{verdict})" if run.in_doubt else ""
+    for_usage = "" if run.usage_time_ms is None else f" for a usage time of {milliseconds(run.usage_time_ms)}"
+    source = f"Recommended by the measurement in {run.path}{for_usage}{doubt}"
     return " ".join((f"{source}: {size}, for all clients of the database together.", *deciding))
 
 

@@ -93,12 +93,13 @@ def test_an_answer_is_short_and_says_the_size_of_the_json(poolsize_here: Command
 def test_the_next_commands_configure_the_pool_size_of_the_answer(poolsize_here: Command, command: str) -> None:
     answer = json.loads(printed(poolsize_here, f"{command} --json"))
     for line in printed(poolsize_here, command).splitlines():
-        if "poolsize config --for STACK -" in line and "CONNECTIONS" not in line:
-            words = line[line.index("config") :].replace("STACK", "hikaricp").split()
+        if "poolsize config --for STACK -" in line:
+            words = shlex.split(line[line.index("config") :].replace("STACK", "hikaricp"), comments=True)
             configured = json.loads(poolsize_here(*words, "--json").stdout)
             of_process = answer.get("fleet") or answer
-            pools = of_process.get("pools") or [of_process]
-            assert [configured["pool_size"]] == [pool["pool_size"] for pool in pools]
+            first, *others = of_process.get("pools") or [of_process]
+            assert configured["pool_size"] == first["pool_size"]
+            assert ("# the first service; likewise for the others" in line) == bool(others)
 
 
 @pytest.mark.costly
@@ -111,6 +112,25 @@ def test_the_first_next_command_shows_what_the_traffic_needs(poolsize_here: Comm
     assert (answer["basis"], answer["supply"]["basis"], answer["traffic"]["instances"]) == ("traffic", "measured", 3)
     assert answer["traffic"]["usage_ms"] == (30 if "--usage-time" in command else 24)
     assert (answer["limit"] is None) == ("--max-connections" not in command)
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    "command",
+    [
+        "fleet --cores 8 --service shop:6-9:4:3 --service mail:2:2:1 --max-connections 500 --surge 50%",
+        "fleet --service shop:6-9:4:400/s:15ms --service mail:2:2:40/s:8ms --max-connections 500",
+    ],
+)
+def test_the_next_commands_of_several_services_work(poolsize_here: Command, command: str) -> None:
+    text = printed(poolsize_here, command).replace("STACK", "go").replace("RATE", "40/s").replace("USAGE_TIME", "8ms")
+    typed = re.findall(r"^ {2}(?:Next|    ) +poolsize (.+)", text, re.MULTILINE)
+    for line in typed:
+        words = shlex.split(line, comments=True)
+        done = poolsize_here(*words)
+        assert done.returncode == 0, done.stderr
+        assert "my.cnf" not in words or "max_connections = 500" in done.stdout
+    assert len(typed) == (4 if "--cores" in command else 2)
 
 
 @pytest.mark.costly

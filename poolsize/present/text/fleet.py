@@ -25,13 +25,11 @@ from poolsize.units import count
 IF_FAST = "If the database were fast enough"
 """Begins pool sizes that do not help, because the database is too small."""
 TOO_FEW = "The most that fit, too few for the traffic"
-"""Begins pool sizes that do not help, because the server's limit is too low."""
+"""Begins pool sizes that do not help, because the server's limit, or the threads, are too few."""
 ALTERNATIVE = "Alternative: "
 """Begins the sentences that name what else would fit."""
-CONFIGURE = "poolsize config --for STACK --size CONNECTIONS --instances N --processes N"
-"""The next command: connections are those of all processes of a service."""
-WITH_RATE = "NAME:INSTANCES:PROCESSES:RATE:USAGE_TIME"
-"""A service with its traffic, for the option --service."""
+FIRST_SERVICE = "  # the first service; likewise for the others"
+"""Follows a command that each service needs."""
 
 
 def fleet_text(plan: FleetPlan) -> str:
@@ -46,7 +44,7 @@ def fleet_in_short(plan: FleetPlan, source: str, options: NextOptions) -> str:
     """Return a fleet's answer in a few lines. source: of what the database can use, e.g. ", by the formula"; or ""."""
     size = count(plan.size, "connection")
     usable = f"can use {size} at once{source}."
-    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, usable, plan.limit, options)
+    return pools_in_short(plan.pools, f"of {size} in all", _table(plan), plan.findings, options, usable, plan.limit)
 
 
 def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str, options: NextOptions) -> str:
@@ -56,7 +54,7 @@ def answer_divided_in_short(plan: FleetPlan, answer: Recommendation, usable: str
     """
     first = [paragraph(brief(each)) for each in answer.findings if each.leads or each.is_doubt]
     others = [each for each in answer.findings if not (each.leads or each.is_doubt)]
-    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), usable, plan.limit, options)
+    pools = pools_in_short(plan.pools, "", _table(plan), (*plan.findings, *others), options, usable, plan.limit)
     return "\n".join([*first, pools])
 
 
@@ -65,14 +63,14 @@ def pools_in_short(
     basis: str,
     table: Table,
     findings: Sequence[Finding],
+    options: NextOptions,
     usable: str = "",
     limit: ServerLimit | None = None,
-    options: NextOptions | None = None,
     unhelpful: str = "",
 ) -> str:
     """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services.
 
-    limit: of the server, for the commands to type next. options: of these; None for pools that serve their traffic.
+    options, limit: of the commands to type next, and of the server. options has the usage time of the first service.
     unhelpful: begins pool sizes that do not help; "" for others.
     """
     if not pools:
@@ -86,7 +84,8 @@ def pools_in_short(
         for each in findings
         if isinstance(each, Proxy)
     ]
-    commands = [*(() if unhelpful else _commands(pools, limit or ServerLimit(), options)), *proxies, SAME]
+    next_commands = () if unhelpful else _commands(pools, limit or ServerLimit(), options)
+    commands = [*next_commands, *proxies, SAME]
     return short_answer(_headline(pools, basis, unhelpful), labelled, commands, several)
 
 
@@ -102,19 +101,31 @@ def _labelled(reason: Finding) -> Labelled:
     return ("Else", text.removeprefix(ALTERNATIVE)) if text.startswith(ALTERNATIVE) else ("Why", text)
 
 
-def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions | None) -> list[str]:
+def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions) -> list[str]:
     """Return the commands for what the traffic needs, unless the pools serve it, and for the configuration."""
     if len(pools) > 1:
-        need = [pasteable("poolsize", "fleet", *options.of_database, "--service", WITH_RATE)] if options else []
+        services = [word for pool in pools for word in ("--service", _with_rate(pool.service))]
+        need = [pasteable("poolsize", "fleet", *options.of_database, *services)]
         opened = in_deploy_of(pools)  # as many instances of one service make the same connections
         server = ("--size", opened, "--instances", opened, "--surge", "0%")
         of_server = pasteable("poolsize", "config", "--for", "my.cnf", *server, *_words(_of_server(limit)))
-        return [*need, CONFIGURE, of_server]
-    (pool,) = pools
-    of_fleet = fleet_words(pool.service, limit)
-    need = [options.need_command(*of_fleet)] if options else []
-    size = (options and options.of_size) or ("--size", pool.connections)
-    return [*need, pasteable("poolsize", "config", "--for", "STACK", *size, *of_fleet)]
+        of_usage = NextOptions(usage_time=options.usage_time)  # of_size is the sum of all services
+        of_first = configure_command(pools[0], ServerLimit(surge=limit.surge), of_usage) + FIRST_SERVICE
+        return [*need[: not options.serves_traffic], of_first, of_server]
+    need = [options.need_command(*fleet_words(pools[0].service, limit))]
+    return [*need[: not options.serves_traffic], configure_command(pools[0], limit, options)]
+
+
+def configure_command(pool: ServicePool, limit: ServerLimit, options: NextOptions) -> str:
+    """Return the command for the configuration of a service."""
+    of_size = options.of_size or _words({"--size": pool.connections, "--usage-time": options.usage_time})
+    return pasteable("poolsize", "config", "--for", "STACK", *of_size, *fleet_words(pool.service, limit))
+
+
+def _with_rate(service: Service) -> str:
+    """Return a service for the option --service, with a place for its rate and its usage time."""
+    most = "" if service.max_instances is None else f"-{service.max_instances}"
+    return f"{service.name}:{service.instances}{most}:{service.processes}:RATE:USAGE_TIME"
 
 
 def fleet_words(service: Service, limit: ServerLimit) -> list[object]:
@@ -167,9 +178,8 @@ def each_and_together(pool: ServicePool) -> str:
     processes, in_deploy = pool.service.pools, pool.connections_in_deploy
     if processes == 1:
         return count(pool.pool_size, "connection")
-    most = pool.service.most_instances
-    at_most = f" at {most:,} instances" if most > pool.service.instances else ""
-    deploy = f", {in_deploy:,} in a rolling deploy{at_most}" if in_deploy > pool.connections else ""
+    instances = in_deploy // (pool.pool_size * pool.service.processes)
+    deploy = f", {in_deploy:,} in a deploy with {instances:,} instances" if in_deploy > pool.connections else ""
     each = f"{count(pool.pool_size, 'connection')} in each of {processes:,} processes"
     return f"{each}: {pool.connections:,} together{deploy}"
 

@@ -24,16 +24,18 @@ class NextOptions(QuickRecord):
     """The options by which the commands to type next take an answer again.
 
     of_database: what the database can use, in `recommend --rate`; empty where it can't take the same. of_size: the
-    connections, in `config`; empty for --size. usage_time: of the user's transactions.
+    connections, in `config`; empty for --size. usage_time: of the user's transactions; None where it is not known.
+    serves_traffic: whether the pools serve a known traffic, so that no command shows what it needs.
     """
 
     of_database: tuple[object, ...] = ()
     of_size: tuple[object, ...] = ()
-    usage_time: str = "TIME"
+    usage_time: str | None = None
+    serves_traffic: bool = False
 
     def need_command(self, *of_fleet: object) -> str:
         """Return the command that shows what the traffic needs. of_fleet: options that describe the processes."""
-        traffic = ("--rate", "RATE", "--usage-time", self.usage_time)
+        traffic = ("--rate", "RATE", "--usage-time", self.usage_time or "TIME")
         return pasteable("poolsize", "recommend", *self.of_database, *traffic, *of_fleet)
 
 

@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 from poolsize.answer.finding import Finding, Severity
 from poolsize.answer.fleet import ServerLimit, Service
-from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan
+from poolsize.answer.fleet_from_traffic import FleetBelowNeed, TrafficPlan, TrafficPool
 from poolsize.answer.from_traffic import SizeUse, TrafficAnswer
 from poolsize.answer.traffic import Supply, Traffic, knee_rate
 from poolsize.answer.traffic_findings import (
@@ -20,14 +20,13 @@ from poolsize.answer.traffic_findings import (
     ThreadsBound,
     TooFewThreads,
     WaitsElsewhere,
-    is_too_small,
 )
 from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
-    CONFIGURE,
     IF_FAST,
     TOO_FEW,
     PoolsValues,
+    configure_command,
     each_and_together,
     fleet_words,
     pools_in_short,
@@ -43,6 +42,7 @@ from poolsize.present.text.short import (
     SAME,
     TWO_LINES,
     Labelled,
+    NextOptions,
     leading,
     main_caution,
     short_answer,
@@ -53,7 +53,6 @@ from poolsize.traffic.database_load import DatabaseLoad
 from poolsize.traffic.pool_use import PoolUse
 from poolsize.units import milliseconds, number, per_second, percent
 
-CONFIGURATIONS = f"For another library: {CONFIGURE}, for each service"
 OF_SERVICES = "by the traffic of each service"
 """The basis of the pool sizes of several services."""
 BASES = {"formula": "the formula", "measured": "the run", "given": "your own number"}
@@ -120,9 +119,13 @@ def _configure(answer: TrafficAnswer, typed: Sequence[object]) -> list[str]:
     if not answer.helps or any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings):
         return []
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
-    usage_time = write_milliseconds(float(f"{answer.traffic.usage.mean_ms:.3g}"))
-    of_traffic = typed or ("--size", answer.connections, "--usage-time", usage_time)
+    of_traffic = typed or ("--size", answer.connections, "--usage-time", _usage_time(answer.traffic))
     return [pasteable("poolsize", "config", "--for", "STACK", *of_traffic, *of_fleet)]
+
+
+def _usage_time(traffic: Traffic) -> str:
+    """Return the mean usage time as the value of an option."""
+    return write_milliseconds(float(f"{traffic.usage.mean_ms:.3g}"))
 
 
 def _first(doubts: Sequence[Finding]) -> list[str]:
@@ -138,7 +141,7 @@ def _use(answer: TrafficAnswer) -> str:
 
 def _unhelpful(answer: TrafficAnswer | TrafficPlan) -> str:
     """Return what begins pool sizes that do not help; "" for others."""
-    return IF_FAST if is_too_small(answer.findings) else "" if answer.helps else TOO_FEW
+    return "" if answer.helps else IF_FAST if answer.carries else TOO_FEW
 
 
 def is_cut_off(findings: Iterable[Finding]) -> bool:
@@ -412,8 +415,12 @@ def traffic_fleet_text(plan: TrafficPlan) -> str:
     """Return the answer for a fleet by traffic: its pools, their waits, the reasons, and what else fits."""
     doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
     answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, _unhelpful(plan))
-    configurations = [CONFIGURATIONS] if plan.helps else []
-    return "\n\n".join([*(paragraph(sentence(finding)) for finding in doubts), answer, *configurations])
+    parts = [*(paragraph(sentence(finding)) for finding in doubts), answer]
+    if plan.helps:
+        of_each = ServerLimit(surge=plan.limit.surge)
+        commands = [configure_command(pool, of_each, _options(pool)) for pool in plan.pools]
+        parts.append("\n  ".join(["The lines for your library, service by service:", *commands]))
+    return "\n\n".join(parts)
 
 
 def traffic_fleet_in_short(plan: TrafficPlan) -> str:
@@ -421,8 +428,14 @@ def traffic_fleet_in_short(plan: TrafficPlan) -> str:
     if not plan.pools:
         return traffic_fleet_text(plan)
     doubts, others = _doubts_and_others(plan.findings, FIRST_OF_FLEET)
-    answer = pools_in_short(plan.pools, OF_SERVICES, _services_table(plan), others, unhelpful=_unhelpful(plan))
+    options, table = _options(plan.pools[0]), _services_table(plan)
+    answer = pools_in_short(plan.pools, OF_SERVICES, table, others, options, "", plan.limit, _unhelpful(plan))
     return "\n".join([*_first(doubts), answer])
+
+
+def _options(pool: TrafficPool) -> NextOptions:
+    """Return the options of the next command for a service whose traffic is known."""
+    return NextOptions(usage_time=_usage_time(pool.traffic), serves_traffic=True)
 
 
 def _services_table(plan: TrafficPlan) -> Table:
