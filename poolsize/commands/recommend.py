@@ -151,13 +151,13 @@ def recommend(
     check_observation(observed, demand, with_limits=limits is not None)
     source.check(alone=demand.rate is None and facts["usage_time_ms"] is None and not observed.path)
     facts |= fleet.facts_of_class(needed=not source)
-    for_traffic = partial(answer_for, demand, fleet, source, url, encryption, facts)
+    for_traffic = partial(answer_for, demand, source, url, encryption, facts)
     if observed.path:
         answer_observation(observed, demand, fleet, facts["usage_time_ms"], current, form, for_traffic)
         return
     is_of_run = source.run_path and facts["usage_time_ms"] is None and demand.is_rate_alone(fleet)
     if demand.rate is not None and not is_of_run:
-        answer_traffic(for_traffic(current), form, fleet)
+        answer_traffic(for_traffic(fleet, current), form, fleet)
         return
     client_times = client_times_of(*(facts.pop(name) for name in OF_CLIENT))
     _check_options(source, fleet, limits, current, client_times)

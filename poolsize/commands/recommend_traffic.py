@@ -1,5 +1,6 @@
 """What the answers of `poolsize recommend` rest on, and those for a traffic, as typed or as an observation has it."""
 
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +15,22 @@ from poolsize.present.text.json_text import json_text
 from poolsize.quick_record import QuickRecord
 
 if TYPE_CHECKING:  # the formula's answer starts without them
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.traffic import Supply, Traffic
+    from poolsize.observe.observation import Observation
     from poolsize.observe.pool_answer import PoolAnswer
     from poolsize.observe.text import ObservationValues, ObservedTrafficValues
     from poolsize.present.text.traffic import TrafficAnswerValues
 
 MOST_GROWTH = 1_000
+STACKS = {
+    "HikariCP": "hikaricp", "DBCP2": "dbcp2", "Tomcat JDBC": "tomcat-jdbc", "Druid": "druid", "c3p0": "c3p0",
+    "Go database/sql": "go",
+}  # fmt: skip
+"""Library of an observed pool -> the name of its configuration."""
 OF_DATABASE = (
     "cores", "instance_class", "disks", "cache_hit_rate", "ssd", "threads_per_core", "url", "ssl_mode", "ssl_ca"
 )  # fmt: skip
@@ -86,8 +93,8 @@ def _observed_traffic(
     if usage_ms is None and load.usage_ms is None:
         raise BadInput(
             "the observation has no usage times: add --usage-time, the mean time for which a request uses a "
-            f"connection. By Little's law, it is the connections in use on average, {number(load.mean)} in the busiest "
-            "process, over its requests per second"
+            "connection. A rough mean is enough: the pool size hardly depends on it. By Little's law, it is the "
+            f"connections in use on average, {number(load.mean)} in the busiest process, over its requests per second"
         )
     if usage_ms is not None and load.usage_ms is not None:
         raise _contained("--usage-time")
@@ -105,24 +112,23 @@ def answer_observation(
     usage_ms: float | None,
     current: int | None,
     form: Form,
-    for_traffic: "Callable[[int | None, Traffic], TrafficAnswer]",
+    for_traffic: "Callable[[FleetOptions, int | None, Traffic], TrafficAnswer]",
 ) -> None:
-    """Print the answer for the traffic of an observed pool; of several, a table. usage_ms: as typed, or None."""
+    """Print the answer for the traffic of an observed pool; of several, a table and the sums. usage_ms: as typed."""
     from poolsize.observe.pool_answer import pool_named
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
-    from poolsize.observe.text import observation_values, pools_to_choose, pools_values, replay_table
+    from poolsize.observe.text import observation_values, replay_table
 
     assert observed.path
-    answers = pool_named(load_observation(observed.path), observed.pool)
+    observation, growth = load_observation(observed.path), observed.growth or 1.0
+    answers, fleet = pool_named(observation, observed.pool), _with_limit(fleet, observation)
     if len(answers) > 1:
-        options = click.get_current_context().command.params
-        typed = typed_words(*(each.name for each in options if each.name and not getattr(each, "is_flag", True)))
-        click.echo(json_text(pools_values(answers)) if form == "json" else pools_to_choose(answers, typed))
+        _answer_pools(answers, growth, fleet, form)
         return
-    (of_pool,), growth = answers, observed.growth or 1.0
+    (of_pool,) = answers
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
-    answer = for_traffic(current or of_pool.busiest.size, traffic)
+    answer = for_traffic(fleet, current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
     need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
     findings = of_pool.findings(traffic, growth, need_range, answer.findings)
@@ -131,7 +137,33 @@ def answer_observation(
     values = observation_values(of_pool, growth, need_range, replays)
     has_table = form == "why" and replays
     table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
-    answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values)
+    stack = STACKS.get(of_pool.busiest.pool.library)
+    answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values, stack)
+
+
+def _with_limit(fleet: FleetOptions, observation: "Observation") -> FleetOptions:
+    """Return the options with the limit of the observed server, where nothing else says the limit."""
+    from poolsize.observe.together import observed_limit
+
+    url = click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL")
+    if url or fleet.instance_class or fleet.max_connections is not None:
+        return fleet
+    return replace(fleet, max_connections=observed_limit(observation))
+
+
+def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form) -> None:
+    """Print a table of several observed pools, and the connections of all of them."""
+    from poolsize.observe.text import pools_in_short, pools_values
+    from poolsize.observe.together import together
+
+    of_all = together(answers, fleet.limit(), growth)
+    if form == "json":
+        click.echo(json_text(pools_values(answers, of_all)))
+    else:
+        options = click.get_current_context().command.params
+        typed = typed_words(*(each.name for each in options if each.name and not getattr(each, "is_flag", True)))
+        click.echo(pools_in_short(answers, of_all, growth, typed))
+    end_unless(not (of_all and of_all.exceeds))
 
 
 def answer_traffic(
@@ -140,9 +172,13 @@ def answer_traffic(
     fleet: FleetOptions,
     table: str = "",
     observed: "ObservationValues | None" = None,
+    stack: str | None = None,
 ) -> None:
-    """Print the answer. table: to follow the text, unless empty. observed: further keys of the JSON object, or None."""
-    from poolsize.present.text.traffic import traffic_in_short, traffic_text, traffic_values
+    """Print the answer. table: to follow the text, unless empty. observed: further keys of the JSON object, or None.
+
+    stack: the name of the library's configuration; None where it is not known.
+    """
+    from poolsize.present.text.traffic import STACK, traffic_in_short, traffic_text, traffic_values
 
     if form == "json":
         values = traffic_values(answer, fleet.values_of_class())
@@ -150,7 +186,7 @@ def answer_traffic(
     else:
         of_config = (name for name in TRAFFIC_OPTIONS if name not in {"rate", "wait_limit"})
         typed = typed_words("run_path", "rate", "usage_time_ms", *of_config) if observed is None else ()
-        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, typed)
+        text = {"short": traffic_in_short, "why": traffic_text}[form](answer, typed, stack or STACK)
         click.echo(f"{text}\n\n{table}" if table else text)
     end_unless(answer.helps)
 
@@ -161,11 +197,11 @@ def _of_observation(values: "TrafficAnswerValues", observed: "ObservationValues"
 
 def answer_for(
     demand: TrafficOptions,
-    fleet: FleetOptions,
     source: Source,
     url: str | None,
     encryption: Encryption,
     facts: dict[str, Any],
+    fleet: FleetOptions,
     current: int | None,
     observed: "Traffic | None" = None,
 ) -> "TrafficAnswer":

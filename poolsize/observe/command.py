@@ -52,7 +52,7 @@ LONGEST_SOURCE = 1_000
     examples={
         "The pools that Prometheus scrapes": "poolsize observe --prometheus http://localhost:9090 --range 7d",
         "A metrics page": "poolsize observe --metrics http://localhost:8080/metrics",
-        "Every night": "poolsize observe --prometheus http://localhost:9090 --check 20",
+        "Every night": "poolsize observe --prometheus http://localhost:9090 --check current",
     },
 )
 @click.option(
@@ -102,10 +102,10 @@ LONGEST_SOURCE = 1_000
 )
 @click.option(
     "--check",
-    metavar="RUN|FILE|SIZE",
+    metavar="RUN|FILE|SIZE|current",
     shell_complete=complete_runs,
-    help="Print what no longer fits: compared with a run, with an earlier observation, or with the pool size of a "
-    "process. The exit code is 3 then.",
+    help="Print what no longer fits: compared with a run, with an earlier observation, with a pool size for each "
+    "process, or with each pool's current size. The exit code is 3 then.",
 )
 @form_options
 def observe(
@@ -328,6 +328,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
     from poolsize.observe.drift import drift, unproven
     from poolsize.observe.pool_answer import pool_answers
     from poolsize.observe.text import observed_text, observed_values
+    from poolsize.observe.together import observed_limit
     from poolsize.present.text.json_text import json_text
 
     is_of_server_alone = bool(observation.server and not observation.spans)
@@ -335,7 +336,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
-    lines = drift(answers, reference) if reference and has_answer else ()
+    lines = drift(answers, reference, observed_limit(observation)) if reference and has_answer else ()
     unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)
@@ -346,7 +347,9 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))
         if reference:
-            click.echo("\n".join([*lines, *unknown]) or f"What is observed still fits {reference.name}.")
+            highest = max((answer.need for answer in answers if answer.is_used), default=0)
+            fits = f"What is observed still fits {reference.name}: the highest need is {highest:,}."
+            click.echo("\n".join([*lines, *unknown]) or fits)
     if lines:
         sys.exit(FOUND_WRONG)
     end_unless(not unknown if reference else has_answer or is_of_server_alone)

@@ -5,40 +5,46 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from poolsize.answer.fleet import ServerLimit
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
 from poolsize.observe.text import need_text, silence, unanswered, verdict
-from poolsize.units import milliseconds, number, per_second
+from poolsize.observe.together import together
+from poolsize.units import milliseconds, number, per_second, percent
 
 if TYPE_CHECKING:
     from poolsize.analysis.analysis import Analysis
 
+CURRENT = "current"
+"""The name of today's pool sizes, each of its own pool."""
 EXCEEDS = 1.05
 """Figures beyond a measured range by at most this factor are within it."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What an observation is compared with: a pool size, an observation or a run. name: as typed."""
+    """What an observation is compared with: a pool size, an observation, a run, or None for today's sizes. name: it."""
 
     name: str
-    content: "int | Observation | Analysis"
+    content: "int | Observation | Analysis | None"
 
 
 def read_reference(name: str) -> Reference:
-    """Return the reference of this name: the path of a run or of an observation, or a pool size.
+    """Return the reference of this name: the path of a run or of an observation, a pool size, or CURRENT.
 
     Raises BadInput, and WorkFailed for a run that is not complete.
     """
+    if name == CURRENT:
+        return Reference("today's pool sizes", None)
     if name.isdecimal():
         if len(name) > len(str(LARGEST_POOL)) or not 1 <= int(name) <= LARGEST_POOL:
             raise BadInput(f"`check` {shown(name)}: give a pool size of 1 to {LARGEST_POOL:,}, or ./NAME for a file")
         return Reference(name, int(name))
     if not Path(name).is_file():
-        raise BadInput(f"`check` {name!a} is no file: name a run or an observation, or give a pool size")
+        raise BadInput(f"`check` {name!a} is no file: name a run or an observation, or give a pool size, or {CURRENT}")
     if is_observation(name):
         return Reference(name, load_observation(name))
     from poolsize.command_line.run_file import complete_run
@@ -46,10 +52,10 @@ def read_reference(name: str) -> Reference:
     return Reference(name, complete_run(name))
 
 
-def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...]:
+def drift(answers: Sequence[PoolAnswer], reference: Reference, limit: int | None = None) -> tuple[str, ...]:
     """Return a sentence for each condition of a reference that pools no longer fit; empty where they fit.
 
-    answers: of all pools of an observation.
+    answers: of all pools of an observation. limit: max_connections of its server, where it is known.
     Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
     limit.
     """
@@ -62,6 +68,8 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference) -> tuple[str, ...
         for answer in answers
         if answer.silent_since is not None and answer.name not in ended
     ]
+    if content is None:
+        return *silent, *_of_sizes(answers, None), *_beyond_limit(answers, limit)
     if isinstance(content, int):
         return *silent, *_of_sizes(answers, content)
     if isinstance(content, Observation):
@@ -89,6 +97,8 @@ def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference:
     for answer in used:
         if answer.censored:
             yield f"{shown(answer.name)}: no answer. Demand was cut off: the need is at least {answer.need:,}."
+        elif reference.content is None and answer.busiest.size is None:
+            yield f"{shown(answer.name)}: no answer. Today's pool size is not known."
     if isinstance(reference.content, Observation):
         yield from _since(used, pool_answers(reference.content), censored=True)
 
@@ -99,6 +109,17 @@ def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
         pool_size = answer.busiest.size if size is None else size
         if pool_size is not None and answer.need > pool_size:
             yield f"{shown(answer.name)}: the need is {need_text(answer)}, above the pool size of {pool_size:,}."
+
+
+def _beyond_limit(answers: Sequence[PoolAnswer], limit: int | None) -> Iterator[str]:
+    """Yield that the server admits fewer connections than the pools may open in a deploy."""
+    of_all = together(answers, ServerLimit(limit))
+    if of_all and of_all.exceeds_today:
+        yield (
+            f"The pools may open {of_all.today_in_deploy:,} connections in a deploy with "
+            f"{percent(of_all.limit.surge)} more instances, and the server's max_connections, {limit:,}, leaves "
+            f"{of_all.limit.usable:,} for them."
+        )
 
 
 def _since(answers: Sequence[PoolAnswer], before: Sequence[PoolAnswer], *, censored: bool) -> Iterator[str]:

@@ -219,7 +219,11 @@ class PoolAnswer:
     @cached_property
     def need(self) -> int:
         """The smallest pool that keeps the p99 wait within the usage time; of censored data, a lower bound."""
-        return process_need(self.traffic()).pool_size
+        return self.need_at(1.0)
+
+    def need_at(self, growth: float) -> int:
+        """Return the need at so many times the observed rate."""
+        return process_need(self.traffic(growth)).pool_size
 
     @cached_property
     def need_at_twice(self) -> int:
@@ -270,6 +274,8 @@ class PoolAnswer:
         yield Observed(self.seconds, of_need, growth, self.most_used.highest, self.most_used.size_then, self.readings)
         yield from self._cautions(traffic.service.pools, growth)
         for each in of_model:
+            if isinstance(each, SpreadAssumed) and not load.varies_as_assumed:
+                continue  # it was observed, and is that of exponential times
             if not signs:
                 yield replace(each, range=need_range) if isinstance(each, KeepsWait) else each
             elif not isinstance(each, OF_WHOLE_DEMAND):
@@ -280,6 +286,8 @@ class PoolAnswer:
 
     def _cautions(self, processes: int, growth: float) -> Iterator[Finding]:
         """Yield what the observation may not show, and what it does not say of the database."""
+        if self.pools > 1:
+            yield OneOfPools(self.pools)
         if processes > self.processes * max(growth, 1) and not self.busiest.is_lower_bound:  # a server counts them all
             yield Divided(self.processes, processes, max(growth, 1) * processes / self.processes)
         if self.growing:
@@ -290,8 +298,6 @@ class PoolAnswer:
             yield ShortObservation(self.seconds)
         if self.busiest.is_blind:
             yield BurstsUnseen()
-        if self.pools > 1:
-            yield OneOfPools(self.pools)
 
 
 def pool_answers(observation: Observation) -> tuple[PoolAnswer, ...]:

@@ -5,11 +5,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
-from poolsize.observe.text import doubts, in_use_text, pools_table, size_text, verdict
+from poolsize.observe.text import doubts, in_use_text, pools_table, size_text, together_text, verdict
+from poolsize.observe.together import observed_limit, together
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.terminal import pasteable, visible
@@ -39,12 +41,14 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
     option = SOURCES.get(source.kind, "--metrics")
+    of_all = together(answers, ServerLimit(observed_limit(observation)))
     started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
-        "title": f"{size_text(first)}: {shown(first.name)}",
+        "title": f"The sizes of {len(answers):,} pools" if several else f"{size_text(first)}: {shown(first.name)}",
         "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
         "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
         "table": pools_table(answers),
+        "together": together_text(of_all) if of_all else "",
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
         "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", Path(path))),
     }

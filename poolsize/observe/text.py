@@ -5,22 +5,30 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
+import numpy as np
+
+from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, ShortObservation, SpreadAssumed
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
+from poolsize.observe.together import Together, observed_limit, together
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.traffic import AT_READINGS
-from poolsize.present.text.short import SAME, leading, short_answer
+from poolsize.present.text.short import SAME, WHY, Labelled, leading, short_answer
 from poolsize.present.text.traffic import TrafficAnswerValues
 from poolsize.terminal import pasteable, visible
 from poolsize.units import count, lasting, milliseconds, number, percent, sizes_text
 
 MOST_ROWS = 20
 """Pools in the short text's table."""
+OF_BUSIEST = "The busiest process of each pool"
+"""The title of the table of pools."""
 MINUTE = 60
+MUCH = 0.02
+"""The share of chance in the counted connections in use of a period above which the text names them, too."""
 
 
 def observed_text(observation: Observation, *, why: bool = False, stored: Path | None = None) -> str:
@@ -37,18 +45,52 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
-    lines = [*map(paragraph, [*parts, *more, *unknown]), "", pools_table(shown_answers).as_text()]
+    lines = [*map(paragraph, [*parts, *more, *unknown]), "", pools_table(shown_answers).below(OF_BUSIEST)]
     if why:
         accounts = accounts_table(observation)
         lines += ["", accounts.as_text()] if accounts.rows else []
         used = [each for each in answers if each.is_used]
-        evidence = [f"{shown(each.name)}: {text}" for each in used for text in (in_use_text(each), *doubts(each))]
+        evidence = [f"{shown(each.name)}: {text}" for each in used for text in _evidence(each)]
         lines += ["", bullets([*evidence, *server])]
-    first, several = answers[0], len(answers) > 1
-    doubt = "" if why else next(doubts(first), "")
-    labelled = [("Caution", f"{shown(first.name)}: {doubt}")] if doubt else []
-    commands = [*_next(stored, first, is_one_of_several=several), *([] if why else [SAME])]
+    of_all = together(answers, ServerLimit(observed_limit(observation)))
+    labelled = [("Together", together_text(of_all))] if of_all and len(answers) > 1 else []
+    labelled += [] if why else _cautions(answers)
+    commands = [*_next(stored, answers), *([] if why else [SAME])]
     return short_answer(parts[0], labelled, commands, "\n".join([*lines[1:], ""]))
+
+
+def _evidence(answer: PoolAnswer) -> Iterator[str]:
+    """Yield what --why says of a pool."""
+    rarely = " While more than the need are in use, requests wait for a moment."
+    is_above = not answer.is_lower_bound and answer.need < answer.busiest.in_use_p99_9
+    yield in_use_text(answer) + (rarely if is_above else "")
+    yield from doubts(answer)
+
+
+def _cautions(answers: Sequence[PoolAnswer]) -> list[Labelled]:
+    """Return the first doubt of the pools, and how many more there are."""
+    first, *others = [f"{shown(each.name)}: {doubt}" for each in answers for doubt in doubts(each)] or [""]
+    return [("Caution", first + (f" ({len(others):,} more: {WHY})" if others else ""))]
+
+
+def together_text(of_all: Together) -> str:
+    """Return the connections of all pools, and whether the server admits them."""
+    limit = of_all.limit
+    deploy = f" in a deploy with {percent(limit.surge)} more instances" if limit.surge else " in a deploy"
+    least = "at least " if of_all.is_least else ""
+    text = f"With these needs, all pools have {least}{of_all.needed:,} connections, {of_all.needed_in_deploy:,}{deploy}"
+    if of_all.today is not None:
+        text += f"; with today's sizes, {of_all.today:,} and {of_all.today_in_deploy:,}"
+    if limit.usable is None:
+        return f"{text}."
+    fits = "Both fit" if of_all.today is not None else "They fit"
+    if of_all.exceeds:
+        fits = f"The needs do not fit: set max_connections to {of_all.needed_in_deploy + limit.reserve:,}"
+    elif of_all.exceeds_today:
+        fits = "Today's sizes do not fit"
+    elif of_all.today_in_deploy == of_all.needed_in_deploy:
+        fits = "They fit"
+    return f"{text}. The server's max_connections, {limit.max_connections:,}, leaves {limit.usable:,} for them. {fits}."
 
 
 def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
@@ -57,10 +99,8 @@ def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None
         return "\n".join([paragraph(f"{shown(answer.name)}: {its}."), *others])
     each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
     headline = f"{shown(answer.name)}: {size_text(answer)}{each}{'' if size is None else f' (now {size:,})'}."
-    labelled = [
-        ("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer)), ("Caution", next(doubts(answer), "")),
-    ]  # fmt: skip
-    return short_answer(headline, labelled, [*_next(stored, answer), SAME], "\n".join(others))
+    labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer)), *_cautions([answer])]
+    return short_answer(headline, labelled, [*_next(stored, [answer]), SAME], "\n".join(others))
 
 
 def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:
@@ -77,13 +117,15 @@ def size_text(answer: PoolAnswer) -> str:
     return f"{at_least}{count(answer.need, 'connection')}" if answer.is_used else "no answer"
 
 
-def _next(stored: Path | None, answer: PoolAnswer, *, is_one_of_several: bool = False) -> list[str]:
-    """Return the next commands: an answer with growth, and with what the database can use, needs a file."""
-    file, usage = stored or Path("FILE"), () if answer.busiest.usage_ms else ("--usage-time", "TIME")
-    of_pool = ("--pool", answer.name) if is_one_of_several else ()
-    options = (*of_pool, *usage, "--growth", "2x", "--cores", "CORES")
-    command = pasteable("poolsize", "recommend", "--observation", file, *options)
-    return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
+def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
+    """Return the next commands: the answers with what the database can use, and the plots, need a file."""
+    file, usage = stored or Path("FILE"), () if answers[0].busiest.usage_ms else ("--usage-time", "TIME")
+    of_one = usage if len(answers) == 1 else ("--pool", answers[0].name, *usage)
+    commands = [
+        *([] if stored else ["the same command with --output FILE, then"]),
+        pasteable("poolsize", "recommend", "--observation", file, *of_one),
+    ]
+    return list(map(visible, commands))
 
 
 def verdict(answer: PoolAnswer) -> str:
@@ -130,9 +172,12 @@ def _period(answer: PoolAnswer) -> str:
     return "minute" if (answer.busiest.seconds == MINUTE).all() else "period"
 
 
-def need_text(answer: PoolAnswer) -> str:
-    """Return the need as a number, or as a lower bound."""
-    return f"{'at least ' if answer.is_lower_bound else ''}{answer.need:,}" if answer.is_used else "no answer"
+def need_text(answer: PoolAnswer, growth: float = 1.0) -> str:
+    """Return the need as a number, or as a lower bound. growth: factor on the observed rate."""
+    if not answer.is_used:
+        return "no answer"
+    need = answer.need if growth == 1 else answer.need_at(growth)
+    return f"{'at least ' if answer.is_lower_bound else ''}{need:,}"
 
 
 def in_use_text(answer: PoolAnswer) -> str:
@@ -142,10 +187,14 @@ def in_use_text(answer: PoolAnswer) -> str:
     of_all = f"The busiest of {answer.processes:,} processes: " if several else ""
     bound = "at least " if load.is_lower_bound else ""
     often = "" if answer.censored else f", and at most {load.in_use_p99_9:,} for 99.9 % of the time"
-    together = f" All processes together: {number(answer.together)} on average." if several else ""
+    of_processes = f" All processes together: {number(answer.together)} on average." if several else ""
+    busiest, counted = float(load.load.max()), float(load.in_use[int(np.argmax(load.load))])
+    at = moment(answer.busiest_at)
+    if counted > (1 + MUCH) * busiest:
+        at += f"; {number(counted)} as counted"
     return (
-        f"{of_all}{bound}{number(load.mean)} connections on average, {number(float(load.load.max()))} in the busiest "
-        f"{_period(answer)} ({moment(answer.busiest_at)}){often}.{together}"
+        f"{of_all}{bound}{number(load.mean)} connections on average, {number(busiest)} in the busiest "
+        f"{_period(answer)} ({at}){often}.{of_processes}"
     )
 
 
@@ -211,8 +260,8 @@ def _lower_bound(answer: PoolAnswer) -> str:
     return f"Demand was cut off: the need is a lower bound. {way_out}, and observe again."
 
 
-def pools_table(answers: Sequence[PoolAnswer]) -> Table:
-    """Return a row for each pool."""
+def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
+    """Return a row for each pool, with the figures of its busiest process. growth: at which it has the need."""
     rows = []
     for answer in answers:
         load, size = answer.busiest, answer.busiest.size
@@ -226,10 +275,11 @@ def pools_table(answers: Sequence[PoolAnswer]) -> Table:
                 UNKNOWN if size is None else f"{size:,}",
                 UNKNOWN if usage_ms is None else milliseconds(usage_ms),
                 UNKNOWN if wait_ms is None else milliseconds(wait_ms),
-                need_text(answer),
+                need_text(answer, growth),
             )
         )
-    names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", "need")
+    need = "need" if growth == 1 else f"need at {growth:g}x"
+    names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", need)
     return Table(names, rows).without_unknown()
 
 
@@ -277,10 +327,24 @@ class PoolValues(TypedDict):
     findings: list[str]
 
 
+class TogetherValues(TypedDict):
+    """Connections of all pools with their needs, usually and in a rolling deploy; and with today's sizes, if known.
+
+    usable: that the server leaves for the pools; null where its limit is not known.
+    """
+
+    needed: int
+    needed_in_deploy: int
+    today: int | None
+    today_in_deploy: int | None
+    usable: int | None
+
+
 class PoolsValues(TypedDict):
-    """The answers for several observed pools."""
+    """The answers for several observed pools. together: null where a server counted them."""
 
     pools: list[PoolValues]
+    together: TogetherValues | None
 
 
 class ObservedValues(PoolsValues):
@@ -316,18 +380,40 @@ class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
 
 def observed_values(observation: Observation) -> ObservedValues:
     """Return the answers, the most used pool first, and the figures of each server as data for JSON."""
-    return {"pools": list(map(pool_values, pool_answers(observation))), "server": server_values(observation)}
+    answers = pool_answers(observation)
+    of_all = together(answers, ServerLimit(observed_limit(observation)))
+    values = pools_values(answers, of_all)
+    return {"pools": values["pools"], "together": values["together"], "server": server_values(observation)}
 
 
-def pools_values(answers: Sequence[PoolAnswer]) -> PoolsValues:
-    """Return the answers of several pools as data for JSON."""
-    return {"pools": [pool_values(answer) for answer in answers]}
+def pools_values(answers: Sequence[PoolAnswer], of_all: Together | None) -> PoolsValues:
+    """Return the answers of several pools as data for JSON. of_all: their connections, where they are known."""
+    return {"pools": list(map(pool_values, answers)), "together": together_values(of_all) if of_all else None}
 
 
-def pools_to_choose(answers: Sequence[PoolAnswer], typed: Sequence[object]) -> str:
-    """Return a table of several pools, and the command that answers for the first of them. typed: its other options."""
+def together_values(of_all: Together) -> TogetherValues:
+    """Return the connections of all pools as data for JSON."""
+    return {
+        "needed": of_all.needed,
+        "needed_in_deploy": of_all.needed_in_deploy,
+        "today": of_all.today,
+        "today_in_deploy": of_all.today_in_deploy,
+        "usable": of_all.limit.usable,
+    }
+
+
+def pools_in_short(
+    answers: Sequence[PoolAnswer], of_all: Together | None, growth: float, typed: Sequence[object]
+) -> str:
+    """Return a table of several pools, their connections together, and the command that answers for the first of them.
+
+    of_all: the connections at this growth; None where they are not known. typed: the other options of the command.
+    """
     command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name)
-    return f"{pools_table(answers).as_text()}\n\nChoose a pool: {visible(command)}"
+    together = [] if of_all is None else [paragraph(together_text(of_all)), ""]
+    return "\n".join(
+        [pools_table(answers, growth).below(OF_BUSIEST), "", *together, f"Choose a pool: {visible(command)}"]
+    )
 
 
 def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: float, *, by_run: bool) -> str:

@@ -119,7 +119,10 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
         raise BadInput(f"{path} has no complete header, so nothing was measured in it: start a new sweep")
     header = record_of(path, first)
     if "observation_format" in header:
-        raise BadInput(f"{path} is an observation, not a run: give it to `poolsize recommend` as `observation`")
+        raise BadInput(
+            f"{path} is an observation, not a run: give it to `poolsize recommend --observation`, or "
+            "to `poolsize report`"
+        )
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")
     require_format(path, header["format"], FORMAT, "measure again")

@@ -562,7 +562,7 @@ def test_the_short_answer_for_several_pools_has_its_main_doubt_and_a_command_for
     both = observed([plain("a", uses=600, usage_seconds=300), plain("b", uses=600, usage_seconds=60)])
     text = observed_text(both)
     assert "  Caution  a: " in text
-    assert "--pool a --growth 2x" in text
+    assert "recommend --observation FILE --pool a\n" in text
     assert SAME in text
     assert "--pool" not in observed_text(observed([plain("a", uses=600, usage_seconds=300)]), why=True)
 

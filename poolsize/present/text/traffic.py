@@ -17,6 +17,7 @@ from poolsize.answer.traffic_findings import (
     FloorBound,
     KeepsWait,
     LimitBound,
+    Observed,
     ThreadsBound,
     TooFewThreads,
     WaitsElsewhere,
@@ -66,15 +67,17 @@ LENGTHS = {WaitsElsewhere: FOUR_LINES, ThreadsBound: FOUR_LINES, KeepsWait: TWO_
 """Reason -> the characters of its text that a short answer shows, where they are not TWO_LINES."""
 DECIDING = (WaitsElsewhere, KeepsWait, ThreadsBound, FloorBound)
 """Reasons that say what decides the pool size."""
+STACK = "STACK"
+"""The place of the user's library in a command."""
 NONE = "-"
 """The cell of a number that does not exist."""
 
 
-def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
+def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = (), stack: str = STACK) -> str:
     """Return the pool size, the three numbers that bound it, the waits around it, the reasons and the warnings.
 
-    typed: the options of the traffic, for the command that configures the pool; without them, the command has the size
-    and the usage time.
+    typed, stack: the options of the traffic, and the library, for the command that configures the pool; without
+    options, the command has the size and the usage time.
     """
     refusals = [sentence(finding) for finding in answer.findings if finding.severity is Severity.REFUSAL]
     if refusals:
@@ -85,24 +88,24 @@ def traffic_text(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
         f"{_use(answer)} {each_and_together(answer.plan.pools[0])}.",
         _bounds_table(answer).as_text(),
         bullets(reason_sentences(answer.findings)),
-        "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer.traffic)),
+        "" if is_cut_off(doubts) else _sizes_table(answer).below(_sizes_title(answer)),
         caution(others),
-        *(f"The lines for your library: {each}" for each in _configure(answer, typed)),
+        *(f"The lines for your library: {each}" for each in _configure(answer, typed, stack)),
     )
     return "\n\n".join(filter(None, parts))
 
 
-def traffic_in_short(answer: TrafficAnswer, typed: Sequence[object] = ()) -> str:
+def traffic_in_short(answer: TrafficAnswer, typed: Sequence[object] = (), stack: str = STACK) -> str:
     """Return the pool size, the three numbers that bound it, the most important warning, and the next commands.
 
-    typed: as in traffic_text.
+    typed, stack: as in traffic_text.
     """
     if answer.need is None:
         return traffic_text(answer)
     doubts, others = _doubts_and_others(answer.findings, FIRST)
     headline = f"{_use(answer)} {each_and_together(answer.plan.pools[0])}."
     labelled = [*_labelled(answer, doubts), main_caution(others)]
-    commands = [*_configure(answer, typed), SAME]
+    commands = [*_configure(answer, typed, stack), SAME]
     return "\n".join([*_first(doubts), short_answer(headline, labelled, commands)])
 
 
@@ -114,13 +117,13 @@ def _doubts_and_others(
     return doubts, [each for each in findings if each not in doubts]
 
 
-def _configure(answer: TrafficAnswer, typed: Sequence[object]) -> list[str]:
+def _configure(answer: TrafficAnswer, typed: Sequence[object], stack: str) -> list[str]:
     """Return the command for the configuration, if a size is known to help."""
     if not answer.helps or any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings):
         return []
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
     of_traffic = typed or ("--size", answer.connections, "--usage-time", _usage_time(answer.traffic))
-    return [pasteable("poolsize", "config", "--for", "STACK", *of_traffic, *of_fleet)]
+    return [pasteable("poolsize", "config", "--for", stack, *of_traffic, *of_fleet)]
 
 
 def _usage_time(traffic: Traffic) -> str:
@@ -170,7 +173,8 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
             most = f"more than {supply.connections:,} for {percent(load.beyond(supply.connections))} of the time"
         elif often >= connections > 1:
             most = f"all of them for {percent(load.beyond(connections - 1))} of the time"
-        in_use = f"On average {number(load.mean)} of the {connections:,} are in use; {most}."
+        when = "In the busiest period," if growth_of(answer.findings) else "On average"
+        in_use = f"{when} {number(load.mean)} of the {connections:,} are in use; {most}."
     if supply:
         yield "Database", f"can use {supply.connections:,} at once{_basis(supply)}. {in_use}".strip()
     else:
@@ -210,8 +214,15 @@ def _bounds_table(answer: TrafficAnswer) -> Table:
     )
 
 
-def _sizes_title(traffic: Traffic) -> str:
-    notes = ["waits of all requests of a minute"] if traffic.burst > 1 else []
+def growth_of(findings: Iterable[Finding]) -> float | None:
+    """Return the factor on the rate that was observed; None where none was."""
+    return next((each.growth for each in findings if isinstance(each, Observed)), None)
+
+
+def _sizes_title(answer: TrafficAnswer) -> str:
+    traffic, growth = answer.traffic, growth_of(answer.findings) or 1
+    notes = [] if growth == 1 else [f"the rate is {growth:g} times the observed rate"]
+    notes += ["waits of all requests of a minute"] if traffic.burst > 1 else []
     notes += ["the column at twice the rate is with all instances"] if traffic.service.instances > 1 else []
     return "Pool sizes of each process" + (f" ({'; '.join(notes)})" if notes else "")
 
