@@ -25,7 +25,7 @@ def number(value: float) -> str:
 def rounded_down(value: float) -> float:
     """Return a positive number rounded down to three significant digits, so that its text is never more than it."""
     digit = 10.0 ** (floor(log10(value)) - 2)
-    return floor(round(value / digit, 6)) * digit
+    return float(f"{floor(round(value / digit, 6)) * digit:.3g}")
 
 
 def milliseconds(value_ms: float) -> str:

@@ -122,7 +122,7 @@ GROUPS = {
     shell_complete=complete_runs,
     help="Answer from the busiest period of this observation, a file of `poolsize observe`.",
 )
-@click.option("--pool", metavar="NAME", help="The pool, if --observation has several.")
+@click.option("--pool", metavar="NAME", help="Answer for this pool, if --observation has several.")
 @click.option(
     "--growth",
     metavar="FACTOR",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # the formula's answer starts without them
 MOST_GROWTH = 1_000
 STACKS = {
     "HikariCP": "hikaricp", "DBCP2": "dbcp2", "Tomcat JDBC": "tomcat-jdbc", "Druid": "druid", "c3p0": "c3p0",
-    "Go database/sql": "go",
+    "Go database/sql": "go", "SQLAlchemy": "sqlalchemy",
 }  # fmt: skip
 """Library of an observed pool -> the name of its configuration."""
 OF_DATABASE = (
@@ -93,7 +93,7 @@ def _observed_traffic(
     if usage_ms is None and load.usage_ms is None:
         raise BadInput(
             "the observation has no usage times: add --usage-time, the mean time for which a request uses a "
-            "connection. A rough mean is enough: the pool size hardly depends on it. By Little's law, it is the "
+            "connection. A rough mean is enough: the pool size hardly depends on the mean. By Little's law, it is the "
             f"connections in use on average, {number(load.mean)} in the busiest process, over its requests per second"
         )
     if usage_ms is not None and load.usage_ms is not None:
@@ -122,12 +122,15 @@ def answer_observation(
 
     assert observed.path
     observation, growth = load_observation(observed.path), observed.growth or 1.0
-    answers, fleet = pool_named(observation, observed.pool), _with_limit(fleet, observation)
+    answers = pool_named(observation, observed.pool)
     if len(answers) > 1:
-        _answer_pools(answers, growth, fleet, form)
+        _answer_pools(answers, growth, _with_limit(fleet, observation, 0), form)
         return
     (of_pool,) = answers
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
+    if not (click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL")):
+        least = traffic.service.floor * traffic.service.pools_in_deploy(fleet.limit().surge)
+        fleet = _with_limit(fleet, observation, least)
     answer = for_traffic(fleet, current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
     need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
@@ -141,14 +144,24 @@ def answer_observation(
     answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values, stack)
 
 
-def _with_limit(fleet: FleetOptions, observation: "Observation") -> FleetOptions:
-    """Return the options with the limit of the observed server, where nothing else says the limit."""
+def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> FleetOptions:
+    """Return the options with the limit of the observed server, where no option says the limit.
+
+    least: connections of the smallest pools in a deploy. A limit that does not admit them is no answer's limit.
+    """
     from poolsize.observe.together import observed_limit
 
-    url = click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL")
-    if url or fleet.instance_class or fleet.max_connections is not None:
+    limit = observed_limit(observation)
+    if limit is None or fleet.instance_class or fleet.max_connections is not None:
         return fleet
-    return replace(fleet, max_connections=observed_limit(observation))
+    if limit - fleet.limit().reserve < max(least, 1):
+        click.echo(
+            f"poolsize: the observed max_connections, {limit:,}, is too low for these pools, and does not count. Give "
+            "the limit with --max-connections",
+            err=True,
+        )
+        return fleet
+    return replace(fleet, max_connections=limit)
 
 
 def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form) -> None:
@@ -156,12 +169,15 @@ def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOp
     from poolsize.observe.text import pools_in_short, pools_values
     from poolsize.observe.together import together
 
-    of_all = together(answers, fleet.limit(), growth)
+    is_observed = not fleet.of_instances and not is_typed("url")  # other processes, or another server
+    of_all = together(answers, fleet.limit(), growth) if is_observed else None
     if form == "json":
         click.echo(json_text(pools_values(answers, of_all)))
     else:
         options = click.get_current_context().command.params
-        typed = typed_words(*(each.name for each in options if each.name and not getattr(each, "is_flag", True)))
+        names = [each.name for each in options if each.name and not getattr(each, "is_flag", True)]
+        known = "usage_time_ms" if answers[0].busiest.usage_ms else ""
+        typed = typed_words(*(name for name in names if name != known))
         click.echo(pools_in_short(answers, of_all, growth, typed))
     end_unless(not (of_all and of_all.exceeds))
 

@@ -325,10 +325,10 @@ def _note(line: str) -> None:
 def _answer(observation: "Observation", reference: "Reference | None", form: Form, stored: "Path | None") -> None:
     """Print the answer, or with a reference what no longer fits: then the exit code is 3; and 1 without an answer."""
     from poolsize.command_line.run_file import end_unless
-    from poolsize.observe.drift import drift, unproven
+    from poolsize.observe.drift import drift, still_fits, unproven
     from poolsize.observe.pool_answer import pool_answers
     from poolsize.observe.text import observed_text, observed_values
-    from poolsize.observe.together import observed_limit
+    from poolsize.observe.together import observed_together
     from poolsize.present.text.json_text import json_text
 
     is_of_server_alone = bool(observation.server and not observation.spans)
@@ -336,7 +336,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
-    lines = drift(answers, reference, observed_limit(observation)) if reference and has_answer else ()
+    lines = drift(answers, reference, observed_together(observation, answers)) if reference and has_answer else ()
     unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)
@@ -347,9 +347,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))
         if reference:
-            highest = max((answer.need for answer in answers if answer.is_used), default=0)
-            fits = f"What is observed still fits {reference.name}: the highest need is {highest:,}."
-            click.echo("\n".join([*lines, *unknown]) or fits)
+            click.echo("\n".join([*lines, *unknown]) or still_fits(answers, reference))
     if lines:
         sys.exit(FOUND_WRONG)
     end_unless(not unknown if reference else has_answer or is_of_server_alone)

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from poolsize.answer.fleet import ServerLimit
 from poolsize.bounds import LARGEST_POOL
 from poolsize.errors import BadInput
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.store import is_observation, load_observation
 from poolsize.observe.text import need_text, silence, unanswered, verdict
-from poolsize.observe.together import together
+from poolsize.observe.together import Together
 from poolsize.units import milliseconds, number, per_second, percent
 
 if TYPE_CHECKING:
@@ -26,7 +25,10 @@ EXCEEDS = 1.05
 
 @dataclass(frozen=True)
 class Reference:
-    """What an observation is compared with: a pool size, an observation, a run, or None for today's sizes. name: it."""
+    """What an observation is compared with: a pool size, an observation, a run, or None for today's sizes.
+
+    name: as printed.
+    """
 
     name: str
     content: "int | Observation | Analysis | None"
@@ -44,7 +46,7 @@ def read_reference(name: str) -> Reference:
             raise BadInput(f"`check` {shown(name)}: give a pool size of 1 to {LARGEST_POOL:,}, or ./NAME for a file")
         return Reference(name, int(name))
     if not Path(name).is_file():
-        raise BadInput(f"`check` {name!a} is no file: name a run or an observation, or give a pool size, or {CURRENT}")
+        raise BadInput(f"`check` {name!a} is no file: give a run, an observation, a pool size, or the word {CURRENT}")
     if is_observation(name):
         return Reference(name, load_observation(name))
     from poolsize.command_line.run_file import complete_run
@@ -52,10 +54,10 @@ def read_reference(name: str) -> Reference:
     return Reference(name, complete_run(name))
 
 
-def drift(answers: Sequence[PoolAnswer], reference: Reference, limit: int | None = None) -> tuple[str, ...]:
+def drift(answers: Sequence[PoolAnswer], reference: Reference, of_all: Together | None = None) -> tuple[str, ...]:
     """Return a sentence for each condition of a reference that pools no longer fit; empty where they fit.
 
-    answers: of all pools of an observation. limit: max_connections of its server, where it is known.
+    answers: of all pools of an observation. of_all: their connections, beside the limit of the server.
     Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
     limit.
     """
@@ -69,7 +71,7 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference, limit: int | None
         if answer.silent_since is not None and answer.name not in ended
     ]
     if content is None:
-        return *silent, *_of_sizes(answers, None), *_beyond_limit(answers, limit)
+        return *silent, *_of_sizes(answers, None), *_beyond_limit(of_all)
     if isinstance(content, int):
         return *silent, *_of_sizes(answers, content)
     if isinstance(content, Observation):
@@ -103,6 +105,12 @@ def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference:
         yield from _since(used, pool_answers(reference.content), censored=True)
 
 
+def still_fits(answers: Sequence[PoolAnswer], reference: Reference) -> str:
+    """Return that all pools fit, and the highest need. answers: with one of a used pool at least."""
+    highest = max((answer for answer in answers if answer.is_used), key=lambda answer: answer.need)
+    return f"All pools still fit {reference.name}. The highest need is {need_text(highest)} ({shown(highest.name)})."
+
+
 def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
     """Yield which needs are above a pool size. size: of each pool; None for the pool's own."""
     for answer in answers:
@@ -111,14 +119,14 @@ def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
             yield f"{shown(answer.name)}: the need is {need_text(answer)}, above the pool size of {pool_size:,}."
 
 
-def _beyond_limit(answers: Sequence[PoolAnswer], limit: int | None) -> Iterator[str]:
-    """Yield that the server admits fewer connections than the pools may open in a deploy."""
-    of_all = together(answers, ServerLimit(limit))
+def _beyond_limit(of_all: Together | None) -> Iterator[str]:
+    """Yield that the server admits fewer connections than all pools may open in a deploy."""
     if of_all and of_all.exceeds_today:
+        limit = of_all.limit
         yield (
-            f"The pools may open {of_all.today_in_deploy:,} connections in a deploy with "
-            f"{percent(of_all.limit.surge)} more instances, and the server's max_connections, {limit:,}, leaves "
-            f"{of_all.limit.usable:,} for them."
+            f"Today's pool sizes allow {of_all.today_in_deploy:,} connections in a deploy with {percent(limit.surge)} "
+            f"more instances. The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
+            f"{limit.reserve:,} in reserve)."
         )
 
 

@@ -219,11 +219,11 @@ class PoolAnswer:
     @cached_property
     def need(self) -> int:
         """The smallest pool that keeps the p99 wait within the usage time; of censored data, a lower bound."""
-        return self.need_at(1.0)
+        return process_need(self.traffic()).pool_size
 
     def need_at(self, growth: float) -> int:
         """Return the need at so many times the observed rate."""
-        return process_need(self.traffic(growth)).pool_size
+        return self.need if growth == 1 else process_need(self.traffic(growth)).pool_size
 
     @cached_property
     def need_at_twice(self) -> int:

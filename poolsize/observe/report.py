@@ -5,13 +5,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
 from poolsize.observe.text import doubts, in_use_text, pools_table, size_text, together_text, verdict
-from poolsize.observe.together import observed_limit, together
+from poolsize.observe.together import observed_together
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.terminal import pasteable, visible
@@ -41,10 +40,10 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
     option = SOURCES.get(source.kind, "--metrics")
-    of_all = together(answers, ServerLimit(observed_limit(observation)))
+    of_all = observed_together(observation, answers) if several else None
     started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
-        "title": f"The sizes of {len(answers):,} pools" if several else f"{size_text(first)}: {shown(first.name)}",
+        "title": f"The needs of {len(answers):,} pools" if several else f"{size_text(first)}: {shown(first.name)}",
         "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
         "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
         "table": pools_table(answers),
@@ -104,5 +103,5 @@ def _pictures(answer: PoolAnswer) -> Iterator[Picture]:
     caption = "Computed from the mean of each period"
     caption += f", with bursts of {load.bursts.times:.2g} times the mean rate." if load.bursts.times > 1 else "."
     if answer.need < load.in_use_p99_9:
-        caption += " The need is below p99.9: with more in use than that, requests wait, but not for long."
+        caption += " Requests wait for a moment while more connections are in use than the need."
     yield picture(f"99.9 % of the time, at most {load.in_use_p99_9:,} in use", caption, alt_shares, plot_shares, answer)

@@ -7,13 +7,12 @@ from typing import NotRequired, TypedDict
 
 import numpy as np
 
-from poolsize.answer.fleet import ServerLimit
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, ShortObservation, SpreadAssumed
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
 from poolsize.observe.replay import Replayed
 from poolsize.observe.server_text import ServerValues, accounts_table, server_lines, server_values
-from poolsize.observe.together import Together, observed_limit, together
+from poolsize.observe.together import Together, observed_together
 from poolsize.present.text.layout import UNKNOWN, Table, bullets, paragraph
 from poolsize.present.text.sentences.findings import sentence
 from poolsize.present.text.sentences.traffic import AT_READINGS
@@ -24,6 +23,8 @@ from poolsize.units import count, lasting, milliseconds, number, percent, sizes_
 
 MOST_ROWS = 20
 """Pools in the short text's table."""
+USAGE_TIME = ("--usage-time", "TIME")
+"""The option for a pool whose usage times are not known."""
 OF_BUSIEST = "The busiest process of each pool"
 """The title of the table of pools."""
 MINUTE = 60
@@ -52,7 +53,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         used = [each for each in answers if each.is_used]
         evidence = [f"{shown(each.name)}: {text}" for each in used for text in _evidence(each)]
         lines += ["", bullets([*evidence, *server])]
-    of_all = together(answers, ServerLimit(observed_limit(observation)))
+    of_all = observed_together(observation, answers)
     labelled = [("Together", together_text(of_all))] if of_all and len(answers) > 1 else []
     labelled += [] if why else _cautions(answers)
     commands = [*_next(stored, answers), *([] if why else [SAME])]
@@ -61,7 +62,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
 
 def _evidence(answer: PoolAnswer) -> Iterator[str]:
     """Yield what --why says of a pool."""
-    rarely = " While more than the need are in use, requests wait for a moment."
+    rarely = " Requests wait for a moment while more connections are in use than the need."
     is_above = not answer.is_lower_bound and answer.need < answer.busiest.in_use_p99_9
     yield in_use_text(answer) + (rarely if is_above else "")
     yield from doubts(answer)
@@ -69,28 +70,38 @@ def _evidence(answer: PoolAnswer) -> Iterator[str]:
 
 def _cautions(answers: Sequence[PoolAnswer]) -> list[Labelled]:
     """Return the first doubt of the pools, and how many more there are."""
-    first, *others = [f"{shown(each.name)}: {doubt}" for each in answers for doubt in doubts(each)] or [""]
+    several = len(answers) > 1
+    all_doubts = [f"{shown(each.name)}: {doubt}" if several else doubt for each in answers for doubt in doubts(each)]
+    first, *others = all_doubts or [""]
     return [("Caution", first + (f" ({len(others):,} more: {WHY})" if others else ""))]
 
 
 def together_text(of_all: Together) -> str:
     """Return the connections of all pools, and whether the server admits them."""
-    limit = of_all.limit
-    deploy = f" in a deploy with {percent(limit.surge)} more instances" if limit.surge else " in a deploy"
-    least = "at least " if of_all.is_least else ""
-    text = f"With these needs, all pools have {least}{of_all.needed:,} connections, {of_all.needed_in_deploy:,}{deploy}"
+    limit, least = of_all.limit, "at least " if of_all.is_least else ""
+    surge = f" in a deploy with {percent(limit.surge)} more instances"
+    needs = f"The needs{' of the pools in use' if of_all.idle else ''} add up to {least}{of_all.needed:,} connections"
+    sentences = [needs + (f", {least}{of_all.needed_in_deploy:,}{surge}" if limit.surge else "")]
     if of_all.today is not None:
-        text += f"; with today's sizes, {of_all.today:,} and {of_all.today_in_deploy:,}"
-    if limit.usable is None:
-        return f"{text}."
-    fits = "Both fit" if of_all.today is not None else "They fit"
+        deploy = f", {of_all.today_in_deploy:,} in a deploy" if limit.surge else ""
+        sentences.append(f"Today's sizes add up to {of_all.today:,}{deploy}")
+    if limit.usable is not None:
+        admitted = f"The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
+        sentences += [f"{admitted}{limit.reserve:,} in reserve)", _within(of_all)]
+    return f"{'. '.join(sentences)}."
+
+
+def _within(of_all: Together) -> str:
+    """Return whether the server admits the connections of all pools."""
     if of_all.exceeds:
-        fits = f"The needs do not fit: set max_connections to {of_all.needed_in_deploy + limit.reserve:,}"
-    elif of_all.exceeds_today:
-        fits = "Today's sizes do not fit"
-    elif of_all.today_in_deploy == of_all.needed_in_deploy:
-        fits = "They fit"
-    return f"{text}. The server's max_connections, {limit.max_connections:,}, leaves {limit.usable:,} for them. {fits}."
+        return f"The needs exceed this limit: set max_connections to {of_all.needed_in_deploy + of_all.limit.reserve:,}"
+    if of_all.exceeds_today:
+        return "Today's sizes exceed this limit"
+    return (
+        "The needs are within this limit"
+        if of_all.today is None
+        else "The needs and today's sizes are within this limit"
+    )
 
 
 def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
@@ -118,14 +129,11 @@ def size_text(answer: PoolAnswer) -> str:
 
 
 def _next(stored: Path | None, answers: Sequence[PoolAnswer]) -> list[str]:
-    """Return the next commands: the answers with what the database can use, and the plots, need a file."""
-    file, usage = stored or Path("FILE"), () if answers[0].busiest.usage_ms else ("--usage-time", "TIME")
-    of_one = usage if len(answers) == 1 else ("--pool", answers[0].name, *usage)
-    commands = [
-        *([] if stored else ["the same command with --output FILE, then"]),
-        pasteable("poolsize", "recommend", "--observation", file, *of_one),
-    ]
-    return list(map(visible, commands))
+    """Return the next command, for the full answer of the first pool, from the stored file."""
+    file, usage = stored or Path("FILE"), () if answers[0].busiest.usage_ms else USAGE_TIME
+    of_pool = ("--pool", answers[0].name) if len(answers) > 1 else ()
+    command = pasteable("poolsize", "recommend", "--observation", file, *of_pool, *usage)
+    return [*([] if stored else ["the same command with --output FILE, then"]), visible(command)]
 
 
 def verdict(answer: PoolAnswer) -> str:
@@ -176,8 +184,7 @@ def need_text(answer: PoolAnswer, growth: float = 1.0) -> str:
     """Return the need as a number, or as a lower bound. growth: factor on the observed rate."""
     if not answer.is_used:
         return "no answer"
-    need = answer.need if growth == 1 else answer.need_at(growth)
-    return f"{'at least ' if answer.is_lower_bound else ''}{need:,}"
+    return f"{'at least ' if answer.is_lower_bound else ''}{answer.need_at(growth):,}"
 
 
 def in_use_text(answer: PoolAnswer) -> str:
@@ -330,11 +337,13 @@ class PoolValues(TypedDict):
 class TogetherValues(TypedDict):
     """Connections of all pools with their needs, usually and in a rolling deploy; and with today's sizes, if known.
 
-    usable: that the server leaves for the pools; null where its limit is not known.
+    needed_is_lower_bound: whether a need is a lower bound. usable: connections that the server leaves for the pools;
+    null where its limit is not known.
     """
 
     needed: int
     needed_in_deploy: int
+    needed_is_lower_bound: bool
     today: int | None
     today_in_deploy: int | None
     usable: int | None
@@ -381,9 +390,8 @@ class ObservedTrafficValues(TrafficAnswerValues, ObservationValues):
 def observed_values(observation: Observation) -> ObservedValues:
     """Return the answers, the most used pool first, and the figures of each server as data for JSON."""
     answers = pool_answers(observation)
-    of_all = together(answers, ServerLimit(observed_limit(observation)))
-    values = pools_values(answers, of_all)
-    return {"pools": values["pools"], "together": values["together"], "server": server_values(observation)}
+    of_pools = pools_values(answers, observed_together(observation, answers))
+    return {"pools": of_pools["pools"], "together": of_pools["together"], "server": server_values(observation)}
 
 
 def pools_values(answers: Sequence[PoolAnswer], of_all: Together | None) -> PoolsValues:
@@ -396,6 +404,7 @@ def together_values(of_all: Together) -> TogetherValues:
     return {
         "needed": of_all.needed,
         "needed_in_deploy": of_all.needed_in_deploy,
+        "needed_is_lower_bound": of_all.is_least,
         "today": of_all.today,
         "today_in_deploy": of_all.today_in_deploy,
         "usable": of_all.limit.usable,
@@ -409,11 +418,11 @@ def pools_in_short(
 
     of_all: the connections at this growth; None where they are not known. typed: the other options of the command.
     """
-    command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name)
-    together = [] if of_all is None else [paragraph(together_text(of_all)), ""]
-    return "\n".join(
-        [pools_table(answers, growth).below(OF_BUSIEST), "", *together, f"Choose a pool: {visible(command)}"]
-    )
+    usage = () if answers[0].busiest.usage_ms or USAGE_TIME[0] in typed else USAGE_TIME
+    command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name, *usage)
+    sums = "" if of_all is None else paragraph(together_text(of_all))
+    parts = [pools_table(answers, growth).below(OF_BUSIEST), sums, f"Choose a pool: {visible(command)}"]
+    return "\n\n".join(filter(None, parts))
 
 
 def replay_table(replays: Sequence[Replayed], answer: PoolAnswer, limit_ms: float, *, by_run: bool) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from poolsize.answer.fleet import ServerLimit, Service
 from poolsize.observe.observation import Observation
@@ -10,15 +11,16 @@ from poolsize.observe.pool_answer import PoolAnswer
 
 @dataclass(frozen=True)
 class Together:
-    """Connections of all pools that are used, usually and in a rolling deploy: with their needs, with today's sizes.
+    """Connections of all pools, usually and in a rolling deploy: with their needs, and with today's sizes.
 
-    is_least: whether a need is a lower bound. today, today_in_deploy: None where the size of a pool is not known.
-    limit: of the server that all of them use.
+    is_least: whether a need is a lower bound. idle: pools in which no connection was in use; they have no need. today,
+    today_in_deploy: None where the size of a pool is not known. limit: of the server that all pools use.
     """
 
     needed: int
     needed_in_deploy: int
     is_least: bool
+    idle: int
     today: int | None
     today_in_deploy: int | None
     limit: ServerLimit
@@ -30,34 +32,47 @@ class Together:
 
     @property
     def exceeds_today(self) -> bool:
-        """Whether today's sizes exceed it."""
+        """Whether today's sizes exceed in a deploy what the server leaves for the pools."""
         return self.limit.usable is not None and (self.today_in_deploy or 0) > self.limit.usable
 
 
 def together(answers: Sequence[PoolAnswer], limit: ServerLimit, growth: float = 1.0) -> Together | None:
-    """Return the connections of all pools; None where a server counted them, which does not tell processes apart.
+    """Return the connections of all pools; None where a server counted them: it can't distinguish processes.
 
     growth: factor on the observed rate.
     """
     used = [answer for answer in answers if answer.is_used]
     if not used or any(answer.busiest.is_lower_bound for answer in used):
         return None
-    in_deploy = [Service("pool", answer.processes).pools_in_deploy(limit.surge) for answer in used]
-    needs = [answer.need_at(growth) for answer in used]
-    sizes = [answer.busiest.size for answer in used if answer.busiest.size is not None]
-    is_known = len(sizes) == len(used)
+    needs = [(answer.need_at(growth), answer.processes, _in_deploy(answer, limit)) for answer in used]
+    sizes = [
+        (answer.size_together, ceil(answer.size_together * _in_deploy(answer, limit) / answer.processes))
+        for answer in answers
+        if answer.size_together is not None
+    ]
+    is_known = len(sizes) == len(answers)
     return Together(
-        sum(need * answer.processes for need, answer in zip(needs, used, strict=True)),
-        sum(need * processes for need, processes in zip(needs, in_deploy, strict=True)),
-        any(answer.is_lower_bound for answer in used),
-        sum(answer.size_together or 0 for answer in used) if is_known else None,
-        sum(size * processes for size, processes in zip(sizes, in_deploy, strict=True)) if is_known else None,
-        limit,
+        needed=sum(need * processes for need, processes, _ in needs),
+        needed_in_deploy=sum(need * in_deploy for need, _, in_deploy in needs),
+        is_least=any(answer.is_lower_bound for answer in used),
+        idle=len(answers) - len(used),
+        today=sum(size for size, _ in sizes) if is_known else None,
+        today_in_deploy=sum(in_deploy for _, in_deploy in sizes) if is_known else None,
+        limit=limit,
     )
+
+
+def _in_deploy(answer: PoolAnswer, limit: ServerLimit) -> int:
+    """Return the processes in a rolling deploy."""
+    return Service("pool", answer.processes).pools_in_deploy(limit.surge)
+
+
+def observed_together(observation: Observation, answers: Sequence[PoolAnswer]) -> Together | None:
+    """Return the connections of all pools beside the limit of the observed server."""
+    return together(answers, ServerLimit(observed_limit(observation)))
 
 
 def observed_limit(observation: Observation) -> int | None:
     """Return the max_connections of the observed server; None where it is not known, or there are several servers."""
-    limits = {server.max_connections for server in observation.servers}
-    limit = limits.pop() if len(limits) == 1 else None
-    return limit if limit and limit > ServerLimit.reserve else None
+    limits = [server.max_connections for server in observation.servers]
+    return limits[0] if len(limits) == 1 and (limits[0] or 0) > ServerLimit.reserve else None

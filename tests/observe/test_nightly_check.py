@@ -103,7 +103,9 @@ def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, re
     else:
         lines = done.stdout.splitlines()
         name = "today's pool sizes" if reference == "current" else reference
-        assert code or re.fullmatch(rf"What is observed still fits {name}: the highest need is \d+\.", lines[0])
+        assert code or re.fullmatch(
+            rf"All pools still fit {name}\. The highest need is (at least )?\d+ \(.+\)\.", lines[0]
+        )
         assert all(line.endswith(".") for line in lines)
     assert "Traceback" not in done.stderr
 

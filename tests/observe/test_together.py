@@ -43,6 +43,25 @@ def test_the_sums_are_those_of_all_processes_with_a_quarter_more_in_a_deploy() -
     assert (grown.needed > of_all.needed, grown.today) == (True, 135)
 
 
+def test_a_pool_that_is_idle_has_a_size_and_no_need() -> None:
+    """Its connections exist, used or not."""
+    idle = [plain("idle", f"i{i}", in_use_mean=0, in_use_max=0, samples=60, size=50) for i in range(6)]
+    shop = [plain("shop", f"s{i}", uses=3_000, usage_seconds=60, size=10, in_use_max=4) for i in range(6)]
+    of_all, of_shop = (together(pool_answers(observed(spans)), ServerLimit()) for spans in ([*idle, *shop], shop))
+    assert of_all
+    assert of_shop
+    assert (of_all.needed, of_all.idle) == (of_shop.needed, 1)
+    assert (of_all.today, of_all.today_in_deploy) == (360, 480)
+
+
+def test_the_sum_of_different_sizes_is_not_that_of_the_busiest_process() -> None:
+    small = plain("mix", "a", uses=6_000, usage_seconds=120, size=5, in_use_max=4)
+    large = [plain("mix", name, uses=600, usage_seconds=12, size=50, in_use_max=4) for name in "bcd"]
+    of_all = together(pool_answers(observed([small, *large])), ServerLimit())
+    assert of_all
+    assert (of_all.today, of_all.today_in_deploy) == (4 * 50, 5 * 50)  # by the median size
+
+
 def test_sizes_that_are_not_known_have_no_sum() -> None:
     of_all = together(pool_answers(shop_and_mail(151, mail_size=None)), ServerLimit(151))
     assert of_all
@@ -51,7 +70,11 @@ def test_sizes_that_are_not_known_have_no_sum() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "says"),
-    [(151, "leaves 141 for them. Today's sizes do not fit."), (300, "Both fit."), (None, "135 and 180.")],
+    [
+        (151, "(max_connections 151, less 10 in reserve). Today's sizes exceed this limit."),
+        (300, "The needs and today's sizes are within this limit."),
+        (None, "Today's sizes add up to 135, 180 in a deploy."),
+    ],
 )
 def test_the_answer_for_several_pools_says_whether_they_fit(
     poolsize_here: Command, tmp_path: Path, limit: int | None, says: str
@@ -70,9 +93,9 @@ def test_needs_beyond_the_limit_name_the_limit_that_is_enough(poolsize_here: Com
     short = poolsize_here(*words)
     needed = json.loads(poolsize_here(*words, "--json").stdout)["together"]["needed_in_deploy"]
     assert (short.returncode, needed > 141) == (1, True)
-    assert f"The needs do not fit: set max_connections to {needed + 10}." in " ".join(short.stdout.split())
+    assert f"The needs exceed this limit: set max_connections to {needed + 10}." in " ".join(short.stdout.split())
     enough = poolsize_here(*words, "--max-connections", str(needed + 10))
-    assert (enough.returncode, "do not fit" in enough.stdout) == (0, False)
+    assert (enough.returncode, "The needs exceed" in enough.stdout) == (0, False)
 
 
 def test_the_observed_limit_bounds_the_answer_for_a_pool(poolsize_here: Command, tmp_path: Path) -> None:
@@ -82,24 +105,42 @@ def test_the_observed_limit_bounds_the_answer_for_a_pool(poolsize_here: Command,
     assert json.loads(poolsize_here(*words, "--max-connections", "90").stdout)["limit"] == 80 // 8
 
 
-@pytest.mark.parametrize("limits", [(), (151, 300), (10,)])
+@pytest.mark.parametrize("limits", [(), (151, 300), (151, 151), (10,)])
 def test_a_limit_that_is_not_known_is_none(limits: tuple[int, ...]) -> None:
-    """Of several servers with different limits, nothing says which the pools use; no server has 10 for its users."""
-    servers = [replace(SERVER, instance=str(limit), max_connections=limit) for limit in limits]
+    """Of several servers, nothing says which the pools use; and 10 connections are what a limit has in reserve."""
+    servers = [replace(SERVER, instance=str(place), max_connections=limit) for place, limit in enumerate(limits)]
     assert observed_limit(observed([plain(uses=60, usage_seconds=6)], servers)) is None
 
 
 def test_current_sizes_are_checked_each_and_together() -> None:
-    of_151, of_300 = pool_answers(shop_and_mail(151)), pool_answers(shop_and_mail(300))
-    current = read_reference("current")
-    assert drift(of_300, current, 300) == ()
-    (line,) = drift(of_151, current, 151)
+    answers, current = pool_answers(shop_and_mail(151)), read_reference("current")
+    assert drift(answers, current, together(answers, ServerLimit(300))) == ()
+    (line,) = drift(answers, current, together(answers, ServerLimit(151)))
     assert line == (
-        "The pools may open 180 connections in a deploy with 25 % more instances, and the server's max_connections, "
-        "151, leaves 141 for them."
+        "Today's pool sizes allow 180 connections in a deploy with 25 % more instances. The server admits 141 "
+        "(max_connections 151, less 10 in reserve)."
     )
     small = observed([plain(uses=3_000, usage_seconds=300, size=2, in_use_max=2)])
     assert any("above the pool size of 2." in line for line in drift(pool_answers(small), current))
+
+
+def test_a_limit_that_admits_no_pools_is_not_counted(poolsize_here: Command, tmp_path: Path) -> None:
+    """It was read, and not typed: no answer is refused for it."""
+    path = stored(tmp_path / "both.jsonl", shop_and_mail(15))
+    done = poolsize_here("recommend", "--observation", path, "--pool", "shop", "--json")
+    assert (done.returncode, json.loads(done.stdout)["limit"]) == (0, None)
+    assert "the observed max_connections, 15, is too low for these pools" in done.stderr
+    assert poolsize_here("recommend", "--observation", path, "--reserve", "20").returncode == 0
+
+
+def test_the_command_for_a_pool_has_the_usage_time_that_it_needs(poolsize_here: Command, tmp_path: Path) -> None:
+    gauges = plain("gauges", in_use_mean=5, samples=60, in_use_variance=5, in_use_max=9)
+    path = stored(tmp_path / "both.jsonl", observed([gauges, plain("shop", uses=600, usage_seconds=6)]))
+    for typed, of_gauges in (((), "--usage-time TIME"), (("--usage-time", "20ms"), "--usage-time 20ms")):
+        text = poolsize_here("recommend", "--observation", path, *typed).stdout
+        assert f"--pool gauges {of_gauges}\n" in text or f"{of_gauges} --pool gauges\n" in text
+    path = stored(tmp_path / "shop.jsonl", observed([plain(name, uses=600, usage_seconds=6) for name in ("a", "b")]))
+    assert "--usage-time" not in poolsize_here("recommend", "--observation", path, "--usage-time", "20ms").stdout
 
 
 def test_each_library_has_a_configuration() -> None:

@@ -25,11 +25,14 @@ from poolsize.units import count
 IF_FAST = "If the database were fast enough"
 """Begins pool sizes that do not help, because the database is too small."""
 TOO_FEW = "The most that fit, too few for the traffic"
-"""Begins pool sizes that do not help, because the server's limit, or the threads, are too few."""
+TOO_FEW_THREADS = "The most that the threads can use, too few for the traffic"
+"""Begin pool sizes that do not help, because the server's limit is too low, or the threads are too few."""
 ALTERNATIVE = "Alternative: "
 """Begins the sentences that name what else would fit."""
-FIRST_SERVICE = "  # the first service; likewise for the others"
+FIRST_SERVICE = "  # the first service; other numbers for each other service"
 """Follows a command that each service needs."""
+MOST_TYPED = 5
+"""Services that a command names; more are in a file."""
 
 
 def fleet_text(plan: FleetPlan) -> str:
@@ -104,16 +107,30 @@ def _labelled(reason: Finding) -> Labelled:
 def _commands(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions) -> list[str]:
     """Return the commands for what the traffic needs, unless the pools serve it, and for the configuration."""
     if len(pools) > 1:
-        services = [word for pool in pools for word in ("--service", _with_rate(pool.service))]
-        need = [pasteable("poolsize", "fleet", *options.of_database, *services)]
         opened = in_deploy_of(pools)  # as many instances of one service make the same connections
         server = ("--size", opened, "--instances", opened, "--surge", "0%")
         of_server = pasteable("poolsize", "config", "--for", "my.cnf", *server, *_words(_of_server(limit)))
         of_usage = NextOptions(usage_time=options.usage_time)  # of_size is the sum of all services
-        of_first = configure_command(pools[0], ServerLimit(surge=limit.surge), of_usage) + FIRST_SERVICE
-        return [*need[: not options.serves_traffic], of_first, of_server]
-    need = [options.need_command(*fleet_words(pools[0].service, limit))]
-    return [*need[: not options.serves_traffic], configure_command(pools[0], limit, options)]
+        of_first = configure_command(pools[0], one_of_several(limit), of_usage) + FIRST_SERVICE
+        return [*([] if options.serves_traffic else [_need_command(pools, limit, options)]), of_first, of_server]
+    of_service = options.need_command(*fleet_words(pools[0].service, limit))
+    return [*([] if options.serves_traffic else [of_service]), configure_command(pools[0], limit, options)]
+
+
+def _need_command(pools: Sequence[ServicePool], limit: ServerLimit, options: NextOptions) -> str:
+    """Return the command that shows what the traffic of several services needs."""
+    services = [pool.service for pool in pools]
+    threads = {(service.threads, service.connections_per_thread) for service in services}
+    is_file = len(services) > MOST_TYPED or len(threads) > 1 or any(":" in service.name for service in services)
+    typed = [word for service in services for word in ("--service", _with_rate(service))]
+    shared = (*({} if is_file else _of_threads(services[0])).items(), *_of_deploy(limit).items())
+    named = ("--services", "FILE") if is_file else typed
+    return pasteable("poolsize", "fleet", *options.of_database, *named, *_words(dict(shared)))
+
+
+def one_of_several(limit: ServerLimit) -> ServerLimit:
+    """Return the limit for a service that shares the server's connections with others."""
+    return ServerLimit(surge=limit.surge)
 
 
 def configure_command(pool: ServicePool, limit: ServerLimit, options: NextOptions) -> str:
@@ -130,16 +147,22 @@ def _with_rate(service: Service) -> str:
 
 def fleet_words(service: Service, limit: ServerLimit) -> list[object]:
     """Return the options that describe the processes of a service, and the server's limit."""
-    held = service.connections_per_thread
     options: dict[str, object] = {
         "--instances": service.instances,
         "--processes": service.processes,
         "--max-instances": service.max_instances,
-        "--app-threads": service.threads,
-        "--connections-per-thread": None if held == 1 else held,
-        "--surge": None if limit.surge == ServerLimit.surge else f"{100 * limit.surge:g}%",
     }
-    return _words(options | _of_server(limit))
+    return _words(options | _of_threads(service) | _of_deploy(limit))
+
+
+def _of_threads(service: Service) -> dict[str, object]:
+    held = service.connections_per_thread
+    return {"--app-threads": service.threads, "--connections-per-thread": None if held == 1 else held}
+
+
+def _of_deploy(limit: ServerLimit) -> dict[str, object]:
+    """Return option -> value of a deploy, and of what a server allows, or None."""
+    return {"--surge": None if limit.surge == ServerLimit.surge else f"{100 * limit.surge:g}%", **_of_server(limit)}
 
 
 def _of_server(limit: ServerLimit) -> dict[str, object]:

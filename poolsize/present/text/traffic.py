@@ -26,10 +26,12 @@ from poolsize.answer.traffic_need import Decides
 from poolsize.present.text.fleet import (
     IF_FAST,
     TOO_FEW,
+    TOO_FEW_THREADS,
     PoolsValues,
     configure_command,
     each_and_together,
     fleet_words,
+    one_of_several,
     pools_in_short,
     pools_text,
     pools_values,
@@ -144,7 +146,10 @@ def _use(answer: TrafficAnswer) -> str:
 
 def _unhelpful(answer: TrafficAnswer | TrafficPlan) -> str:
     """Return what begins pool sizes that do not help; "" for others."""
-    return "" if answer.helps else IF_FAST if answer.carries else TOO_FEW
+    if answer.helps or answer.carries:
+        return "" if answer.helps else IF_FAST
+    pools = answer.pools if isinstance(answer, TrafficPlan) else (answer,)
+    return TOO_FEW if any(pool.decides == "limit" for pool in pools) else TOO_FEW_THREADS
 
 
 def is_cut_off(findings: Iterable[Finding]) -> bool:
@@ -173,7 +178,7 @@ def _labelled(answer: TrafficAnswer, doubts: Sequence[Finding]) -> Iterator[Labe
             most = f"more than {supply.connections:,} for {percent(load.beyond(supply.connections))} of the time"
         elif often >= connections > 1:
             most = f"all of them for {percent(load.beyond(connections - 1))} of the time"
-        when = "In the busiest period," if growth_of(answer.findings) else "On average"
+        when = "In the busiest period, on average" if growth_of(answer.findings) else "On average"
         in_use = f"{when} {number(load.mean)} of the {connections:,} are in use; {most}."
     if supply:
         yield "Database", f"can use {supply.connections:,} at once{_basis(supply)}. {in_use}".strip()
@@ -428,7 +433,7 @@ def traffic_fleet_text(plan: TrafficPlan) -> str:
     answer = pools_text(plan.pools, OF_SERVICES, _services_table(plan), others, _unhelpful(plan))
     parts = [*(paragraph(sentence(finding)) for finding in doubts), answer]
     if plan.helps:
-        of_each = ServerLimit(surge=plan.limit.surge)
+        of_each = one_of_several(plan.limit)
         commands = [configure_command(pool, of_each, _options(pool)) for pool in plan.pools]
         parts.append("\n  ".join(["The lines for your library, service by service:", *commands]))
     return "\n\n".join(parts)

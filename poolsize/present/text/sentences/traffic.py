@@ -197,8 +197,8 @@ register_templates(
             f"{finding.processes:,}. If each process has as much traffic as an observed process, use --growth "
             f"{finding.growth:.4g}x."
         ),
-        of.OneOfPools: "The observation has {pools:,} pools, and this answer counts no other pool as a client of the "
-        "database. Without --pool, the answer has the connections of all pools.",
+        of.OneOfPools: "The observation has {pools:,} pools. This answer assumes that no other pool uses the database. "
+        "For a table of all pools, leave out --pool.",
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
         "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
