@@ -120,8 +120,8 @@ def _run_without_steps(path: Path, first: RunLine | None) -> Run:
     header = record_of(path, first)
     if "observation_format" in header:
         raise BadInput(
-            f"{path} is an observation, not a run: give it to `poolsize recommend --observation`, or "
-            "to `poolsize report`"
+            f"{path} is an observation, not a run: give it to `poolsize report`, or to `poolsize recommend` as "
+            "`observation`"
         )
     if "format" not in header:
         raise BadInput(f"{path} is not a run of poolsize: its first line names no format")

@@ -122,4 +122,4 @@ def test_an_observation_is_no_run(poolsize_here: Command, tmp_path: Path, comman
             writer.append([span(0, uses=(1.0,))])
     done = poolsize_here(*command, "b.jsonl")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is an observation, not a run: give it to `poolsize recommend --observation`" in done.stderr
+    assert "is an observation, not a run: give it to `poolsize report`, or to `poolsize recommend` as " in done.stderr
