@@ -336,7 +336,9 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         _note("only the server was counted, and no pool: also name the page of an application, or --prometheus")
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
-    lines = drift(answers, reference, observed_together(observation, answers)) if reference and has_answer else ()
+    size = reference.content if reference and isinstance(reference.content, int) else None
+    of_all = observed_together(observation, answers, size)
+    lines = drift(answers, reference, of_all) if reference and has_answer else ()
     unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":
         values = observed_values(observation)
@@ -347,7 +349,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
         if reference is None or form == "why":
             click.echo(observed_text(observation, why=form == "why", stored=stored))
         if reference:
-            click.echo("\n".join([*lines, *unknown]) or still_fits(answers, reference))
+            click.echo("\n".join([*lines, *unknown]) or still_fits(answers, reference, of_all))
     if lines:
         sys.exit(FOUND_WRONG)
     end_unless(not unknown if reference else has_answer or is_of_server_alone)

@@ -57,7 +57,8 @@ def read_reference(name: str) -> Reference:
 def drift(answers: Sequence[PoolAnswer], reference: Reference, of_all: Together | None = None) -> tuple[str, ...]:
     """Return a sentence for each condition of a reference that pools no longer fit; empty where they fit.
 
-    answers: of all pools of an observation. of_all: their connections, beside the limit of the server.
+    answers: of all pools of an observation. of_all: their connections, with the reference's
+    pool size or today's sizes, beside the limit of the server.
     Raises WorkFailed for a run that has no answer, and BadInput for that of an application which the database does not
     limit.
     """
@@ -70,14 +71,13 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference, of_all: Together 
         for answer in answers
         if answer.silent_since is not None and answer.name not in ended
     ]
-    if content is None:
-        return *silent, *_of_sizes(answers, None), *_beyond_limit(of_all)
-    if isinstance(content, int):
-        return *silent, *_of_sizes(answers, content)
+    size = content if isinstance(content, int) else None
+    of_sizes = *silent, *_of_sizes(answers, size), *_beyond_limit(of_all, size)
+    if content is None or size is not None:
+        return of_sizes
     if isinstance(content, Observation):
         return (
-            *silent,
-            *_of_sizes(answers, None),
+            *of_sizes,
             *_since(answers, before, censored=False),
             *(
                 f"{shown(answer.name)}: the stored observation has this pool, and this observation does not."
@@ -85,7 +85,8 @@ def drift(answers: Sequence[PoolAnswer], reference: Reference, of_all: Together 
                 if answer.is_used and answer.name not in names
             ),
         )
-    return *silent, *_of_sizes(answers, None), *_beyond_run(answers, reference.name, content)
+    assert not isinstance(content, int)
+    return *of_sizes, *_beyond_run(answers, reference.name, content)
 
 
 def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference: Reference) -> Iterator[str]:
@@ -105,10 +106,12 @@ def unproven(observation: Observation, answers: Sequence[PoolAnswer], reference:
         yield from _since(used, pool_answers(reference.content), censored=True)
 
 
-def still_fits(answers: Sequence[PoolAnswer], reference: Reference) -> str:
-    """Return that all pools fit, and the highest need. answers: with one of a used pool at least."""
+def still_fits(answers: Sequence[PoolAnswer], reference: Reference, of_all: Together | None) -> str:
+    """Return that all pools fit, and the highest need. answers: with a used pool at least. of_all: as in drift."""
     highest = max((answer for answer in answers if answer.is_used), key=lambda answer: answer.need)
-    return f"All pools still fit {reference.name}. The highest need is {need_text(highest)} ({shown(highest.name)})."
+    fit = f"All pools still fit {reference.name}. The highest need is {need_text(highest)} ({shown(highest.name)})."
+    is_read = of_all is None or of_all.limit.usable is not None
+    return fit if is_read else f"{fit} The server's max_connections was not read: the sum of all pools is not checked."
 
 
 def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
@@ -119,12 +122,12 @@ def _of_sizes(answers: Sequence[PoolAnswer], size: int | None) -> Iterator[str]:
             yield f"{shown(answer.name)}: the need is {need_text(answer)}, above the pool size of {pool_size:,}."
 
 
-def _beyond_limit(of_all: Together | None) -> Iterator[str]:
+def _beyond_limit(of_all: Together | None, size: int | None) -> Iterator[str]:
     """Yield that the server admits fewer connections than all pools may open in a deploy."""
     if of_all and of_all.exceeds_today:
-        limit = of_all.limit
+        limit, sizes = of_all.limit, "Today's pool sizes" if size is None else f"Pools of {size:,}"
         yield (
-            f"Today's pool sizes allow {of_all.today_in_deploy:,} connections in a deploy with {percent(limit.surge)} "
+            f"{sizes} allow {of_all.today_in_deploy:,} connections in a deploy with {percent(limit.surge)} "
             f"more instances. The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
             f"{limit.reserve:,} in reserve)."
         )

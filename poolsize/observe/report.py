@@ -9,7 +9,7 @@ from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
-from poolsize.observe.text import doubts, in_use_text, pools_table, size_text, together_text, verdict
+from poolsize.observe.text import USAGE_TIME, doubts, in_use_text, pools_table, size_text, together_text, verdict
 from poolsize.observe.together import observed_together
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
@@ -49,13 +49,14 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
         "table": pools_table(answers),
         "together": together_text(of_all) if of_all else "",
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
-        "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", Path(path))),
+        "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", "current")),
     }
 
 
 def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:
     """Return what the report has of a pool. several: whether the observation has more pools."""
     load, of_pool = answer.busiest, ["--pool", answer.name] if several else []
+    of_pool += [] if load.usage_ms else USAGE_TIME
     known = (
         f"in each of {answer.processes:,} processes" if answer.processes > 1 else "",
         "" if answer.is_lower_bound or not answer.is_used else f"95 % range {sizes_text(answer.need_range())}",
@@ -81,7 +82,9 @@ def _conditions(answer: PoolAnswer) -> Iterator[str]:
     if answer.rate and answer.busiest.usage_ms:
         yield sentence(HoldsWhile(answer.rate, answer.busiest.usage_ms))
     else:
-        yield f"The answer holds while on average at most {number(answer.peak_together)} connections are in use."
+        of_all = " in all processes together" if answer.processes > 1 else ""
+        most = number(answer.peak_together)
+        yield f"The answer holds while on average at most {most} connections are in use{of_all}."
     if answer.processes > 1:
         yield f"It also holds while 1 of {count(answer.processes, 'process', 'processes')} is away."
 

@@ -93,10 +93,14 @@ def together_text(of_all: Together) -> str:
 
 def _within(of_all: Together) -> str:
     """Return whether the server admits the connections of all pools."""
+    usable = of_all.limit.usable or 0
     if of_all.exceeds:
-        return f"The needs exceed this limit: set max_connections to {of_all.needed_in_deploy + of_all.limit.reserve:,}"
+        when = "" if of_all.needed > usable else " in a deploy"
+        enough = of_all.needed_in_deploy + of_all.limit.reserve
+        return f"The needs exceed this limit{when}: set max_connections to {enough:,}"
     if of_all.exceeds_today:
-        return "Today's sizes exceed this limit"
+        when = "" if (of_all.today or 0) > usable else " in a deploy"
+        return f"The needs are within this limit, and today's sizes exceed this limit{when}"
     return (
         "The needs are within this limit"
         if of_all.today is None
@@ -219,9 +223,10 @@ def doubts(answer: PoolAnswer) -> Iterator[str]:
     yield from _missing_time(answer)
     if not load.usage_ms:
         bound = "" if answer.is_lower_bound else f" The need is {sizes_text(answer.need_range())}."
+        options = "--pool and --usage-time" if answer.pools > 1 else "--usage-time"
         yield (
             f"Usage times are not known, and the connections in use do not show how they vary.{bound} Give "
-            "--usage-time to `poolsize recommend --observation`."
+            f"{options} to `poolsize recommend --observation`."
         )
     if load.bursts.times > 1:
         yield (

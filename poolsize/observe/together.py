@@ -36,19 +36,22 @@ class Together:
         return self.limit.usable is not None and (self.today_in_deploy or 0) > self.limit.usable
 
 
-def together(answers: Sequence[PoolAnswer], limit: ServerLimit, growth: float = 1.0) -> Together | None:
+def together(
+    answers: Sequence[PoolAnswer], limit: ServerLimit, growth: float = 1.0, size: int | None = None
+) -> Together | None:
     """Return the connections of all pools; None where a server counted them: it can't distinguish processes.
 
-    growth: factor on the observed rate.
+    growth: factor on the observed rate. size: of each pool, in place of today's sizes.
     """
     used = [answer for answer in answers if answer.is_used]
     if not used or any(answer.busiest.is_lower_bound for answer in used):
         return None
     needs = [(answer.need_at(growth), answer.processes, _in_deploy(answer, limit)) for answer in used]
+    of_all = [(answer, answer.size_together if size is None else size * answer.processes) for answer in answers]
     sizes = [
-        (answer.size_together, ceil(answer.size_together * _in_deploy(answer, limit) / answer.processes))
-        for answer in answers
-        if answer.size_together is not None
+        (connections, ceil(connections * _in_deploy(answer, limit) / answer.processes))
+        for answer, connections in of_all
+        if connections is not None
     ]
     is_known = len(sizes) == len(answers)
     return Together(
@@ -67,9 +70,11 @@ def _in_deploy(answer: PoolAnswer, limit: ServerLimit) -> int:
     return Service("pool", answer.processes).pools_in_deploy(limit.surge)
 
 
-def observed_together(observation: Observation, answers: Sequence[PoolAnswer]) -> Together | None:
-    """Return the connections of all pools beside the limit of the observed server."""
-    return together(answers, ServerLimit(observed_limit(observation)))
+def observed_together(
+    observation: Observation, answers: Sequence[PoolAnswer], size: int | None = None
+) -> Together | None:
+    """Return the connections of all pools beside the limit of the observed server. size: as in together."""
+    return together(answers, ServerLimit(observed_limit(observation)), size=size)
 
 
 def observed_limit(observation: Observation) -> int | None:

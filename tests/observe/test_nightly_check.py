@@ -104,7 +104,7 @@ def test_each_message_is_a_line(poolsize_here: Command, code: int, page: str, re
         lines = done.stdout.splitlines()
         name = "today's pool sizes" if reference == "current" else reference
         assert code or re.fullmatch(
-            rf"All pools still fit {name}\. The highest need is (at least )?\d+ \(.+\)\.", lines[0]
+            rf"All pools still fit {name}\. The highest need is (at least )?\d+ \(.+\)\. The server's .+", lines[0]
         )
         assert all(line.endswith(".") for line in lines)
     assert "Traceback" not in done.stderr

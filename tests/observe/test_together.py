@@ -9,7 +9,7 @@ import pytest
 
 from poolsize.answer.fleet import ServerLimit
 from poolsize.commands import recommend_traffic
-from poolsize.observe.drift import drift, read_reference
+from poolsize.observe.drift import drift, read_reference, still_fits
 from poolsize.observe.observation import Observation
 from poolsize.observe.pool_answer import pool_answers
 from poolsize.observe.text import observed_text
@@ -71,7 +71,10 @@ def test_sizes_that_are_not_known_have_no_sum() -> None:
 @pytest.mark.parametrize(
     ("limit", "says"),
     [
-        (151, "(max_connections 151, less 10 in reserve). Today's sizes exceed this limit."),
+        (
+            151,
+            "The needs are within this limit, and today's sizes exceed this limit in a deploy.",
+        ),
         (300, "The needs and today's sizes are within this limit."),
         (None, "Today's sizes add up to 135, 180 in a deploy."),
     ],
@@ -93,7 +96,9 @@ def test_needs_beyond_the_limit_name_the_limit_that_is_enough(poolsize_here: Com
     short = poolsize_here(*words)
     needed = json.loads(poolsize_here(*words, "--json").stdout)["together"]["needed_in_deploy"]
     assert (short.returncode, needed > 141) == (1, True)
-    assert f"The needs exceed this limit: set max_connections to {needed + 10}." in " ".join(short.stdout.split())
+    text = " ".join(short.stdout.split())
+    assert "The needs exceed this limit" in text
+    assert f": set max_connections to {needed + 10}." in text
     enough = poolsize_here(*words, "--max-connections", str(needed + 10))
     assert (enough.returncode, "The needs exceed" in enough.stdout) == (0, False)
 
@@ -120,8 +125,18 @@ def test_current_sizes_are_checked_each_and_together() -> None:
         "Today's pool sizes allow 180 connections in a deploy with 25 % more instances. The server admits 141 "
         "(max_connections 151, less 10 in reserve)."
     )
+    of_25 = drift(answers, read_reference("25"), together(answers, ServerLimit(151), size=25))
+    assert [line.split(" connections")[0] for line in of_25] == ["Pools of 25 allow 300"]
+    assert drift(answers, read_reference("9"), together(answers, ServerLimit(151), size=9)) == ()
     small = observed([plain(uses=3_000, usage_seconds=300, size=2, in_use_max=2)])
     assert any("above the pool size of 2." in line for line in drift(pool_answers(small), current))
+
+
+def test_a_check_says_that_it_knows_no_limit() -> None:
+    answers, current = pool_answers(shop_and_mail(None)), read_reference("current")
+    unknown = still_fits(answers, current, together(answers, ServerLimit()))
+    assert unknown.endswith(" The server's max_connections was not read: the sum of all pools is not checked.")
+    assert "max_connections" not in still_fits(answers, current, together(answers, ServerLimit(300)))
 
 
 def test_a_limit_that_admits_no_pools_is_not_counted(poolsize_here: Command, tmp_path: Path) -> None:
