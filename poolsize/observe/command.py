@@ -337,7 +337,7 @@ def _answer(observation: "Observation", reference: "Reference | None", form: For
     answers = pool_answers(observation)
     has_answer = any(answer.is_used for answer in answers)
     size = reference.content if reference and isinstance(reference.content, int) else None
-    of_all = observed_together(observation, answers, size)
+    of_all = observed_together(observation, answers, size) if reference else None
     lines = drift(answers, reference, of_all) if reference and has_answer else ()
     unknown = [*unproven(observation, answers, reference)] if reference and not lines else []
     if form == "json":

@@ -53,8 +53,8 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
         used = [each for each in answers if each.is_used]
         evidence = [f"{shown(each.name)}: {text}" for each in used for text in _evidence(each)]
         lines += ["", bullets([*evidence, *server])]
-    of_all = observed_together(observation, answers)
-    labelled = [("Together", together_text(of_all))] if of_all and len(answers) > 1 else []
+    of_all = observed_together(observation, answers) if len(answers) > 1 else None
+    labelled = [("Together", together_text(of_all))] if of_all else []
     labelled += [] if why else _cautions(answers)
     commands = [*_next(stored, answers), *([] if why else [SAME])]
     return short_answer(parts[0], labelled, commands, "\n".join([*lines[1:], ""]))

@@ -67,8 +67,8 @@ def pools_in_short(
     table: Table,
     findings: Sequence[Finding],
     options: NextOptions,
-    usable: str = "",
-    limit: ServerLimit | None = None,
+    usable: str,
+    limit: ServerLimit,
     unhelpful: str = "",
 ) -> str:
     """Return the answer for these pools in a few lines, as fleet_in_short does; with a table for several services.
@@ -87,16 +87,16 @@ def pools_in_short(
         for each in findings
         if isinstance(each, Proxy)
     ]
-    next_commands = () if unhelpful else _commands(pools, limit or ServerLimit(), options)
+    next_commands = () if unhelpful else _commands(pools, limit, options)
     commands = [*next_commands, *proxies, SAME]
     return short_answer(_headline(pools, basis, unhelpful), labelled, commands, several)
 
 
-def _clients(pools: Sequence[ServicePool], limit: ServerLimit | None, proxy: Proxy) -> list[object]:
+def _clients(pools: Sequence[ServicePool], limit: ServerLimit, proxy: Proxy) -> list[object]:
     """Return the options of the processes that a proxy serves; of several services, as many with a connection each."""
     if len(pools) > 1:
         return ["--instances", proxy.clients, "--surge", "0%"]
-    return fleet_words(pools[0].service, limit or ServerLimit())
+    return fleet_words(pools[0].service, limit)
 
 
 def _labelled(reason: Finding) -> Labelled:
