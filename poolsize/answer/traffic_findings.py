@@ -244,7 +244,7 @@ class BeyondSupply(Caution, code="traffic_beyond_supply", is_doubt=True):
     """On average at least as many connections are in use as the database can use.
 
     rate, usage_ms, enough: a rate, a usage time, and connections that the database could use, with which NEAR of what
-    it can use are in use. share: of all rates, or of all usage times, with which it is so, too. more_cores: with which
+    it can use are in use. share: of all rates, or of all usage times, that has the same effect. more_cores: with which
     the formula gives `enough`; None where it does not say what the database can use. services: that the traffic is of.
     """
 

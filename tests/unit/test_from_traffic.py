@@ -105,12 +105,12 @@ def test_what_decides_is_named() -> None:
 @pytest.mark.costly
 def test_beyond_what_the_database_can_use_no_size_helps() -> None:
     beyond = traffic(20_000, 2.1, Service("a", 4, 1))
-    (found,) = (each for each in recommend_for(beyond, FORMULA).findings if isinstance(each, BeyondSupply))
-    assert (found.in_use, found.rate, found.usage_ms) == pytest.approx((42, 2_570, 0.27))  # 0.6 * 9 / 0.0021 = 2,571
+    (advice,) = (each for each in recommend_for(beyond, FORMULA).findings if isinstance(each, BeyondSupply))
+    assert (advice.in_use, advice.rate, advice.usage_ms) == pytest.approx((42, 2_570, 0.27))  # 0.6 * 9 / 0.0021 = 2,571
     cautions = {"traffic_beyond_supply", "traffic_near_supply"}
-    for mended in (replace(beyond, rate=found.rate), replace(beyond, usage=UsageTimes(found.usage_ms))):
+    for mended in (replace(beyond, rate=advice.rate), replace(beyond, usage=UsageTimes(advice.usage_ms))):
         assert not cautions & set(codes(mended))
-    assert not cautions & set(codes(beyond, Supply(found.enough, None, "formula")))
+    assert not cautions & set(codes(beyond, Supply(advice.enough, None, "formula")))
     assert "traffic_in_use" in codes(traffic(400, 15, THREADS))
     assert "traffic_supply_unknown" in codes(traffic(400, 15, THREADS), None)
 
