@@ -17,12 +17,14 @@ from urllib.parse import urlencode
 import numpy as np
 
 from poolsize.analysis.vector import Vector
+from poolsize.bounds import shortened
 from poolsize.errors import BadInput, WorkFailed
 from poolsize.facts.pool_metrics import Quantity, metrics_named, sample_of
 from poolsize.files import opened
 from poolsize.observe.observation import Append, shown
 from poolsize.observe.pages import NO_POOL
-from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings
+from poolsize.observe.samples import BUCKETS, COUNTED, PERIOD_SECONDS, Readings, instance_of
+from poolsize.terminal import visible
 from poolsize.units import count, minutes
 from poolsize.web_page import PageAddress, WebPage, page_address, read_page
 
@@ -38,6 +40,10 @@ LONGEST_IN_MINUTES = 7 * 86_400
 """A longer range has longer periods."""
 USUAL_INTERVAL_SECONDS = 30.0
 BUCKET_STEPS = 24
+KNOWN = 0.9
+"""The share of the range below which the metrics are shorter than the range."""
+MOST_ASKED, MOST_LABEL_VALUES, LONGEST_LABELS_SHOWN = 50, 6, 400
+"""A message shows the labels of these metrics. A label with more values does not choose pools."""
 MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
 READ_BYTES = 2**20
 WARNING_CHARACTERS = 2_000
@@ -113,23 +119,28 @@ def observe_prometheus(
     read at the ends of periods; of gauges, the server computes the statistics of all scrapes in each period. Raises
     WorkFailed where the server does not answer, and BadInput where it knows no pool.
     """
-    server = _Server(address, selector, note)
+    server, unselected = (_Server(address, each, note) for each in (selector, ""))
     now = time.time()
     names = server.names(now - seconds, now)
     if not names:
-        if selector:
-            raise BadInput(
+        why = f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}"
+        if selector and (known := unselected.labels_of_pools(now - seconds, now)):
+            why = (
                 f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
-                f"{shown(selector)}: check their names and values, or give a longer --range"
+                f"{shown(selector)}. The labels of the pools are {known}"
             )
-        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}")
+        raise BadInput(why)
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
-    readings = Readings(step, note=note)
+    readings, oldest = Readings(step, note=note), end
     note(f"reads {count(len(names), 'metric')} of pools, of the last {minutes(end - begin)}")
-    for name in names:
-        for query in _queries(server.selector_of(name), name, step, end - begin):
+    selectors = [(name, server.selector_of(name)) for name in names]
+    if selector and all(map(_is_of_pool, names)):
+        selectors += unselected.only_database(now - seconds, now)
+    for name, of_name in selectors:
+        for query in _queries(of_name, name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
+                oldest = min([oldest, *at[:1].tolist()])
                 sample = sample_of(name, labels, 1.0)
                 quantity = query.quantities.get(sample.metric.quantity) if sample else None
                 if sample is not None and quantity is not None:
@@ -140,6 +151,8 @@ def observe_prometheus(
             f"{address.shown}: it has metrics of a pool, but no whole minute of them in the last {minutes(seconds)}: "
             "wait two minutes, or give a longer --range"
         )
+    if end - oldest < KNOWN * (end - begin):
+        note(f"the metrics are of the last {minutes(end - oldest)} only: Prometheus has none that are older")
     append(*readings.take())
 
 
@@ -173,6 +186,11 @@ def _queries(selector: str, name: str, step: float, seconds: float) -> Iterator[
     for function, quantities in of_function.items():
         shift = 0.0 if function == "last_over_time" else step / 2
         yield _Query(f"{function}({selector}{window})", step, shift, quantities)
+
+
+def _is_of_pool(name: str) -> bool:
+    """Return whether a known metric is of a pool, and not of a database server."""
+    return any(metric.library for metric in metrics_named(name))
 
 
 def period_of(interval_seconds: float, seconds: float = 0.0) -> float:
@@ -211,6 +229,35 @@ class _Server:
                 f"{self._address.shown} has more than {MOST_NAMES:,} metrics of pools: name some with --selector"
             )
         return used
+
+    def labels_of_pools(self, begin: float, end: float) -> str:
+        """Return the labels that choose pools, with their values: `namespace="prod", app="mail"|"shop"`; or ""."""
+        values: dict[str, set[str]] = {}
+        for name in filter(_is_of_pool, self.names(begin, end)[:MOST_ASKED]):
+            for labels in self._series(name, begin, end):
+                for label, value in labels.items():
+                    values.setdefault(label, set()).add(value)
+        values.pop("__name__", None)
+        few = sorted((len(its), label, sorted(its)) for label, its in values.items() if len(its) <= MOST_LABEL_VALUES)
+        text = ", ".join(f"{label}=" + "|".join(f'"{value}"' for value in its) for _, label, its in few)
+        return shortened(" ".join(visible(text).split()), LONGEST_LABELS_SHOWN)
+
+    def only_database(self, begin: float, end: float) -> list[tuple[str, str]]:
+        """Return the name and the selector of each metric of the only database server; none if there are several."""
+        names = [name for name in self.names(begin, end) if not _is_of_pool(name)]
+        if not names or len({instance_of(labels, "") for labels in self._series(names[0], begin, end)}) != 1:
+            return []
+        self._note("no database server has the labels of the selector: reads the only one that Prometheus knows")
+        return [(name, self.selector_of(name)) for name in names]
+
+    def _series(self, name: str, begin: float, end: float) -> list[Labels]:
+        """Return the labels of the series of a metric."""
+        times = {"start": f"{begin:.0f}", "end": f"{end:.0f}"}
+        text = self._get("/api/v1/series", **times, **{"match[]": self.selector_of(name)})
+        try:
+            return [{str(label): str(value) for label, value in labels.items()} for labels in json.loads(text)["data"]]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise self._no_prometheus() from None
 
     def scrape_interval(self, names: list[str]) -> float:
         """Return the usual number of seconds between two scrapes of the pools."""

@@ -4,6 +4,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -351,6 +352,9 @@ def history(now: float) -> str:
         restart = begin + 3600 if i == 1 else begin
         since = [(t, t - (restart if t >= restart else begin)) for t in moments]
         lines += [f"{USAGE}{labels} {rate * age:.6f} {t:.3f}" for t, age in since]
+    for name, value in (("variables_max_connections", 151), ("status_threads_running", 2)):
+        lines.append(f"# TYPE mysql_global_{name} gauge")
+        lines += [f'mysql_global_{name}{{instance="db:9104",job="mysql"}} {value} {t:.3f}' for t in moments]
     return "\n".join([*lines, "# EOF\n"])
 
 
@@ -362,12 +366,23 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
     backfill = ["promtool", "tsdb", "create-blocks-from", "openmetrics", "history", "data"]
     subprocess.run(backfill, cwd=tmp_path, check=True, capture_output=True, timeout=120)
     with real_prometheus(tmp_path, {}) as url:
-        spans = read(url, 2 * 3600).spans
-        of_one = read(url, 2 * 3600, read_selector('{instance=~"10.0.0.1:.*", job="shop"}')).spans
+        whole = read(url, 2 * 3600)
+        spans = whole.spans
+        selected = read(url, 2 * 3600, read_selector('{instance=~"10.0.0.1:.*", job="shop"}'))
         assert read(url, 2 * 3600, 'job!="other"').spans == spans
-        with pytest.raises(BadInput, match=r"no metric of a pool has the labels job=\"other\""):
+        with pytest.raises(BadInput) as refused:
             read(url, 2 * 3600, 'job="other"')
-    assert of_one == spans[1:2]
+        day = read(url, 24 * 3600)
+    assert selected.spans == spans[1:2]
+    assert selected.servers == whole.servers  # the only one, whose labels are others
+    assert [server.max_connections for server in selected.servers] == [151]
+    labels = 'job="shop", pool="main", instance="10.0.0.0:8080"|"10.0.0.1:8080"|"10.0.0.2:8080"'
+    assert str(refused.value).endswith(f'has the labels job="other". The labels of the pools are {labels}')
+    assert not [note for note in whole.notes if "only" in note]
+    (shorter,) = [note for note in day.notes if "only" in note]
+    assert re.fullmatch(
+        r"the metrics are of the last 2 h (2[89]|30) min only: Prometheus has none that are older", shorter
+    )
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
     for span, rate in zip(spans, RATES, strict=True):
         means = np.array([value for value in span.usage_seconds if value is not None]) / 60
