@@ -304,7 +304,7 @@ def _differences_text(checked: CheckedPool, differences: Sequence[Difference]) -
     table = Table(("setting", "in the file", "recommended"), rows).as_text()
     of_spring = pool.library.stack == "hikaricp" and pool.place.startswith("spring")
     command = pasteable("poolsize", "config", "--for", "spring-boot" if of_spring else pool.library.stack)
-    return f"Different from the recommendation; `{command}`, with the same options, has the reasons:\n\n{table}"
+    return f"Different from the recommendation (for the reasons: `{command}` with the same options):\n\n{table}"
 
 
 def _text(value: Value, unit: str | None) -> str:

@@ -183,6 +183,8 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
         beyond = (f"{comment} {line}" for line in ("Beyond these settings:", *advice))
         text += "".join(f"{_wrapped(line, comment)}\n" for line in ("", *beyond))
         brief += f"\n{comment} Advice beyond these settings: run this command with --why\n"
+    for other in (each for each in STACKS.values() if each.other_form_of == stack.name):
+        brief += f"{comment} {other.title}: --for {other.name}\n"
     return Configuration(stack, text, brief, tuple(settings), advice)
 
 
