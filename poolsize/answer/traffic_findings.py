@@ -108,9 +108,18 @@ class Divided(Caution, code="traffic_divided"):
 
 
 class OneOfPools(Caution, code="traffic_one_of_pools"):
-    """The observation has several pools, and the answer has the database and its limit for this pool alone."""
+    """The observation has several pools, and the answer has the database for this pool alone.
+
+    others: connections of the other pools in a deploy; None where they are not known, or the server is another.
+    is_least: whether they are a lower bound. in_use: of these, on average in the busiest period of each pool. is_kept:
+    whether the answer's limit leaves them `others`; None where no limit is known.
+    """
 
     pools: int
+    others: int | None = None
+    is_least: bool = False
+    in_use: float = 0.0
+    is_kept: bool | None = None
 
 
 class HeldUnseen(Caution, code="traffic_held_unseen"):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # the formula's answer starts without them
     from poolsize.analysis.analysis import Analysis
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.traffic import Supply, Traffic
+    from poolsize.answer.traffic_findings import OneOfPools
     from poolsize.observe.observation import Observation
     from poolsize.observe.pool_answer import PoolAnswer
     from poolsize.observe.text import ObservationValues, ObservedTrafficValues
@@ -38,6 +39,8 @@ OF_THREADS = ("app_threads", "connections_per_thread")
 OF_FLEET = (*OF_THREADS, "instance_class")
 """Parameters of a fleet's options that no run contains."""
 OF_OBSERVATION = ("observation", "pool", "growth")
+OF_ALL_POOLS = (*OF_OBSERVATION, "max_connections", "reserve", "surge", "instance_class")
+"""Parameters of options that count for all pools together."""
 OF_CLIENT = ("usage_time_ms", "app_cpu_time_ms", "app_cores")
 
 
@@ -115,26 +118,27 @@ def answer_observation(
     for_traffic: "Callable[[FleetOptions, int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table and the sums. usage_ms: as typed."""
-    from poolsize.observe.pool_answer import pool_named
+    from poolsize.observe.pool_answer import pool_answers, pool_named
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
     from poolsize.observe.text import observation_values, replay_table
 
     assert observed.path
     observation, growth = load_observation(observed.path), observed.growth or 1.0
-    answers = pool_named(observation, observed.pool)
+    all_answers = pool_answers(observation)
+    answers = pool_named(all_answers, observed.pool)
     if len(answers) > 1:
         _answer_pools(answers, growth, _with_limit(fleet, observation, 0), form)
         return
     (of_pool,) = answers
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
-    if not (click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL")):
-        least = traffic.service.floor * traffic.service.pools_in_deploy(fleet.limit().surge)
-        fleet = _with_limit(fleet, observation, least)
+    least = traffic.service.floor * traffic.service.pools_in_deploy(fleet.limit().surge)
+    fleet = fleet if _has_server_url() else _with_limit(fleet, observation, least)
+    fleet, others = _beside_others(fleet, of_pool, all_answers, growth, least)
     answer = for_traffic(fleet, current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
     need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
-    findings = of_pool.findings(traffic, growth, need_range, answer.findings)
+    findings = of_pool.findings(traffic, growth, need_range, answer.findings, others)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" or of_pool.censored else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)
@@ -142,6 +146,11 @@ def answer_observation(
     table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
     stack = STACKS.get(of_pool.busiest.pool.library)
     answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values, stack)
+
+
+def _has_server_url() -> bool:
+    """Return whether a server of the options has the limit, and not the observed server."""
+    return bool(click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL"))
 
 
 def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> FleetOptions:
@@ -164,6 +173,33 @@ def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> 
     return replace(fleet, max_connections=limit)
 
 
+def _beside_others(
+    fleet: FleetOptions, of_pool: "PoolAnswer", answers: "Sequence[PoolAnswer]", growth: float, least: int
+) -> "tuple[FleetOptions, OneOfPools | None]":
+    """Return the options with the connections of the other pools in reserve, and what the answer has of these pools.
+
+    least: connections of the smallest pools in a deploy, which the limit must leave.
+    """
+    from poolsize.answer.traffic_findings import OneOfPools
+    from poolsize.observe.together import together
+
+    if of_pool.pools == 1:
+        return fleet, None
+    alone, limit = OneOfPools(of_pool.pools), fleet.limit()
+    others = [answer for answer in answers if answer.name != of_pool.name]
+    of_others = together(others, limit, growth)
+    if of_others is None or _has_server_url():
+        return fleet, alone
+    in_use = growth * sum(answer.peak_together for answer in others if answer.is_used)
+    needed = of_others.needed_in_deploy
+    known = replace(alone, others=needed, is_least=of_others.is_least, in_use=in_use)
+    if limit.usable is None:
+        return fleet, known
+    if limit.usable - needed < least:
+        return fleet, replace(known, is_kept=False)
+    return replace(fleet, reserve=limit.reserve + needed), replace(known, is_kept=True)
+
+
 def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form) -> None:
     """Print a table of several observed pools, and the connections of all of them."""
     from poolsize.observe.text import pools_in_short, pools_values
@@ -178,7 +214,8 @@ def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOp
         names = [each.name for each in options if each.name and not getattr(each, "is_flag", True)]
         known = "usage_time_ms" if answers[0].busiest.usage_ms else ""
         typed = typed_words(*(name for name in names if name != known))
-        click.echo(pools_in_short(answers, of_all, growth, typed))
+        of_pool = [flag(name) for name in names if is_typed(name) and name not in OF_ALL_POOLS]
+        click.echo(pools_in_short(answers, of_all, growth, typed, of_pool))
     end_unless(not (of_all and of_all.exceeds))
 
 

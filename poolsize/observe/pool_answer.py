@@ -221,9 +221,12 @@ class PoolAnswer:
         """The smallest pool that keeps the p99 wait within the usage time; of censored data, a lower bound."""
         return process_need(self.traffic()).pool_size
 
-    def need_at(self, growth: float) -> int:
-        """Return the need at so many times the observed rate."""
-        return self.need if growth == 1 else process_need(self.traffic(growth)).pool_size
+    def need_at(self, growth: float, *, twice: bool = False) -> int:
+        """Return the need at so many times the observed rate. twice: at twice as many."""
+        if growth == 1:
+            return self.need_at_twice if twice else self.need
+        traffic = self.traffic(growth)
+        return process_need(traffic.twice() if twice else traffic).pool_size
 
     @cached_property
     def need_at_twice(self) -> int:
@@ -253,11 +256,17 @@ class PoolAnswer:
         return max(1, round(need - below)), round(need + above)
 
     def findings(
-        self, traffic: Traffic, growth: float, need_range: tuple[int, int] | None, of_model: Sequence[Finding]
+        self,
+        traffic: Traffic,
+        growth: float,
+        need_range: tuple[int, int] | None,
+        of_model: Sequence[Finding],
+        others: OneOfPools | None = None,
     ) -> Iterator[Finding]:
         """Yield what the observation says of the answer for the traffic, then what the model says.
 
         need_range: None where it is not known. of_model: without those of a demand that was not cut off, where it was.
+        others: what the answer has of other pools; None for a single pool.
         """
         signs, load = self.censored, self.busiest
         if signs:
@@ -272,6 +281,7 @@ class PoolAnswer:
             )
         of_need = None if any(isinstance(each, KeepsWait) for each in of_model) else need_range
         yield Observed(self.seconds, of_need, growth, self.most_used.highest, self.most_used.size_then, self.readings)
+        yield from () if others is None else (others,)
         yield from self._cautions(traffic.service.pools, growth)
         for each in of_model:
             if isinstance(each, SpreadAssumed) and not load.varies_as_assumed:
@@ -286,8 +296,6 @@ class PoolAnswer:
 
     def _cautions(self, processes: int, growth: float) -> Iterator[Finding]:
         """Yield what the observation may not show, and what it does not say of the database."""
-        if self.pools > 1:
-            yield OneOfPools(self.pools)
         if processes > self.processes * max(growth, 1) and not self.busiest.is_lower_bound:  # a server counts them all
             yield Divided(self.processes, processes, max(growth, 1) * processes / self.processes)
         if self.growing:
@@ -336,12 +344,11 @@ def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tu
     return tuple(sorted({span.pool for span in observation.spans} - known))
 
 
-def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, ...]:
+def pool_named(answers: Sequence[PoolAnswer], name: str | None) -> tuple[PoolAnswer, ...]:
     """Return the answers of the pool of this name, or of all pools for None.
 
     Raises BadInput where there is none, and WorkFailed where none of them has a connection in use.
     """
-    answers = pool_answers(observation)
     chosen = tuple(answer for answer in answers if name in {None, answer.name})
     if answers and not chosen:
         names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])

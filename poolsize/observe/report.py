@@ -8,7 +8,7 @@ from typing import Any
 from poolsize.answer.traffic_findings import HoldsWhile
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
-from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
+from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, unknown_pools
 from poolsize.observe.text import USAGE_TIME, doubts, in_use_text, pools_table, size_text, together_text, verdict
 from poolsize.observe.together import observed_together
 from poolsize.present.report import Picture, picture, rendered
@@ -24,7 +24,7 @@ SOURCES = {"server": "--url", "prometheus": "--prometheus"}
 
 def observation_html(observation: Observation, path: str) -> str:
     """Return the report as an HTML page. path: of the observation. Raises WorkFailed where no pool has an answer."""
-    answers = pool_named(observation, None)
+    answers = pool_named(pool_answers(observation), None)
     contents = _contents(observation, answers, path)
     for pool, answer in zip(contents["pools"], answers, strict=False):
         pool["pictures"] = [*_pictures(answer)]
@@ -33,7 +33,7 @@ def observation_html(observation: Observation, path: str) -> str:
 
 def observation_markdown(observation: Observation, path: str) -> str:
     """Return the report as Markdown, without plots. The rest as in observation_html."""
-    return rendered("observation.md.j2", _contents(observation, pool_named(observation, None), path))
+    return rendered("observation.md.j2", _contents(observation, pool_named(pool_answers(observation), None), path))
 
 
 def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: str) -> dict[str, Any]:

@@ -85,6 +85,8 @@ def together_text(of_all: Together) -> str:
     if of_all.today is not None:
         deploy = f", {of_all.today_in_deploy:,} in a deploy" if limit.surge else ""
         sentences.append(f"Today's sizes add up to {of_all.today:,}{deploy}")
+    deploy = f", {least}{of_all.at_twice_in_deploy:,} in a deploy" if limit.surge else ""
+    sentences.append(f"At twice the rate, the needs add up to {least}{of_all.at_twice:,}{deploy}")
     if limit.usable is not None:
         admitted = f"The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
         sentences += [f"{admitted}{limit.reserve:,} in reserve)", _within(of_all)]
@@ -100,12 +102,11 @@ def _within(of_all: Together) -> str:
         return f"The needs exceed this limit{when}: set max_connections to {enough:,}"
     if of_all.exceeds_today:
         when = "" if (of_all.today or 0) > usable else " in a deploy"
-        return f"The needs are within this limit, and today's sizes exceed this limit{when}"
-    return (
-        "The needs are within this limit"
-        if of_all.today is None
-        else "The needs and today's sizes are within this limit"
-    )
+        within = f"The needs are within this limit, and today's sizes exceed this limit{when}"
+    else:
+        subject = "The needs" if of_all.today is None else "The needs and today's sizes"
+        within = f"{subject} are within this limit"
+    return f"{within}. At twice the rate, the needs exceed this limit" if of_all.exceeds_at_twice else within
 
 
 def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
@@ -184,11 +185,11 @@ def _period(answer: PoolAnswer) -> str:
     return "minute" if (answer.busiest.seconds == MINUTE).all() else "period"
 
 
-def need_text(answer: PoolAnswer, growth: float = 1.0) -> str:
-    """Return the need as a number, or as a lower bound. growth: factor on the observed rate."""
+def need_text(answer: PoolAnswer, growth: float = 1.0, *, twice: bool = False) -> str:
+    """Return the need as a number, or as a lower bound. growth, twice: as in need_at."""
     if not answer.is_used:
         return "no answer"
-    return f"{'at least ' if answer.is_lower_bound else ''}{answer.need_at(growth):,}"
+    return f"{'at least ' if answer.is_lower_bound else ''}{answer.need_at(growth, twice=twice):,}"
 
 
 def in_use_text(answer: PoolAnswer) -> str:
@@ -273,7 +274,7 @@ def _lower_bound(answer: PoolAnswer) -> str:
 
 
 def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
-    """Return a row for each pool, with the figures of its busiest process. growth: at which it has the need."""
+    """Return a row for each pool, with the figures of its busiest process. growth: of the need; also at twice that."""
     rows = []
     for answer in answers:
         load, size = answer.busiest, answer.busiest.size
@@ -288,10 +289,12 @@ def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
                 UNKNOWN if usage_ms is None else milliseconds(usage_ms),
                 UNKNOWN if wait_ms is None else milliseconds(wait_ms),
                 need_text(answer, growth),
+                need_text(answer, growth, twice=True),
             )
         )
     need = "need" if growth == 1 else f"need at {growth:g}x"
-    names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", need)
+    at_twice = f"at {2 * growth:g}x"
+    names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", need, at_twice)
     return Table(names, rows).without_unknown()
 
 
@@ -305,13 +308,13 @@ class LabelsValues(TypedDict):
 class PoolValues(TypedDict):
     """The answer for an observed pool. Figures are of the busiest process, where they do not say otherwise.
 
-    rate: requests per second. in_use_mean, in_use_p99_9, in_use_max: connections in use; in_use_busiest: in the busiest
-    period, at busiest_at; in_use_together: on average, of all processes. in_use_is_lower_bound: whether more may be in
-    use. burst: rate of busy times over the mean rate. size: the pool size now. usage_variation: variance
-    of the usage time over its squared mean. usage_grows: the mean usage time with few and with many connections in use;
-    null where it does not grow. censored: whether the pool cut demand off, so that need is a lower bound, and
-    in_use_p99_9 is null. saturated: whether the server is. need: connections of each process; a lower bound also where
-    in_use is. null: not known.
+    rate: requests per second. in_use_mean, in_use_p99_9: connections in use; in_use_max: in any sample of any process;
+    in_use_busiest: in the busiest period, at busiest_at; in_use_together: on average, of all processes.
+    in_use_is_lower_bound: whether more may be in use. burst: rate of busy times over the mean rate. size: the pool size
+    now. usage_variation: variance of the usage time over its squared mean. usage_grows: the mean usage time with few
+    and with many connections in use; null where it does not grow. censored: whether the pool cut demand off, so that
+    need is a lower bound, and in_use_p99_9 is null. saturated: whether the server is. need: connections of each
+    process; a lower bound also where in_use is. null: not known.
     """
 
     name: str
@@ -340,14 +343,16 @@ class PoolValues(TypedDict):
 
 
 class TogetherValues(TypedDict):
-    """Connections of all pools with their needs, usually and in a rolling deploy; and with today's sizes, if known.
+    """Connections of all pools, usually and in a rolling deploy: with their needs, also at twice the rate, and today.
 
     needed_is_lower_bound: whether a need is a lower bound. usable: connections that the server leaves for the pools;
-    null where its limit is not known.
+    null where its limit is not known. today: with today's sizes; null where a size is not known.
     """
 
     needed: int
     needed_in_deploy: int
+    needed_at_twice: int
+    needed_at_twice_in_deploy: int
     needed_is_lower_bound: bool
     today: int | None
     today_in_deploy: int | None
@@ -409,6 +414,8 @@ def together_values(of_all: Together) -> TogetherValues:
     return {
         "needed": of_all.needed,
         "needed_in_deploy": of_all.needed_in_deploy,
+        "needed_at_twice": of_all.at_twice,
+        "needed_at_twice_in_deploy": of_all.at_twice_in_deploy,
         "needed_is_lower_bound": of_all.is_least,
         "today": of_all.today,
         "today_in_deploy": of_all.today_in_deploy,
@@ -417,16 +424,22 @@ def together_values(of_all: Together) -> TogetherValues:
 
 
 def pools_in_short(
-    answers: Sequence[PoolAnswer], of_all: Together | None, growth: float, typed: Sequence[object]
+    answers: Sequence[PoolAnswer],
+    of_all: Together | None,
+    growth: float,
+    typed: Sequence[object],
+    of_pool: Sequence[str] = (),
 ) -> str:
     """Return a table of several pools, their connections together, and the command that answers for the first of them.
 
     of_all: the connections at this growth; None where they are not known. typed: the other options of the command.
+    of_pool: the typed options that do not count for the table.
     """
     usage = () if answers[0].busiest.usage_ms or USAGE_TIME[0] in typed else USAGE_TIME
     command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name, *usage)
     sums = "" if of_all is None else paragraph(together_text(of_all))
-    parts = [pools_table(answers, growth).below(OF_BUSIEST), sums, f"Choose a pool: {visible(command)}"]
+    counts = f" (the table does not count {', '.join(of_pool)})" if of_pool else ""
+    parts = [pools_table(answers, growth).below(OF_BUSIEST), sums, f"Choose a pool{counts}: {visible(command)}"]
     return "\n\n".join(filter(None, parts))
 
 
@@ -477,7 +490,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "in_use_busiest": float(load.load.max()),
         "busiest_at": datetime.fromtimestamp(answer.busiest_at, UTC).isoformat(),
         "in_use_p99_9": None if censored else load.in_use_p99_9,
-        "in_use_max": load.highest,
+        "in_use_max": answer.most_used.highest,
         "burst": load.bursts.times,
         "size": load.size,
         "wait_ms": load.wait_ms,

@@ -11,7 +11,7 @@ from poolsize.observe.pool_answer import PoolAnswer
 
 @dataclass(frozen=True)
 class Together:
-    """Connections of all pools, usually and in a rolling deploy: with their needs, and with today's sizes.
+    """Connections of all pools, usually and in a rolling deploy: with their needs, also at twice the rate, and today.
 
     is_least: whether a need is a lower bound. idle: pools in which no connection was in use; they have no need. today,
     today_in_deploy: None where the size of a pool is not known. limit: of the server that all pools use.
@@ -19,6 +19,8 @@ class Together:
 
     needed: int
     needed_in_deploy: int
+    at_twice: int
+    at_twice_in_deploy: int
     is_least: bool
     idle: int
     today: int | None
@@ -29,6 +31,11 @@ class Together:
     def exceeds(self) -> bool:
         """Whether the needs exceed in a deploy what the server leaves for the pools."""
         return self.limit.usable is not None and self.needed_in_deploy > self.limit.usable
+
+    @property
+    def exceeds_at_twice(self) -> bool:
+        """Whether the needs at twice the rate exceed in a deploy what the server leaves for the pools."""
+        return self.limit.usable is not None and self.at_twice_in_deploy > self.limit.usable
 
     @property
     def exceeds_today(self) -> bool:
@@ -46,7 +53,9 @@ def together(
     used = [answer for answer in answers if answer.is_used]
     if not used or any(answer.busiest.is_lower_bound for answer in used):
         return None
-    needs = [(answer.need_at(growth), answer.processes, _in_deploy(answer, limit)) for answer in used]
+    processes = [(answer.processes, _in_deploy(answer, limit)) for answer in used]
+    needed, needed_in_deploy = _sums([answer.need_at(growth) for answer in used], processes)
+    at_twice, at_twice_in_deploy = _sums([answer.need_at(growth, twice=True) for answer in used], processes)
     of_all = [(answer, answer.size_together if size is None else size * answer.processes) for answer in answers]
     sizes = [
         (connections, ceil(connections * _in_deploy(answer, limit) / answer.processes))
@@ -55,14 +64,22 @@ def together(
     ]
     is_known = len(sizes) == len(answers)
     return Together(
-        needed=sum(need * processes for need, processes, _ in needs),
-        needed_in_deploy=sum(need * in_deploy for need, _, in_deploy in needs),
+        needed=needed,
+        needed_in_deploy=needed_in_deploy,
+        at_twice=at_twice,
+        at_twice_in_deploy=at_twice_in_deploy,
         is_least=any(answer.is_lower_bound for answer in used),
         idle=len(answers) - len(used),
         today=sum(size for size, _ in sizes) if is_known else None,
         today_in_deploy=sum(in_deploy for _, in_deploy in sizes) if is_known else None,
         limit=limit,
     )
+
+
+def _sums(needs: Sequence[int], processes: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the connections of pools of these sizes, usually and in a deploy. processes: of each, as many."""
+    usually = sum(need * usual for need, (usual, _) in zip(needs, processes, strict=True))
+    return usually, sum(need * in_deploy for need, (_, in_deploy) in zip(needs, processes, strict=True))
 
 
 def _in_deploy(answer: PoolAnswer, limit: ServerLimit) -> int:

@@ -55,6 +55,16 @@ def test_the_report_has_the_answer_the_table_and_the_conditions(poolsize_here: C
 
 
 @pytest.mark.costly
+def test_the_report_of_several_pools_begins_with_their_sums() -> None:
+    pools = [plain(name, uses=3_000, usage_seconds=60, size=10, in_use_max=4) for name in ("shop", "mail")]
+    for report in (observation_markdown, observation_html):
+        text = " ".join(report(observed(pools), "a.jsonl").split())
+        places = [text.index(each) for each in ("The needs add up to", "At twice the rate, the needs", "at 2x")]
+        assert max(places) < text.index("keep the p99 wait")
+        assert text.count("All pools") == 1
+
+
+@pytest.mark.costly
 def test_names_of_strangers_are_harmless() -> None:
     """Also in Markdown, which shows images of the web, and whose blocks of code end at three backticks."""
     span = replace(span_of(two_hours(20), "buckets"), pool=HOSTILE)

@@ -1,6 +1,7 @@
 """The pools of an observation together: their sums, today's sizes, and whether the server admits them in a deploy."""
 
 import json
+import re
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -41,6 +42,9 @@ def test_the_sums_are_those_of_all_processes_with_a_quarter_more_in_a_deploy() -
     grown = together(answers, ServerLimit(151), 4)
     assert grown
     assert (grown.needed > of_all.needed, grown.today) == (True, 135)
+    doubled = together(answers, ServerLimit(151), 2)
+    assert doubled
+    assert (of_all.at_twice, of_all.at_twice_in_deploy) == (doubled.needed, doubled.needed_in_deploy)
 
 
 def test_a_pool_that_is_idle_has_a_size_and_no_need() -> None:
@@ -76,6 +80,7 @@ def test_sizes_that_are_not_known_have_no_sum() -> None:
             "The needs are within this limit, and today's sizes exceed this limit in a deploy.",
         ),
         (300, "The needs and today's sizes are within this limit."),
+        (50, "today's sizes exceed this limit. At twice the rate, the needs exceed this limit."),
         (None, "Today's sizes add up to 135, 180 in a deploy."),
     ],
 )
@@ -106,8 +111,47 @@ def test_needs_beyond_the_limit_name_the_limit_that_is_enough(poolsize_here: Com
 def test_the_observed_limit_bounds_the_answer_for_a_pool(poolsize_here: Command, tmp_path: Path) -> None:
     path = stored(tmp_path / "both.jsonl", shop_and_mail(151))
     words = ("recommend", "--observation", path, "--pool", "shop", "--json")
-    assert json.loads(poolsize_here(*words).stdout)["limit"] == 141 // ceil(6 * 1.25)
-    assert json.loads(poolsize_here(*words, "--max-connections", "90").stdout)["limit"] == 80 // 8
+    mail = 4 * next(each.need for each in pool_answers(shop_and_mail(151)) if each.name == "mail")
+    assert json.loads(poolsize_here(*words).stdout)["limit"] == (141 - mail) // ceil(6 * 1.25)
+    assert json.loads(poolsize_here(*words, "--max-connections", "90").stdout)["limit"] == (80 - mail) // 8
+
+
+def test_the_other_pools_connections_stay_free(poolsize_here: Command, tmp_path: Path) -> None:
+    """The answer for a pool, the caution and the next command agree with the sums of all pools."""
+    observation = shop_and_mail(151)
+    path = stored(tmp_path / "both.jsonl", observation)
+    mail = next(each.need for each in pool_answers(observation) if each.name == "mail")
+    words = ("recommend", "--observation", path, "--pool", "shop")
+    short, values = poolsize_here(*words), json.loads(poolsize_here(*words, "--json").stdout)
+    assert values["limit"] == (141 - 4 * mail) // 8
+    assert f"--max-connections 151 --reserve {10 + 4 * mail}\n" in short.stdout
+    text = " ".join(short.stdout.split())
+    assert f"Caution The other pool needs {4 * mail} connections in a deploy, left free by --reserve." in text
+    (command,) = re.findall(r"poolsize config .*", short.stdout)
+    config = poolsize_here(*command.split()[1:])
+    assert (config.returncode, f"allows them and {10 + 4 * mail} in reserve" in config.stdout) == (0, True)
+    unknown = poolsize_here("recommend", "--observation", stored(tmp_path / "b.jsonl", shop_and_mail(None)), *words[3:])
+    assert f"The other pool needs {4 * mail} connections in a deploy. In its busiest" in " ".join(
+        unknown.stdout.split()
+    )
+
+
+def test_a_limit_without_room_for_the_other_pools_is_that_of_the_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    path = stored(tmp_path / "both.jsonl", shop_and_mail(20))
+    words = ("recommend", "--observation", path, "--pool", "shop")
+    text = " ".join(poolsize_here(*words).stdout.split())
+    assert "The server's limit does not admit all pools: this answer does not count that pool." in text
+    assert json.loads(poolsize_here(*words, "--json").stdout)["limit"] == 10 // 8
+
+
+def test_options_of_a_single_pool_are_named_where_the_table_does_not_count_them(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    path = stored(tmp_path / "both.jsonl", shop_and_mail(300))
+    words = ("recommend", "--observation", path, "--growth", "2x")
+    text = poolsize_here(*words, "--max-wait-p99", "1ms", "--cores", "8").stdout
+    assert "Choose a pool (the table does not count --cores, --max-wait-p99): poolsize recommend" in text
+    assert "Choose a pool: poolsize recommend" in poolsize_here(*words, "--reserve", "20").stdout
 
 
 @pytest.mark.parametrize("limits", [(), (151, 300), (151, 151), (10,)])
@@ -152,10 +196,12 @@ def test_the_command_for_a_pool_has_the_usage_time_that_it_needs(poolsize_here: 
     gauges = plain("gauges", in_use_mean=5, samples=60, in_use_variance=5, in_use_max=9)
     path = stored(tmp_path / "both.jsonl", observed([gauges, plain("shop", uses=600, usage_seconds=6)]))
     for typed, of_gauges in (((), "--usage-time TIME"), (("--usage-time", "20ms"), "--usage-time 20ms")):
-        command = poolsize_here("recommend", "--observation", path, *typed).stdout.splitlines()[-1]
+        line = poolsize_here("recommend", "--observation", path, *typed).stdout.splitlines()[-1]
+        command = line[line.index("poolsize recommend") :]
         assert ("--pool gauges" in command, command.count(of_gauges), command.count("--usage-time")) == (True, 1, 1)
     path = stored(tmp_path / "shop.jsonl", observed([plain(name, uses=600, usage_seconds=6) for name in ("a", "b")]))
-    assert "--usage-time" not in poolsize_here("recommend", "--observation", path, "--usage-time", "20ms").stdout
+    text = poolsize_here("recommend", "--observation", path, "--usage-time", "20ms").stdout
+    assert "--usage-time" not in text[text.index("poolsize recommend") :]
 
 
 def test_each_library_has_a_configuration() -> None:

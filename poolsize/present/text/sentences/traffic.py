@@ -63,6 +63,23 @@ def _limit_bound(finding: of.LimitBound) -> str:
     return f"{allowed}.{wait} {any_of(['Raise {variables:raised}', *finding.ways])}."
 
 
+def _one_of_pools(finding: of.OneOfPools) -> str:
+    way_out = "For a table of all pools, leave out --pool."
+    if finding.others is None:
+        assumes = "This answer assumes that no other pool uses the database."
+        return f"The observation has {{pools:,}} pools. {assumes} {way_out}"
+    is_one = finding.pools == 2
+    need = "The other pool needs" if is_one else f"The other {finding.pools - 1:,} pools need"
+    need += f" {'at least ' if finding.is_least else ''}{{others:#connection}} in a deploy"
+    if finding.is_kept is False:
+        counted = "that pool" if is_one else "those pools"
+        return f"{need}. The server's limit does not admit all pools: this answer does not count {counted}. {way_out}"
+    counts = ", left free by --reserve" if finding.is_kept else ""
+    use = "In its busiest period, it uses" if is_one else "In their busiest periods, they use"
+    in_use = f"{use} {number(finding.in_use)} of these on average: the database needs room for them"
+    return f"{need}{counts}. {in_use}. {way_out}"
+
+
 def _little_headroom(finding: of.LittleHeadroom) -> str:
     pools = f"The pools{_of(finding)} keep" if finding.processes > 1 else f"The pool{_of(finding)} keeps"
     each = " in each process" if finding.processes > 1 else ""
@@ -87,9 +104,9 @@ def _in_use(finding: of.InUse) -> str:
             "all of them are, and requests then queue in the database."
         )
     else:
-        uncounted = "" if finding.waits_grow else ", which the waits do not count"
+        uncounted = "" if finding.waits_grow else ": the computed waits do not include this"
         after = (
-            f"More than {{supply:,}} are in use for {{share_beyond:%}} of the time, and usage times are longer then"
+            "More than {supply:,} are in use for {share_beyond:%} of the time. Usage times are longer then"
             f"{uncounted}. In an overload, all {{connections:,}} connections reach the database."
         )
     at_once = f"In use at once, by all processes: {{in_use:number}} on average, and {often}"
@@ -197,8 +214,7 @@ register_templates(
             f"{finding.processes:,}. If each process has as much traffic as an observed process, use --growth "
             f"{finding.growth:.4g}x."
         ),
-        of.OneOfPools: "The observation has {pools:,} pools. This answer assumes that no other pool uses the database. "
-        "For a table of all pools, leave out --pool.",
+        of.OneOfPools: _one_of_pools,
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
         "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
