@@ -110,16 +110,24 @@ class Divided(Caution, code="traffic_divided"):
 class OneOfPools(Caution, code="traffic_one_of_pools"):
     """The observation has several pools, and the answer has the database for this pool alone.
 
-    others: connections of the other pools in a deploy; None where they are not known, or the server is another.
-    is_least: whether they are a lower bound. in_use: of these, on average in the busiest period of each pool. is_kept:
-    whether the answer's limit leaves them `others`; None where no limit is known.
+    pools: that are in use. others: connections of the other pools, in a deploy with surge; None where they are not
+    known, or the server is another. is_least: whether they are a lower bound. in_use: of these, on average in the
+    busiest period of each pool, at the answer's rate. max_connections: of the answer's limit, which leaves them
+    `others`; None where no limit is known. too_few: the server's limit, in place of which the answer has
+    max_connections, because it does not admit the needs of all pools; else None.
     """
 
     pools: int
     others: int | None = None
+    surge: bool = True
     is_least: bool = False
     in_use: float = 0.0
-    is_kept: bool | None = None
+    max_connections: int | None = None
+    too_few: int | None = None
+
+
+class Selected(Caution, code="traffic_selected"):
+    """The observation has only pools with some labels; others may use the same server."""
 
 
 class HeldUnseen(Caution, code="traffic_held_unseen"):

@@ -74,14 +74,14 @@ def _checked(runs: Sequence[str]) -> str:
     """Return the name of the notebook that shows these files. Raises the errors of files that it can't show."""
     from poolsize.command_line.run_file import complete_run
     from poolsize.comparison.command import compare_files
-    from poolsize.observe.pool_answer import pool_answers, pool_named
+    from poolsize.observe.pool_answer import pool_named
     from poolsize.observe.store import is_observation, load_observation
 
     if len(runs) > 1:
         compare_files(runs)
         return "compare"
     if runs and is_observation(runs[0]):
-        pool_named(pool_answers(load_observation(runs[0])), None)
+        pool_named(load_observation(runs[0]), None)
         return "production"
     if runs:
         complete_run(runs[0])

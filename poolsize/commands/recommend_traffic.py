@@ -118,7 +118,9 @@ def answer_observation(
     for_traffic: "Callable[[FleetOptions, int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table and the sums. usage_ms: as typed."""
-    from poolsize.observe.pool_answer import pool_answers, pool_named
+    from poolsize.answer.fleet import ServerLimit
+    from poolsize.answer.traffic_findings import Selected
+    from poolsize.observe.pool_answer import answers_named, pool_answers
     from poolsize.observe.replay import replayed
     from poolsize.observe.store import load_observation
     from poolsize.observe.text import observation_values, replay_table
@@ -126,19 +128,21 @@ def answer_observation(
     assert observed.path
     observation, growth = load_observation(observed.path), observed.growth or 1.0
     all_answers = pool_answers(observation)
-    answers = pool_named(all_answers, observed.pool)
+    answers = answers_named(all_answers, observed.pool)
     if len(answers) > 1:
-        _answer_pools(answers, growth, _with_limit(fleet, observation, 0), form)
+        _answer_pools(observation, answers, growth, _with_limit(fleet, observation, 0), form)
         return
     (of_pool,) = answers
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
-    least = traffic.service.floor * traffic.service.pools_in_deploy(fleet.limit().surge)
-    fleet = fleet if _has_server_url() else _with_limit(fleet, observation, least)
+    surge = ServerLimit.surge if fleet.surge is None else fleet.surge
+    least = traffic.service.floor * traffic.service.pools_in_deploy(surge)
+    fleet = fleet if _has_server_url(fleet) else _with_limit(fleet, observation, least)
     fleet, others = _beside_others(fleet, of_pool, all_answers, growth, least)
+    beside = [*filter(None, [others]), *([Selected()] if observation.source.selector else [])]
     answer = for_traffic(fleet, current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
     need_range = None if by_run or of_pool.is_lower_bound else of_pool.need_range(traffic)
-    findings = of_pool.findings(traffic, growth, need_range, answer.findings, others)
+    findings = of_pool.findings(traffic, growth, need_range, answer.findings, beside)
     traffic, sizes = answer.traffic, [size.pool_size for size in answer.sizes]
     replays = [] if form == "short" or of_pool.censored else replayed(of_pool.loads, traffic, sizes)
     values = observation_values(of_pool, growth, need_range, replays)
@@ -146,11 +150,13 @@ def answer_observation(
     table = replay_table(replays, of_pool, traffic.most_wait_ms, by_run=by_run) if has_table else ""
     stack = STACKS.get(of_pool.busiest.pool.library)
     answer_traffic(replace(answer, findings=tuple(findings)), form, fleet, table, values, stack)
+    end_unless(others is None or others.too_few is None)
 
 
-def _has_server_url() -> bool:
-    """Return whether a server of the options has the limit, and not the observed server."""
-    return bool(click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL"))
+def _has_server_url(fleet: FleetOptions) -> bool:
+    """Return whether the server of a URL has the limit, and not the options or the observed server."""
+    url = click.get_current_context().params["url"] or os.environ.get("POOLSIZE_URL")
+    return bool(url) and fleet.max_connections is None
 
 
 def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> FleetOptions:
@@ -160,10 +166,10 @@ def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> 
     """
     from poolsize.observe.together import observed_limit
 
-    limit = observed_limit(observation)
-    if limit is None or fleet.instance_class or fleet.max_connections is not None:
-        return fleet
-    if limit - fleet.limit().reserve < max(least, 1):
+    limit, typed = observed_limit(observation), fleet.limit()
+    if limit is None or typed.max_connections is not None:
+        return replace(fleet, max_connections=typed.max_connections)  # of a class, it is printed once
+    if limit - typed.reserve < max(least, 1):
         click.echo(
             f"poolsize: the observed max_connections, {limit:,}, is too low for these pools, and does not count. Give "
             "the limit with --max-connections",
@@ -178,43 +184,62 @@ def _beside_others(
 ) -> "tuple[FleetOptions, OneOfPools | None]":
     """Return the options with the connections of the other pools in reserve, and what the answer has of these pools.
 
-    least: connections of the smallest pools in a deploy, which the limit must leave.
+    least: connections of the smallest pools in a deploy. A limit that does not admit the needs of all pools is raised.
     """
     from poolsize.answer.traffic_findings import OneOfPools
     from poolsize.observe.together import together
 
     if of_pool.pools == 1:
         return fleet, None
-    alone, limit = OneOfPools(of_pool.pools), fleet.limit()
-    others = [answer for answer in answers if answer.name != of_pool.name]
-    of_others = together(others, limit, growth)
-    if of_others is None or _has_server_url():
+    alone = OneOfPools(of_pool.pools)
+    if _has_server_url(fleet):
         return fleet, alone
-    in_use = growth * sum(answer.peak_together for answer in others if answer.is_used)
-    needed = of_others.needed_in_deploy
-    known = replace(alone, others=needed, is_least=of_others.is_least, in_use=in_use)
-    if limit.usable is None:
-        return fleet, known
-    if limit.usable - needed < least:
-        return fleet, replace(known, is_kept=False)
-    return replace(fleet, reserve=limit.reserve + needed), replace(known, is_kept=True)
+    others = [answer for answer in answers if answer is not of_pool and answer.is_used]
+    limit = fleet.limit()
+    try:
+        of_others, of_all = (together(each, limit, growth) for each in (others, [of_pool, *others]))
+    except BadInput:  # of another pool, whose traffic at this growth is beyond any pool's
+        return fleet, alone
+    if of_others is None or of_all is None:
+        return fleet, alone
+    beside = OneOfPools(
+        1 + len(others),
+        of_others.needed_in_deploy,
+        surge=limit.surge > 0,
+        is_least=of_others.is_least,
+        in_use=growth * sum(answer.peak_together for answer in others),
+    )
+    if limit.usable is None or limit.max_connections is None:
+        return fleet, beside
+    reserve, enough = limit.reserve + of_others.needed_in_deploy, limit.max_connections
+    if of_all.exceeds or limit.usable - of_others.needed_in_deploy < least:
+        enough = limit.reserve + max(of_all.needed_in_deploy, of_others.needed_in_deploy + least)
+        beside = replace(beside, too_few=limit.max_connections)
+    fleet = replace(fleet, max_connections=enough, reserve=reserve)
+    return fleet, replace(beside, max_connections=enough)
 
 
-def _answer_pools(answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form) -> None:
+def _answer_pools(
+    observation: "Observation", answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form
+) -> None:
     """Print a table of several observed pools, and the connections of all of them."""
     from poolsize.observe.text import pools_in_short, pools_values
     from poolsize.observe.together import together
 
     is_observed = not fleet.of_instances and not is_typed("url")  # other processes, or another server
-    of_all = together(answers, fleet.limit(), growth) if is_observed else None
+    is_selected = bool(observation.source.selector)
+    of_all = together(answers, fleet.limit(), growth, is_selected=is_selected) if is_observed else None
     if form == "json":
         click.echo(json_text(pools_values(answers, of_all)))
     else:
         options = click.get_current_context().command.params
-        names = [each.name for each in options if each.name and not getattr(each, "is_flag", True)]
+        options = [each for each in options if each.name and not getattr(each, "is_flag", True)]
+        names = [str(each.name) for each in options]
         known = "usage_time_ms" if answers[0].busiest.usage_ms else ""
         typed = typed_words(*(name for name in names if name != known))
-        of_pool = [flag(name) for name in names if is_typed(name) and name not in OF_ALL_POOLS]
+        of_pool = [
+            each.opts[0] for each in options if each.name not in OF_ALL_POOLS and each.name and is_typed(each.name)
+        ]
         click.echo(pools_in_short(answers, of_all, growth, typed, of_pool))
     end_unless(not (of_all and of_all.exceeds))
 

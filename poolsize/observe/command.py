@@ -206,10 +206,11 @@ def _observed(
     name: str,
     output: "Path | None",
     read: "Callable[[Append], bool | None]",
+    selector: str = "",
 ) -> _Observed:
     """Return the periods that a reader appends, which are stored meanwhile if there is an output.
 
-    read: returns False if the source went away before its end.
+    read: returns False if the source went away before its end. selector: as in Source.
     """
     from datetime import UTC, datetime
     from importlib.metadata import version
@@ -217,7 +218,7 @@ def _observed(
     from poolsize.observe.observation import Observation, Source
     from poolsize.observe.store import ObservationWriter
 
-    source = Source(kind, shortened(name, LONGEST_SOURCE), version("poolsize"), datetime.now(UTC).isoformat())
+    source = Source(kind, shortened(name, LONGEST_SOURCE), version("poolsize"), datetime.now(UTC).isoformat(), selector)
     pools: list[PoolSpan] = []
     servers: list[ServerSpan] = []
     failure: WorkFailed | None = None
@@ -291,7 +292,7 @@ def _of_prometheus(prometheus: str, seconds: float, selector: str | None, output
         return _observed("prometheus", prometheus, output, partial(observe_answer_file, Path(prometheus), note=_note))
     address, matchers = prometheus_address(prometheus), "" if selector is None else read_selector(selector)
     read = partial(observe_prometheus, address, seconds, note=_note, selector=matchers)
-    return _observed("prometheus", f"{address.shown} {matchers}".strip(), output, read)
+    return _observed("prometheus", address.shown, output, read, matchers)
 
 
 def _of_server(url: str, seconds: float, output: "Path | None") -> _Observed:

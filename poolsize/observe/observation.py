@@ -18,7 +18,7 @@ from poolsize.errors import BadInput
 from poolsize.record import Amount, Cores, Count, Moment, Name, Series, record
 from poolsize.terminal import visible
 
-MOST_BUCKETS = 2_000
+MOST_BUCKETS, LONGEST_SELECTOR = 2_000, 20_000
 LAST = datetime(3000, 1, 1, tzinfo=UTC).timestamp()
 """Seconds since the epoch at which no period ends; the dates of all others can be shown."""
 Period = Annotated[float, Field(ge=10**-3, le=10**9)]
@@ -35,13 +35,14 @@ class Source:
 
     kind: "server" (the server's own counts), "page" (metrics pages), "prometheus", or "instrument" (from inside a
     process). name: of the server or the page, without a password. poolsize: the version that made the observation.
-    started: when it began.
+    started: when it began. selector: the labels that the pools have, in PromQL; "" for all pools.
     """
 
     kind: Literal["server", "page", "prometheus", "instrument"]
     name: Name
     poolsize: Name
     started: Moment
+    selector: Annotated[str, Field(max_length=LONGEST_SELECTOR)] = ""
 
 
 class Span:

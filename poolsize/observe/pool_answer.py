@@ -26,7 +26,6 @@ from poolsize.answer.traffic_findings import (
     LimitBound,
     LittleHeadroom,
     Observed,
-    OneOfPools,
     ReadingTimes,
     ShortObservation,
     SpreadAssumed,
@@ -148,6 +147,11 @@ class PoolAnswer:
         return float(np.median(self.busiest.seconds))
 
     @property
+    def counts_timeouts(self) -> bool:
+        """Whether a metric counts the requests that gave up."""
+        return any(np.isfinite(load.pool["timeouts"]).any() for load in self.loads)
+
+    @property
     def without_answer(self) -> int:
         """Requests that gave up while connections were free, because the database did not answer."""
         return round(sum(load.total("timeouts") - float(load.timeouts.sum()) for load in self.loads))
@@ -226,7 +230,9 @@ class PoolAnswer:
         if growth == 1:
             return self.need_at_twice if twice else self.need
         traffic = self.traffic(growth)
-        return process_need(traffic.twice() if twice else traffic).pool_size
+        if twice:  # of cut-off demand, the least need grows up to the observed pool
+            traffic = replace(traffic.twice(), least_need=self.traffic(min(2 * growth, 1.0)).least_need)
+        return process_need(traffic).pool_size
 
     @cached_property
     def need_at_twice(self) -> int:
@@ -261,12 +267,12 @@ class PoolAnswer:
         growth: float,
         need_range: tuple[int, int] | None,
         of_model: Sequence[Finding],
-        others: OneOfPools | None = None,
+        beside: Sequence[Finding] = (),
     ) -> Iterator[Finding]:
         """Yield what the observation says of the answer for the traffic, then what the model says.
 
         need_range: None where it is not known. of_model: without those of a demand that was not cut off, where it was.
-        others: what the answer has of other pools; None for a single pool.
+        beside: what the answer has of other pools.
         """
         signs, load = self.censored, self.busiest
         if signs:
@@ -281,7 +287,7 @@ class PoolAnswer:
             )
         of_need = None if any(isinstance(each, KeepsWait) for each in of_model) else need_range
         yield Observed(self.seconds, of_need, growth, self.most_used.highest, self.most_used.size_then, self.readings)
-        yield from () if others is None else (others,)
+        yield from beside
         yield from self._cautions(traffic.service.pools, growth)
         for each in of_model:
             if isinstance(each, SpreadAssumed) and not load.varies_as_assumed:
@@ -344,8 +350,13 @@ def unknown_pools(observation: Observation, answers: Sequence[PoolAnswer]) -> tu
     return tuple(sorted({span.pool for span in observation.spans} - known))
 
 
-def pool_named(answers: Sequence[PoolAnswer], name: str | None) -> tuple[PoolAnswer, ...]:
-    """Return the answers of the pool of this name, or of all pools for None.
+def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, ...]:
+    """Return the answers of the pool of this name, or of all pools for None. Raises as answers_named."""
+    return answers_named(pool_answers(observation), name)
+
+
+def answers_named(answers: Sequence[PoolAnswer], name: str | None) -> tuple[PoolAnswer, ...]:
+    """Return of the answers of all pools that of the pool of this name, or all for None.
 
     Raises BadInput where there is none, and WorkFailed where none of them has a connection in use.
     """

@@ -40,10 +40,14 @@ LONGEST_IN_MINUTES = 7 * 86_400
 """A longer range has longer periods."""
 USUAL_INTERVAL_SECONDS = 30.0
 BUCKET_STEPS = 24
-KNOWN = 0.9
-"""The share of the range below which the metrics are shorter than the range."""
-MOST_ASKED, MOST_LABEL_VALUES, LONGEST_LABELS_SHOWN = 50, 6, 400
-"""A message shows the labels of these metrics. A label with more values does not choose pools."""
+MOST_MISSING = 0.1
+"""The share of the range that may pass before the first reading without a note."""
+MOST_ASKED, MOST_VALUES_SHOWN, LONGEST_LABELS_SHOWN = 50, 6, 400
+"""Metrics whose labels a message shows; values of each label, and characters of all."""
+OF_NO_POOL = ("__name__", "le", "quantile", "state")
+"""Labels that tell no pools apart."""
+LIMIT: frozenset[Quantity] = frozenset({"max_connections", "connected"})
+"""What is read of a database server that may be another than that of the selected pools."""
 MOST_FILE_BYTES, MOST_SERIES_BYTES, MOST_LABEL_BYTES = 2**31, 2**23, 2**16
 READ_BYTES = 2**20
 WARNING_CHARACTERS = 2_000
@@ -70,6 +74,7 @@ _TOO_MUCH = re.compile(r"longer than|did not answer completely|timed out|too man
 """A sign that a query asks for more than poolsize reads, or than Prometheus computes."""
 _MATCHER = r'[A-Za-z_]\w{0,100}\s{0,9}(?:=~|!~|!=|=)\s{0,9}"(?:[^"\\\x00-\x1f]|\\.){0,500}"'
 _MATCHERS = re.compile(rf"{_MATCHER}(?:\s{{0,9}},\s{{0,9}}{_MATCHER}){{0,30}}", re.ASCII)
+_LABEL = re.compile(r"([A-Za-z_]\w*)\s*(?:=~|!~|!=|=)", re.ASCII)
 _METRIC = re.compile(rb'"metric"\s*:\s*(?=\{)')
 _VALUES = re.compile(rb'\s*,\s*"values"\s*:\s*\[\s*')
 _END = re.compile(rb"\]\s*\]")
@@ -123,24 +128,24 @@ def observe_prometheus(
     now = time.time()
     names = server.names(now - seconds, now)
     if not names:
-        why = f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}"
-        if selector and (known := unselected.labels_of_pools(now - seconds, now)):
-            why = (
-                f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
-                f"{shown(selector)}. The labels of the pools are {known}"
-            )
-        raise BadInput(why)
+        known = unselected.labels_of_pools(now - seconds, now, selector) if selector else None
+        raise BadInput(
+            f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}"
+            if known is None
+            else f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
+            f"{shown(selector)}. Pools have these labels: {known}"
+        )
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
     readings, oldest = Readings(step, note=note), end
     note(f"reads {count(len(names), 'metric')} of pools, of the last {minutes(end - begin)}")
     selectors = [(name, server.selector_of(name)) for name in names]
     if selector and all(map(_is_of_pool, names)):
-        selectors += unselected.only_database(now - seconds, now)
+        selectors += unselected.limit_of_only_database(now - seconds, now)
     for name, of_name in selectors:
         for query in _queries(of_name, name, step, end - begin):
             for labels, at, values in server.matrix(query.expression, begin + 2 * query.shift, end, query.step):
-                oldest = min([oldest, *at[:1].tolist()])
+                oldest = min([oldest, *(at[:1].tolist() if _is_of_pool(name) else [])])
                 sample = sample_of(name, labels, 1.0)
                 quantity = query.quantities.get(sample.metric.quantity) if sample else None
                 if sample is not None and quantity is not None:
@@ -151,7 +156,7 @@ def observe_prometheus(
             f"{address.shown}: it has metrics of a pool, but no whole minute of them in the last {minutes(seconds)}: "
             "wait two minutes, or give a longer --range"
         )
-    if end - oldest < KNOWN * (end - begin):
+    if oldest - begin > MOST_MISSING * (end - begin) + 2 * step:
         note(f"the metrics are of the last {minutes(end - oldest)} only: Prometheus has none that are older")
     append(*readings.take())
 
@@ -186,6 +191,11 @@ def _queries(selector: str, name: str, step: float, seconds: float) -> Iterator[
     for function, quantities in of_function.items():
         shift = 0.0 if function == "last_over_time" else step / 2
         yield _Query(f"{function}({selector}{window})", step, shift, quantities)
+
+
+def _first(values: set[str]) -> list[str]:
+    """Return the first of these values, and a sign for the others."""
+    return sorted(values)[:MOST_VALUES_SHOWN] + (["..."] if len(values) > MOST_VALUES_SHOWN else [])
 
 
 def _is_of_pool(name: str) -> bool:
@@ -230,24 +240,34 @@ class _Server:
             )
         return used
 
-    def labels_of_pools(self, begin: float, end: float) -> str:
-        """Return the labels that choose pools, with their values: `namespace="prod", app="mail"|"shop"`; or ""."""
+    def labels_of_pools(self, begin: float, end: float, selector: str) -> str | None:
+        """Return the labels of the pools with their values, those of the selector first; None without any pool."""
+        try:
+            names = [name for name in self.names(begin, end) if _is_of_pool(name)]
+            all_series = [labels for name in names[:MOST_ASKED] for labels in self._series(name, begin, end)]
+        except WorkFailed:  # it may ask for a label of the selector
+            return None
         values: dict[str, set[str]] = {}
-        for name in filter(_is_of_pool, self.names(begin, end)[:MOST_ASKED]):
-            for labels in self._series(name, begin, end):
-                for label, value in labels.items():
-                    values.setdefault(label, set()).add(value)
-        values.pop("__name__", None)
-        few = sorted((len(its), label, sorted(its)) for label, its in values.items() if len(its) <= MOST_LABEL_VALUES)
-        text = ", ".join(f"{label}=" + "|".join(f'"{value}"' for value in its) for _, label, its in few)
-        return shortened(" ".join(visible(text).split()), LONGEST_LABELS_SHOWN)
+        for label, value in (pair for labels in all_series for pair in labels.items() if pair[0] not in OF_NO_POOL):
+            values.setdefault(label, set()).add(value)
+        selected = set(_LABEL.findall(selector))
+        in_order = sorted(values, key=lambda label: (label not in selected, len(values[label]), label))
+        text = "; ".join(f"{label}: {', '.join(_first(values[label]))}" for label in in_order)
+        return shortened(" ".join(visible(text).split()), LONGEST_LABELS_SHOWN) if names else None
 
-    def only_database(self, begin: float, end: float) -> list[tuple[str, str]]:
-        """Return the name and the selector of each metric of the only database server; none if there are several."""
-        names = [name for name in self.names(begin, end) if not _is_of_pool(name)]
-        if not names or len({instance_of(labels, "") for labels in self._series(names[0], begin, end)}) != 1:
+    def limit_of_only_database(self, begin: float, end: float) -> list[tuple[str, str]]:
+        """Return the name and the selector of the metrics with the limit of the only database server.
+
+        Of none if there are several servers, or the metrics can't be read without a selector.
+        """
+        try:
+            names = [name for name in self.names(begin, end) if metrics_named(name)[0].quantity in LIMIT]
+            servers = {instance_of(labels, "") for name in names for labels in self._series(name, begin, end)}
+        except WorkFailed:
             return []
-        self._note("no database server has the labels of the selector: reads the only one that Prometheus knows")
+        if len(servers) != 1:
+            return []
+        self._note("no database server has these labels: reads max_connections of the only server in Prometheus")
         return [(name, self.selector_of(name)) for name in names]
 
     def _series(self, name: str, begin: float, end: float) -> list[Labels]:

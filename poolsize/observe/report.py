@@ -6,10 +6,19 @@ from pathlib import Path
 from typing import Any
 
 from poolsize.answer.traffic_findings import HoldsWhile
-from poolsize.observe.observation import Observation, shown
+from poolsize.observe.observation import Observation, Source, shown
 from poolsize.observe.plots import alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
-from poolsize.observe.pool_answer import PoolAnswer, pool_answers, pool_named, unknown_pools
-from poolsize.observe.text import USAGE_TIME, doubts, in_use_text, pools_table, size_text, together_text, verdict
+from poolsize.observe.pool_answer import PoolAnswer, pool_named, unknown_pools
+from poolsize.observe.text import (
+    USAGE_TIME,
+    decision_and_verdict,
+    doubts,
+    in_use_text,
+    pools_table,
+    size_text,
+    together_text,
+    verdict,
+)
 from poolsize.observe.together import observed_together
 from poolsize.present.report import Picture, picture, rendered
 from poolsize.present.text.sentences.findings import sentence
@@ -18,13 +27,15 @@ from poolsize.units import count, lasting, number, sizes_text
 
 MOST_SECTIONS = 8
 """Pools with plots, the most used first; the table has all pools."""
+LEAST_RANGE_SECONDS = 600.0
+"""The shortest range that `poolsize observe` takes."""
 SOURCES = {"server": "--url", "prometheus": "--prometheus"}
 """Kind of source -> the option of `poolsize observe` that names it; that of all others is --metrics."""
 
 
 def observation_html(observation: Observation, path: str) -> str:
     """Return the report as an HTML page. path: of the observation. Raises WorkFailed where no pool has an answer."""
-    answers = pool_named(pool_answers(observation), None)
+    answers = pool_named(observation, None)
     contents = _contents(observation, answers, path)
     for pool, answer in zip(contents["pools"], answers, strict=False):
         pool["pictures"] = [*_pictures(answer)]
@@ -33,24 +44,33 @@ def observation_html(observation: Observation, path: str) -> str:
 
 def observation_markdown(observation: Observation, path: str) -> str:
     """Return the report as Markdown, without plots. The rest as in observation_html."""
-    return rendered("observation.md.j2", _contents(observation, pool_named(pool_answers(observation), None), path))
+    return rendered("observation.md.j2", _contents(observation, pool_named(observation, None), path))
 
 
 def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: str) -> dict[str, Any]:
     """Return the contents of the page, in their order."""
     source, first, several = observation.source, answers[0], len(answers) > 1
-    option = SOURCES.get(source.kind, "--metrics")
     of_all = observed_together(observation, answers) if several else None
     started = datetime.fromtimestamp(min(float(load.at[0]) for load in first.loads), UTC).strftime("%Y-%m-%d %H:%M UTC")
     return {
         "title": f"The needs of {len(answers):,} pools" if several else f"{size_text(first)}: {shown(first.name)}",
-        "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(source.name)}",
+        "subject": f"Observed for {lasting(first.seconds)} from {started}: {shown(f'{source.name} {source.selector}')}",
+        "decisions": [decision_and_verdict(answer)[0] for answer in answers[:MOST_SECTIONS]] if several else [],
         "pools": [_pool(answer, path, several=several) for answer in answers[:MOST_SECTIONS]],
         "table": pools_table(answers),
         "together": together_text(of_all) if of_all else "",
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
-        "check": visible(pasteable("poolsize", "observe", option, "URL", "--check", "current")),
+        "check": visible(pasteable("poolsize", "observe", *_read_again(source, first.seconds), "--check", "current")),
     }
+
+
+def _read_again(source: Source, seconds: float) -> list[str]:
+    """Return the options that read a source again."""
+    if source.kind != "prometheus" or "://" not in source.name:
+        return [SOURCES.get(source.kind, "--metrics"), "URL"]
+    number, unit = lasting(max(seconds, LEAST_RANGE_SECONDS)).split()
+    selector = ["--selector", source.selector] if source.selector else []
+    return ["--prometheus", source.name, *selector, "--range", f"{number}{unit[0]}"]
 
 
 def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:

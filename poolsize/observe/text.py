@@ -5,8 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-import numpy as np
-
 from poolsize.answer.traffic_findings import BurstsUnseen, HeldUnseen, ShortObservation, SpreadAssumed
 from poolsize.observe.observation import Observation, shown
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers, unknown_pools
@@ -44,7 +42,7 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     if len(answers) == 1 and not why:
         return _text_of_one(answers[0], unknown, stored)
     shown_answers = answers if why else answers[:MOST_ROWS]
-    parts = [f"{shown(answer.name)}: {verdict(answer)}." for answer in shown_answers]
+    parts = [" ".join(filter(None, decision_and_verdict(answer))) for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
     lines = [*map(paragraph, [*parts, *more, *unknown]), "", pools_table(shown_answers).below(OF_BUSIEST)]
     if why:
@@ -79,14 +77,17 @@ def _cautions(answers: Sequence[PoolAnswer]) -> list[Labelled]:
 def together_text(of_all: Together) -> str:
     """Return the connections of all pools, and whether the server admits them."""
     limit, least = of_all.limit, "at least " if of_all.is_least else ""
-    surge = f" in a deploy with {percent(limit.surge)} more instances"
+    surge = f" in a deploy with {percent(limit.surge)} more instances of each, rounded up"
     needs = f"The needs{' of the pools in use' if of_all.idle else ''} add up to {least}{of_all.needed:,} connections"
     sentences = [needs + (f", {least}{of_all.needed_in_deploy:,}{surge}" if limit.surge else "")]
     if of_all.today is not None:
         deploy = f", {of_all.today_in_deploy:,} in a deploy" if limit.surge else ""
         sentences.append(f"Today's sizes add up to {of_all.today:,}{deploy}")
     deploy = f", {least}{of_all.at_twice_in_deploy:,} in a deploy" if limit.surge else ""
-    sentences.append(f"At twice the rate, the needs add up to {least}{of_all.at_twice:,}{deploy}")
+    at_twice = _at_twice(of_all)
+    sentences.append(f"{at_twice[0].upper()}{at_twice[1:]}, the needs add up to {least}{of_all.at_twice:,}{deploy}")
+    if of_all.is_selected:
+        sentences.append("Pools without the labels of --selector are not counted")
     if limit.usable is not None:
         admitted = f"The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
         sentences += [f"{admitted}{limit.reserve:,} in reserve)", _within(of_all)]
@@ -100,23 +101,41 @@ def _within(of_all: Together) -> str:
         when = "" if of_all.needed > usable else " in a deploy"
         enough = of_all.needed_in_deploy + of_all.limit.reserve
         return f"The needs exceed this limit{when}: set max_connections to {enough:,}"
-    if of_all.exceeds_today:
-        when = "" if (of_all.today or 0) > usable else " in a deploy"
-        within = f"The needs are within this limit, and today's sizes exceed this limit{when}"
+    at_twice = _at_twice(of_all)
+    if of_all.exceeds_at_twice:
+        when = "" if of_all.at_twice > usable else " in a deploy"
+        needs = f"The needs are within this limit, but {at_twice} they exceed it{when}"
     else:
-        subject = "The needs" if of_all.today is None else "The needs and today's sizes"
-        within = f"{subject} are within this limit"
-    return f"{within}. At twice the rate, the needs exceed this limit" if of_all.exceeds_at_twice else within
+        needs = f"The needs are within this limit, also {at_twice}"
+    if of_all.today is None:
+        return needs
+    when = "" if (of_all.today or 0) > usable else " in a deploy"
+    today = (
+        f"Today's sizes exceed this limit{when}" if of_all.exceeds_today else "Today's sizes are within this limit, too"
+    )
+    return f"{needs}. {today}"
+
+
+def _at_twice(of_all: Together) -> str:
+    return "at twice the rate" if of_all.growth == 1 else f"at {2 * of_all.growth:g} times the observed rate"
 
 
 def _text_of_one(answer: PoolAnswer, unknown: Sequence[str], stored: Path | None) -> str:
-    its, size, others = verdict(answer), answer.busiest.size, [*map(paragraph, unknown)]
+    (decision, its), others = decision_and_verdict(answer), [*map(paragraph, unknown)]
+    if not its:
+        return "\n".join([paragraph(decision), *others])
+    labelled = [("Why", its), ("In use", in_use_text(answer)), *_cautions([answer])]
+    return short_answer(decision, labelled, [*_next(stored, [answer]), SAME], "\n".join(others))
+
+
+def decision_and_verdict(answer: PoolAnswer) -> tuple[str, str]:
+    """Return a sentence with the pool size that is needed and today's, and the sentences why; "" without a need."""
+    its, size = verdict(answer), answer.busiest.size
     if not answer.is_used:
-        return "\n".join([paragraph(f"{shown(answer.name)}: {its}."), *others])
+        return f"{shown(answer.name)}: {its}.", ""
     each = f" in each of {answer.processes:,} processes" if answer.processes > 1 else ""
-    headline = f"{shown(answer.name)}: {size_text(answer)}{each}{'' if size is None else f' (now {size:,})'}."
-    labelled = [("Why", f"{its[0].upper()}{its[1:]}."), ("In use", in_use_text(answer)), *_cautions([answer])]
-    return short_answer(headline, labelled, [*_next(stored, [answer]), SAME], "\n".join(others))
+    now = "" if size is None else f" (now {size:,})"
+    return f"{shown(answer.name)}: {size_text(answer)}{each}{now}.", f"{its[0].upper()}{its[1:]}."
 
 
 def unanswered(observation: Observation, answers: Sequence[PoolAnswer]) -> Iterator[str]:
@@ -164,7 +183,14 @@ def verdict(answer: PoolAnswer) -> str:
     )
     subject_and_verb = "connection keeps" if answer.need == 1 else "connections keep"
     keeps = f"{need_text(answer)} {subject_and_verb} the p99 wait below the usage time"
-    return f"{in_use} in {lasting(answer.seconds)}. {keeps}{limit}{away}, {at_twice}"
+    return f"{in_use} in {lasting(answer.seconds)}{_rarely_full(answer)}. {keeps}{limit}{away}, {at_twice}"
+
+
+def _rarely_full(answer: PoolAnswer) -> str:
+    """Return in how many periods all connections were in use, if so rarely that demand was not cut off; else ""."""
+    periods = answer.censored.at_maximum
+    of_all = f"of {count(answer.censored.periods, f'busy {_period(answer)}')}"
+    return f" (all of them in {periods:,} {of_all}, which is rare)" if periods else ""
 
 
 def _signs(answer: PoolAnswer) -> Iterator[str]:
@@ -200,10 +226,10 @@ def in_use_text(answer: PoolAnswer) -> str:
     bound = "at least " if load.is_lower_bound else ""
     often = "" if answer.censored else f", and at most {load.in_use_p99_9:,} for 99.9 % of the time"
     of_processes = f" All processes together: {number(answer.together)} on average." if several else ""
-    busiest, counted = float(load.load.max()), float(load.in_use[int(np.argmax(load.load))])
+    busiest, counted = float(load.load.max()), max(float(each.in_use.max()) for each in answer.loads)
     at = moment(answer.busiest_at)
     if counted > (1 + MUCH) * busiest:
-        at += f"; {number(counted)} as counted"
+        at += f"; as counted, up to {number(counted)} in a {_period(answer)}"
     return (
         f"{of_all}{bound}{number(load.mean)} connections on average, {number(busiest)} in the busiest "
         f"{_period(answer)} ({at}){often}.{of_processes}"
@@ -293,7 +319,7 @@ def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
             )
         )
     need = "need" if growth == 1 else f"need at {growth:g}x"
-    at_twice = f"at {2 * growth:g}x"
+    at_twice = f"need at {2 * growth:g}x"
     names = ("pool", "processes", "in use on average", "p99.9", "size", "usage time", "wait time", need, at_twice)
     return Table(names, rows).without_unknown()
 
@@ -308,13 +334,13 @@ class LabelsValues(TypedDict):
 class PoolValues(TypedDict):
     """The answer for an observed pool. Figures are of the busiest process, where they do not say otherwise.
 
-    rate: requests per second. in_use_mean, in_use_p99_9: connections in use; in_use_max: in any sample of any process;
-    in_use_busiest: in the busiest period, at busiest_at; in_use_together: on average, of all processes.
-    in_use_is_lower_bound: whether more may be in use. burst: rate of busy times over the mean rate. size: the pool size
-    now. usage_variation: variance of the usage time over its squared mean. usage_grows: the mean usage time with few
-    and with many connections in use; null where it does not grow. censored: whether the pool cut demand off, so that
-    need is a lower bound, and in_use_p99_9 is null. saturated: whether the server is. need: connections of each
-    process; a lower bound also where in_use is. null: not known.
+    rate: requests per second of all processes in the busiest period. in_use_mean, in_use_p99_9: connections in use;
+    in_use_max: in any sample of any process; in_use_busiest: in the busiest period, at busiest_at; in_use_together: on
+    average, of all processes. in_use_is_lower_bound: whether more may be in use. burst: rate of busy times over the
+    mean rate. size: the pool size now. usage_variation: variance of the usage time over its squared mean. usage_grows:
+    the mean usage time with few and with many connections in use; null where it does not grow. censored: whether the
+    pool cut demand off, so that need is a lower bound, and in_use_p99_9 is null. saturated: whether the server is.
+    need: connections of each process; a lower bound also where in_use is. null: not known.
     """
 
     name: str
@@ -334,7 +360,7 @@ class PoolValues(TypedDict):
     usage_ms: float | None
     usage_variation: float | None
     usage_grows: tuple[float, float] | None
-    timeouts: int
+    timeouts: int | None
     censored: bool
     saturated: bool
     need: int | None
@@ -497,7 +523,7 @@ def pool_values(answer: PoolAnswer) -> PoolValues:
         "usage_ms": load.usage_ms,
         "usage_variation": load.variation,
         "usage_grows": (answer.growing.low_ms, answer.growing.high_ms) if answer.growing else None,
-        "timeouts": censored.timeouts + answer.without_answer,
+        "timeouts": censored.timeouts + answer.without_answer if answer.counts_timeouts else None,
         "censored": bool(censored),
         "saturated": censored.saturated is not None,
         "need": answer.need if answer.is_used else None,

@@ -15,6 +15,7 @@ class Together:
 
     is_least: whether a need is a lower bound. idle: pools in which no connection was in use; they have no need. today,
     today_in_deploy: None where the size of a pool is not known. limit: of the server that all pools use.
+    growth: of the needs, a factor on the observed rate. is_selected: whether other pools were left out.
     """
 
     needed: int
@@ -26,6 +27,8 @@ class Together:
     today: int | None
     today_in_deploy: int | None
     limit: ServerLimit
+    growth: float = 1.0
+    is_selected: bool = False
 
     @property
     def exceeds(self) -> bool:
@@ -44,11 +47,16 @@ class Together:
 
 
 def together(
-    answers: Sequence[PoolAnswer], limit: ServerLimit, growth: float = 1.0, size: int | None = None
+    answers: Sequence[PoolAnswer],
+    limit: ServerLimit,
+    growth: float = 1.0,
+    size: int | None = None,
+    *,
+    is_selected: bool = False,
 ) -> Together | None:
     """Return the connections of all pools; None where a server counted them: it can't distinguish processes.
 
-    growth: factor on the observed rate. size: of each pool, in place of today's sizes.
+    growth: factor on the observed rate. size: of each pool, in place of today's sizes. is_selected: as in Together.
     """
     used = [answer for answer in answers if answer.is_used]
     if not used or any(answer.busiest.is_lower_bound for answer in used):
@@ -73,11 +81,16 @@ def together(
         today=sum(size for size, _ in sizes) if is_known else None,
         today_in_deploy=sum(in_deploy for _, in_deploy in sizes) if is_known else None,
         limit=limit,
+        growth=growth,
+        is_selected=is_selected,
     )
 
 
 def _sums(needs: Sequence[int], processes: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the connections of pools of these sizes, usually and in a deploy. processes: of each, as many."""
+    """Return the connections of pools of these sizes, usually and in a deploy.
+
+    processes: for each pool size, their usual number, and the number in a deploy.
+    """
     usually = sum(need * usual for need, (usual, _) in zip(needs, processes, strict=True))
     return usually, sum(need * in_deploy for need, (_, in_deploy) in zip(needs, processes, strict=True))
 
@@ -91,7 +104,8 @@ def observed_together(
     observation: Observation, answers: Sequence[PoolAnswer], size: int | None = None
 ) -> Together | None:
     """Return the connections of all pools beside the limit of the observed server. size: as in together."""
-    return together(answers, ServerLimit(observed_limit(observation)), size=size)
+    limit, is_selected = ServerLimit(observed_limit(observation)), bool(observation.source.selector)
+    return together(answers, limit, size=size, is_selected=is_selected)
 
 
 def observed_limit(observation: Observation) -> int | None:

@@ -184,6 +184,7 @@ def configuration(stack: Stack, pool: PoolSettings) -> Configuration:
         text += "".join(f"{_wrapped(line, comment)}\n" for line in ("", *beyond))
         brief += f"\n{comment} Advice beyond these settings: run this command with --why\n"
     for other in (each for each in STACKS.values() if each.other_form_of == stack.name):
+        text += f"\n{comment} {other.title}: --for {other.name}\n"
         brief += f"{comment} {other.title}: --for {other.name}\n"
     return Configuration(stack, text, brief, tuple(settings), advice)
 

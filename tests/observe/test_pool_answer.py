@@ -407,10 +407,10 @@ def test_a_pool_that_was_never_in_use_has_no_number(series: dict[str, Any]) -> N
     (pool,) = observed_values(unused)["pools"]
     assert pool["need"] is None
     with pytest.raises(WorkFailed, match=r"observe for longer, or at the peak$"):
-        pool_named(pool_answers(unused), "shop")
+        pool_named(unused, "shop")
     account = observed([plain(size=10, held_max=2, **series)])
     with pytest.raises(WorkFailed, match="at the peak, or by --metrics in place of --url"):
-        pool_named(pool_answers(account), None)
+        pool_named(account, None)
     both = observed([plain(size=10, **series), plain("tasks", uses=60, usage_seconds=6)])
     assert "no answer" in observed_text(both)
     assert "no answer" in observation_markdown(both, "both.jsonl")

@@ -176,6 +176,52 @@ def test_a_range_is_read_in_parts_without_holes(monkeypatch: pytest.MonkeyPatch)
     assert 359 <= len(span.in_use_mean) <= 361
 
 
+LIMIT, REFUSALS = "mysql_global_variables_max_connections", ("status", "length", "none", "labels")
+
+
+def selecting(servers: int, refusal: str = "", labels: dict[str, str] | None = None) -> Reply:
+    """Answer for nine pools, and for servers that the selector leaves out. refusal: of queries without a selector."""
+
+    def reply(path: str, parameters: dict[str, str], _: str | None) -> tuple[int, bytes]:
+        is_selected = 'app="shop"' in f"{parameters}" or "nothing" in f"{parameters}"
+        if refusal == "status" and not is_selected:
+            return 403, b"no label"
+        if path.endswith("/values"):
+            names = [] if "nothing" in f"{parameters}" else [ACTIVE] if is_selected else [ACTIVE, LIMIT]
+            names += [f"{ACTIVE}_{i}" for i in range(2_000)] if refusal == "length" and not is_selected else []
+            return 200, json.dumps({"status": "success", "data": names}).encode()
+        if path.endswith("/series"):
+            of_pools = [{"app": f"a{i}", "le": "1", **(labels or {})} for i in range(9)]
+            of_servers = [{"instance": f"db{i}:9104"} for i in range(servers)]
+            series: Any = of_servers if LIMIT in parameters["match[]"] else of_pools
+            series = {"none": None, "labels": [3]}.get(refusal, series)
+            return 200, json.dumps({"status": "success", "data": series}).encode()
+        return usual(path, parameters, None)
+
+    return reply
+
+
+@pytest.mark.parametrize(("servers", "refusal"), [(1, ""), (0, ""), (2, ""), *((1, each) for each in REFUSALS)])
+def test_a_database_that_the_selector_leaves_out_is_read_if_it_is_the_only_server(servers: int, refusal: str) -> None:
+    with pretended(selecting(servers, refusal)) as url:
+        kept = read(url, 3600, 'app="shop"')
+    is_read = any("the only server" in note for note in kept.notes)
+    assert (len(kept.spans), is_read) == (1, servers == 1 and refusal in ("", "length"))
+
+
+@pytest.mark.parametrize("refusal", ["", *REFUSALS])
+def test_a_selector_without_pools_is_named_with_the_labels_that_they_have(refusal: str) -> None:
+    hostile = {"job": "a\n\x1b[31mb", "zone": "x" * 2_000}
+    with pretended(selecting(1, refusal, hostile)) as url, pytest.raises(BadInput) as refused:
+        read(url, 3600, 'app="nothing"')
+    text = str(refused.value)
+    assert text.isprintable()
+    assert len(text) < 700
+    if not refusal:
+        labels = "Pools have these labels: app: a0, a1, a2, a3, a4, a5, ...; job: a"
+        assert f'no metric of a pool has the labels app="nothing". {labels}' in text
+
+
 def test_metrics_without_a_whole_minute_are_not_denied() -> None:
     def young(path: str, parameters: dict[str, str], login: str | None) -> tuple[int, bytes]:
         return usual(path, parameters, login) if path.endswith("/values") else (200, json.dumps(answer()).encode())
@@ -352,7 +398,11 @@ def history(now: float) -> str:
         restart = begin + 3600 if i == 1 else begin
         since = [(t, t - (restart if t >= restart else begin)) for t in moments]
         lines += [f"{USAGE}{labels} {rate * age:.6f} {t:.3f}" for t, age in since]
-    for name, value in (("variables_max_connections", 151), ("status_threads_running", 2)):
+    for name, value in (
+        ("variables_max_connections", 151),
+        ("status_threads_running", 2),
+        ("status_threads_connected", 9),
+    ):
         lines.append(f"# TYPE mysql_global_{name} gauge")
         lines += [f'mysql_global_{name}{{instance="db:9104",job="mysql"}} {value} {t:.3f}' for t in moments]
     return "\n".join([*lines, "# EOF\n"])
@@ -374,15 +424,17 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
             read(url, 2 * 3600, 'job="other"')
         day = read(url, 24 * 3600)
     assert selected.spans == spans[1:2]
-    assert selected.servers == whole.servers  # the only one, whose labels are others
-    assert [server.max_connections for server in selected.servers] == [151]
-    labels = 'job="shop", pool="main", instance="10.0.0.0:8080"|"10.0.0.1:8080"|"10.0.0.2:8080"'
-    assert str(refused.value).endswith(f'has the labels job="other". The labels of the pools are {labels}')
+    for read_server in (whole.servers, selected.servers):  # the only database server, whose labels are others
+        assert [server.max_connections for server in read_server] == [151]
+    assert not any(selected.servers[0].running_mean)
+    labels = "job: shop; pool: main; instance: 10.0.0.0:8080, 10.0.0.1:8080, 10.0.0.2:8080"
+    assert str(refused.value).endswith(f'has the labels job="other". Pools have these labels: {labels}')
     assert not [note for note in whole.notes if "only" in note]
-    (shorter,) = [note for note in day.notes if "only" in note]
-    assert re.fullmatch(
-        r"the metrics are of the last 2 h (2[89]|30) min only: Prometheus has none that are older", shorter
+    assert "no database server has these labels: reads max_connections of the only server in Prometheus" in (
+        selected.notes
     )
+    (shorter,) = [note for note in day.notes if "only" in note]
+    assert re.fullmatch(r"the metrics are of the last 2 h [23]\d min only: Prometheus has none that are older", shorter)
     assert [span.instance for span in spans] == [f"shop/10.0.0.{i}:8080" for i in range(3)]
     for span, rate in zip(spans, RATES, strict=True):
         means = np.array([value for value in span.usage_seconds if value is not None]) / 60

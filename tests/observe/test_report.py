@@ -8,7 +8,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from poolsize.errors import BadInput
-from poolsize.observe.observation import PoolSpan
+from poolsize.observe.observation import PoolSpan, Source
 from poolsize.observe.plots import MOST_POINTS, alt_in_use, alt_shares, alt_times, plot_in_use, plot_shares, plot_times
 from poolsize.observe.pool_answer import PoolAnswer, pool_answers
 from poolsize.observe.report import observation_html, observation_markdown
@@ -28,7 +28,8 @@ def test_the_alternative_texts_have_the_main_figures() -> None:
     answer = answer_of(span_of(two_hours(20), "buckets"))
     assert alt_in_use(answer) == (
         "Connections in use over time: 3.02 connections on average, 4.74 in the busiest minute (2026-01-05"
-        " 01:01 UTC), and at most 11 for 99.9 % of the time. The pool size is 20. The need is 9."
+        " 01:01 UTC; as counted, up to 5.04 in a minute), and at most 11 for 99.9 % of the time. The pool size is 20. "
+        "The need is 9."
     )
     assert alt_times(answer) == (
         "Mean usage time and mean wait time over time, stacked: on average, the usage time is 100 ms and the "
@@ -62,6 +63,19 @@ def test_the_report_of_several_pools_begins_with_their_sums() -> None:
         places = [text.index(each) for each in ("The needs add up to", "At twice the rate, the needs", "at 2x")]
         assert max(places) < text.index("keep the p99 wait")
         assert text.count("All pools") == 1
+        assert text.index("shop: 3 connections (now 10).") < min(places)
+
+
+def test_the_check_of_a_report_reads_the_same_source() -> None:
+    prometheus = Source("prometheus", "http://127.0.0.1:9090", "0", STARTED.isoformat(), 'app="shop"')
+    observation = replace(observed([plain(uses=3_000, usage_seconds=60, periods=3_000)]), source=prometheus)
+    command = (
+        """poolsize observe --prometheus http://127.0.0.1:9090 --selector 'app="shop"' --range 2d --check current"""
+    )
+    assert command in observation_markdown(observation, "a.jsonl")
+    few = replace(observation, spans=observed([plain(uses=3_000, usage_seconds=60, periods=3)]).spans)
+    assert "--range 10m" in observation_markdown(few, "a.jsonl")
+    assert "--metrics URL" in observation_markdown(observed(observation.spans), "a.jsonl")
 
 
 @pytest.mark.costly

@@ -77,10 +77,10 @@ def test_sizes_that_are_not_known_have_no_sum() -> None:
     [
         (
             151,
-            "The needs are within this limit, and today's sizes exceed this limit in a deploy.",
+            "The needs are within this limit, also at twice the rate. Today's sizes exceed this limit in a deploy.",
         ),
-        (300, "The needs and today's sizes are within this limit."),
-        (50, "today's sizes exceed this limit. At twice the rate, the needs exceed this limit."),
+        (300, "The needs are within this limit, also at twice the rate. Today's sizes are within this limit, too."),
+        (50, "The needs are within this limit, but at twice the rate they exceed it in a deploy. Today's sizes exceed"),
         (None, "Today's sizes add up to 135, 180 in a deploy."),
     ],
 )
@@ -88,6 +88,8 @@ def test_the_answer_for_several_pools_says_whether_they_fit(
     poolsize_here: Command, tmp_path: Path, limit: int | None, says: str
 ) -> None:
     observation = shop_and_mail(limit)
+    grown = poolsize_here("recommend", "--observation", stored(tmp_path / "2x.jsonl", observation), "--growth", "2x")
+    assert "At 4 times the observed rate, the needs add up to " in " ".join(grown.stdout.split())
     path = stored(tmp_path / "both.jsonl", observation)
     for text in (observed_text(observation), poolsize_here("recommend", "--observation", path).stdout):
         assert says in " ".join(text.split())
@@ -126,22 +128,74 @@ def test_the_other_pools_connections_stay_free(poolsize_here: Command, tmp_path:
     assert values["limit"] == (141 - 4 * mail) // 8
     assert f"--max-connections 151 --reserve {10 + 4 * mail}\n" in short.stdout
     text = " ".join(short.stdout.split())
-    assert f"Caution The other pool needs {4 * mail} connections in a deploy, left free by --reserve." in text
+    assert f"Caution The other pool needs {4 * mail} connections in a deploy: the server's limit leaves these" in text
     (command,) = re.findall(r"poolsize config .*", short.stdout)
     config = poolsize_here(*command.split()[1:])
     assert (config.returncode, f"allows them and {10 + 4 * mail} in reserve" in config.stdout) == (0, True)
     unknown = poolsize_here("recommend", "--observation", stored(tmp_path / "b.jsonl", shop_and_mail(None)), *words[3:])
-    assert f"The other pool needs {4 * mail} connections in a deploy. In its busiest" in " ".join(
-        unknown.stdout.split()
-    )
+    text = " ".join(unknown.stdout.split())
+    assert f"The other pool needs {4 * mail} connections in a deploy. (" in text
+    without = " ".join(poolsize_here(*words, "--surge", "0%", "--growth", "2x", "--why").stdout.split())
+    assert f"The other pool needs {3 * mail} connections: the server's limit leaves these free." in without
+    assert "In the busiest period at this rate, it uses 0.6 of these on average" in without
 
 
-def test_a_limit_without_room_for_the_other_pools_is_that_of_the_pool(poolsize_here: Command, tmp_path: Path) -> None:
-    path = stored(tmp_path / "both.jsonl", shop_and_mail(20))
-    words = ("recommend", "--observation", path, "--pool", "shop")
-    text = " ".join(poolsize_here(*words).stdout.split())
-    assert "The server's limit does not admit all pools: this answer does not count that pool." in text
-    assert json.loads(poolsize_here(*words, "--json").stdout)["limit"] == 10 // 8
+@pytest.mark.parametrize("limit", [20, 35, 41])
+def test_a_limit_below_the_needs_of_all_pools_is_raised_alike(
+    poolsize_here: Command, tmp_path: Path, limit: int
+) -> None:
+    """The table and the answer for each pool name the same limit, and exit alike."""
+    observation = shop_and_mail(limit)
+    path = stored(tmp_path / "both.jsonl", observation)
+    of_all = poolsize_here("recommend", "--observation", path)
+    assert (of_all.returncode, "set max_connections to 42." in " ".join(of_all.stdout.split())) == (1, True)
+    for answer in pool_answers(observation):
+        done = poolsize_here("recommend", "--observation", path, "--pool", answer.name)
+        text = " ".join(done.stdout.split())
+        assert f"max_connections, {limit}, does not admit the needs of all pools: set it to 42." in text
+        assert (done.returncode, text.startswith(f"Use {answer.need} connections in each of")) == (1, True)
+        assert "--max-connections 42 --reserve" in text
+
+
+def test_idle_pools_and_pools_beyond_any_size_do_not_count_beside_a_pool(
+    poolsize_here: Command, tmp_path: Path
+) -> None:
+    idle = plain("idle", in_use_mean=0, in_use_max=0, samples=60, size=50)
+    three = replace(shop_and_mail(151), spans=(*shop_and_mail(151).spans, idle))
+    words = ("recommend", "--observation", stored(tmp_path / "three.jsonl", three), "--pool", "shop")
+    assert "The other pool needs 8 connections in a deploy" in " ".join(poolsize_here(*words).stdout.split())
+    large = plain("large", uses=6_000_000, usage_seconds=6_000, size=200, in_use_max=150)
+    both = observed([large, plain(uses=60, usage_seconds=0.06, in_use_max=1)])
+    words = ("recommend", "--observation", stored(tmp_path / "large.jsonl", both), "--pool", "shop")
+    assert poolsize_here(*words, "--growth", "1000x").returncode == 0
+
+
+def test_a_url_has_the_limit_unless_it_is_typed(
+    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POOLSIZE_URL", "mysql://127.0.0.1:1/")
+    words = ("recommend", "--observation", stored(tmp_path / "both.jsonl", shop_and_mail(None)), "--pool", "shop")
+    text = poolsize_here(*words, "--cores", "8", "--max-connections", "151").stdout
+    assert "The other pool needs 8 connections in a deploy: the server's limit" in " ".join(text.split())
+
+
+def test_half_the_rate_of_cut_off_demand_at_twice_is_that_of_the_observation() -> None:
+    (answer,) = pool_answers(observed([plain(uses=3_000, usage_seconds=300, size=20, in_use_max=20)]))
+    assert answer.censored
+    assert answer.need_at(0.5, twice=True) == answer.need
+
+
+def test_pools_that_a_selector_leaves_out_are_named(poolsize_here: Command, tmp_path: Path) -> None:
+    """They may use the same server, also where a single pool was selected."""
+    whole = shop_and_mail(151)
+    source = replace(whole.source, selector='app="shop"')
+    both, shop = (replace(whole, source=source, spans=spans) for spans in (whole.spans, whole.spans[:6]))
+    path = stored(tmp_path / "both.jsonl", both)
+    for text in (observed_text(both), poolsize_here("recommend", "--observation", path).stdout):
+        assert "Pools without the labels of --selector are not counted." in " ".join(text.split())
+    done = poolsize_here("recommend", "--observation", stored(tmp_path / "shop.jsonl", shop))
+    assert "Caution The observation has only pools with the labels of --selector." in " ".join(done.stdout.split())
+    assert "--selector" not in observed_text(whole)
 
 
 def test_options_of_a_single_pool_are_named_where_the_table_does_not_count_them(
@@ -149,8 +203,8 @@ def test_options_of_a_single_pool_are_named_where_the_table_does_not_count_them(
 ) -> None:
     path = stored(tmp_path / "both.jsonl", shop_and_mail(300))
     words = ("recommend", "--observation", path, "--growth", "2x")
-    text = poolsize_here(*words, "--max-wait-p99", "1ms", "--cores", "8").stdout
-    assert "Choose a pool (the table does not count --cores, --max-wait-p99): poolsize recommend" in text
+    text = poolsize_here(*words, "--max-wait-p99", "1ms", "--cores", "8", "--usage-time", "20ms").stdout
+    assert "Choose a pool (the table does not count --cores, --usage-time, --max-wait-p99): poolsize" in text
     assert "Choose a pool: poolsize recommend" in poolsize_here(*words, "--reserve", "20").stdout
 
 
@@ -167,7 +221,7 @@ def test_current_sizes_are_checked_each_and_together() -> None:
     (line,) = drift(answers, current, together(answers, ServerLimit(151)))
     assert line == (
         "Today's pool sizes allow 180 connections in a deploy with 25 % more instances. The server admits 141 "
-        "(max_connections 151, less 10 in reserve)."
+        "(max_connections 151, less 10 in reserve). The needs take 32."
     )
     of_25 = drift(answers, read_reference("25"), together(answers, ServerLimit(151), size=25))
     assert [line.split(" connections")[0] for line in of_25] == ["Pools of 25 allow 300"]

@@ -70,14 +70,16 @@ def _one_of_pools(finding: of.OneOfPools) -> str:
         return f"The observation has {{pools:,}} pools. {assumes} {way_out}"
     is_one = finding.pools == 2
     need = "The other pool needs" if is_one else f"The other {finding.pools - 1:,} pools need"
-    need += f" {'at least ' if finding.is_least else ''}{{others:#connection}} in a deploy"
-    if finding.is_kept is False:
-        counted = "that pool" if is_one else "those pools"
-        return f"{need}. The server's limit does not admit all pools: this answer does not count {counted}. {way_out}"
-    counts = ", left free by --reserve" if finding.is_kept else ""
-    use = "In its busiest period, it uses" if is_one else "In their busiest periods, they use"
-    in_use = f"{use} {number(finding.in_use)} of these on average: the database needs room for them"
-    return f"{need}{counts}. {in_use}. {way_out}"
+    need += f" {'at least ' if finding.is_least else ''}{{others:#connection}}{' in a deploy' if finding.surge else ''}"
+    if finding.too_few is not None:
+        return (
+            f"The server's max_connections, {{too_few:,}}, does not admit the needs of all pools: set it to "
+            f"{{max_connections:,}}. This answer has that limit. {need}. {way_out}"
+        )
+    counts = "" if finding.max_connections is None else ": the server's limit leaves these free"
+    use = "it uses" if is_one else "they use"
+    in_use = f"In the busiest period at this rate, {use} {number(finding.in_use)} of these on average"
+    return f"{need}{counts}. {in_use}, which the database must also serve. {way_out}"
 
 
 def _little_headroom(finding: of.LittleHeadroom) -> str:
@@ -215,6 +217,8 @@ register_templates(
             f"{finding.growth:.4g}x."
         ),
         of.OneOfPools: _one_of_pools,
+        of.Selected: "The observation has only pools with the labels of --selector. If other pools use the server, add "
+        "their connections to --reserve.",
         of.HeldUnseen: "The connections in use are a lower bound: the server does not show those that the application "
         "holds outside transactions and statements. The pool's own metrics show them.",
         of.HoldsWhile: "The answer holds while the rate stays within {rate:/s} and the mean usage time within "
