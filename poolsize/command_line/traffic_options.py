@@ -36,15 +36,18 @@ class TrafficOptions(QuickRecord):
     max_wait_p99_ms: float | None = None
     wait_limit_ms: float | None = None
 
-    def check(self, *, with_limits: bool) -> None:
-        """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run."""
+    def check(self, *, with_limits: bool, has_usage: bool = False) -> None:
+        """Raise BadInput for an option of the traffic without its rate, and for its rate with limits of a run.
+
+        has_usage: whether usage times were typed that need no rate.
+        """
         if with_limits and self.rate is not None:
             raise BadInput(
                 "--max-p95 and --max-p99 are limits of a run's total time: with --rate, give --max-wait-p99 in their "
                 "place"
             )
         for name, value in vars(self).items():
-            if value is not None and self.rate is None:
+            if value is not None and self.rate is None and not (has_usage and name.startswith("usage_")):
                 raise BadInput(f"{flag(name.removesuffix('_ms'))} also needs --rate")
 
     def is_rate_alone(self, fleet: "FleetOptions") -> bool:

@@ -64,6 +64,7 @@ MODULES = {
 """Command -> its module, where that is a wing's, or has another name than the command."""
 LEFT_OUT = {
     ("config", "--cores"): "config needs no cores: the pool size follows from --rate, --size or --run",
+    ("config", "--observation"): "its answer ends with the command for the configuration",
     ("config", "--wait-limit"): "in config, the pool's timeout follows from --caller-timeout",
 }
 """Command and an option of another command -> why the former does not have it."""

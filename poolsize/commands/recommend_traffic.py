@@ -96,8 +96,9 @@ def _observed_traffic(
     if usage_ms is None and load.usage_ms is None:
         raise BadInput(
             "the observation has no usage times: add --usage-time, the mean time for which a request uses a "
-            "connection. A rough mean is enough: the pool size hardly depends on the mean. By Little's law, it is the "
-            f"connections in use on average, {number(load.mean)} in the busiest process, over its requests per second"
+            "connection. A guess is enough, such as 20ms: the pool size hardly depends on it. By Little's law, it is "
+            f"the connections in use on average, {number(load.mean)} in the busiest process, over its requests per "
+            "second"
         )
     if usage_ms is not None and load.usage_ms is not None:
         raise _contained("--usage-time")
@@ -223,12 +224,11 @@ def _answer_pools(
     observation: "Observation", answers: "Sequence[PoolAnswer]", growth: float, fleet: FleetOptions, form: Form
 ) -> None:
     """Print a table of several observed pools, and the connections of all of them."""
-    from poolsize.observe.text import pools_in_short, pools_values
-    from poolsize.observe.together import together
+    from poolsize.observe.text import pools_evidence, pools_in_short, pools_values
+    from poolsize.observe.together import together_in
 
     is_observed = not fleet.of_instances and not is_typed("url")  # other processes, or another server
-    is_selected = bool(observation.source.selector)
-    of_all = together(answers, fleet.limit(), growth, is_selected=is_selected) if is_observed else None
+    of_all = together_in(observation, answers, fleet.limit(), growth) if is_observed else None
     if form == "json":
         click.echo(json_text(pools_values(answers, of_all)))
     else:
@@ -241,6 +241,8 @@ def _answer_pools(
             each.opts[0] for each in options if each.name not in OF_ALL_POOLS and each.name and is_typed(each.name)
         ]
         click.echo(pools_in_short(answers, of_all, growth, typed, of_pool))
+        if form == "why":
+            click.echo(f"\n{pools_evidence(answers)}")
     end_unless(not (of_all and of_all.exceeds))
 
 

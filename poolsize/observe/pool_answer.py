@@ -358,9 +358,14 @@ def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, 
 def answers_named(answers: Sequence[PoolAnswer], name: str | None) -> tuple[PoolAnswer, ...]:
     """Return of the answers of all pools that of the pool of this name, or all for None.
 
+    A part of a name is enough if a single pool has it.
+
     Raises BadInput where there is none, and WorkFailed where none of them has a connection in use.
     """
     chosen = tuple(answer for answer in answers if name in {None, answer.name})
+    if not chosen:
+        similar = tuple(answer for answer in answers if name and name in answer.name)
+        chosen = similar if len(similar) == 1 else ()
     if answers and not chosen:
         names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])
         raise BadInput(f"`pool` {name!a} is not in the observation, which has {names}: name one of these")

@@ -44,18 +44,22 @@ def observed_text(observation: Observation, *, why: bool = False, stored: Path |
     shown_answers = answers if why else answers[:MOST_ROWS]
     parts = [" ".join(filter(None, decision_and_verdict(answer))) for answer in shown_answers]
     more = [f"{len(answers) - len(shown_answers):,} more pools: --why."] if len(shown_answers) < len(answers) else []
-    lines = [*map(paragraph, [*parts, *more, *unknown]), "", pools_table(shown_answers).below(OF_BUSIEST)]
+    lines = [*map(paragraph, [*parts, *more, *unknown]), "", busiest_text(shown_answers)]
     if why:
         accounts = accounts_table(observation)
         lines += ["", accounts.as_text()] if accounts.rows else []
-        used = [each for each in answers if each.is_used]
-        evidence = [f"{shown(each.name)}: {text}" for each in used for text in _evidence(each)]
-        lines += ["", bullets([*evidence, *server])]
+        lines += ["", pools_evidence(answers, server)]
     of_all = observed_together(observation, answers) if len(answers) > 1 else None
     labelled = [("Together", together_text(of_all))] if of_all else []
     labelled += [] if why else _cautions(answers)
     commands = [*_next(stored, answers), *([] if why else [SAME])]
     return short_answer(parts[0], labelled, commands, "\n".join([*lines[1:], ""]))
+
+
+def pools_evidence(answers: Sequence[PoolAnswer], more: Sequence[str] = ()) -> str:
+    """Return what --why says of pools, as a list. more: further sentences."""
+    used = [each for each in answers if each.is_used]
+    return bullets([*(f"{shown(each.name)}: {text}" for each in used for text in _evidence(each)), *more])
 
 
 def _evidence(answer: PoolAnswer) -> Iterator[str]:
@@ -90,7 +94,8 @@ def together_text(of_all: Together) -> str:
         sentences.append("Pools without the labels of --selector are not counted")
     if limit.usable is not None:
         admitted = f"The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
-        sentences += [f"{admitted}{limit.reserve:,} in reserve)", _within(of_all)]
+        opened = [] if of_all.most_open is None else [f"At most {of_all.most_open:,} connections were open at once"]
+        sentences += [f"{admitted}{limit.reserve:,} in reserve)", *opened, _within(of_all)]
     return f"{'. '.join(sentences)}."
 
 
@@ -324,6 +329,15 @@ def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
     return Table(names, rows).without_unknown()
 
 
+def busiest_text(answers: Sequence[PoolAnswer], growth: float = 1.0) -> str:
+    """Return the table of pools as text. growth: as in pools_table."""
+    table = pools_table(answers, growth)
+    notes = [f"{UNKNOWN}: its metrics do not show this"] if any(UNKNOWN in row for row in table.rows) else []
+    if any(answer.is_used and not answer.censored and answer.need < answer.busiest.in_use_p99_9 for answer in answers):
+        notes.append("p99.9 above the need: a few requests wait for a moment")
+    return table.below(OF_BUSIEST + (f" ({'; '.join(notes)})" if notes else ""))
+
+
 class LabelsValues(TypedDict):
     """What identifies an observed pool, beside its name."""
 
@@ -465,7 +479,7 @@ def pools_in_short(
     command = pasteable("poolsize", "recommend", *typed, "--pool", answers[0].name, *usage)
     sums = "" if of_all is None else paragraph(together_text(of_all))
     counts = f" (the table does not count {', '.join(of_pool)})" if of_pool else ""
-    parts = [pools_table(answers, growth).below(OF_BUSIEST), sums, f"Choose a pool{counts}: {visible(command)}"]
+    parts = [busiest_text(answers, growth), sums, f"Choose a pool{counts}: {visible(command)}"]
     return "\n\n".join(filter(None, parts))
 
 

@@ -1,7 +1,7 @@
 """The pools of an observation together, beside what the server admits: with their needs, and with today's sizes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from poolsize.answer.fleet import ServerLimit, Service
@@ -16,6 +16,7 @@ class Together:
     is_least: whether a need is a lower bound. idle: pools in which no connection was in use; they have no need. today,
     today_in_deploy: None where the size of a pool is not known. limit: of the server that all pools use.
     growth: of the needs, a factor on the observed rate. is_selected: whether other pools were left out.
+    most_open: connections of the server, of all clients, at any reading; None where they are not known.
     """
 
     needed: int
@@ -29,6 +30,7 @@ class Together:
     limit: ServerLimit
     growth: float = 1.0
     is_selected: bool = False
+    most_open: int | None = None
 
     @property
     def exceeds(self) -> bool:
@@ -51,12 +53,10 @@ def together(
     limit: ServerLimit,
     growth: float = 1.0,
     size: int | None = None,
-    *,
-    is_selected: bool = False,
 ) -> Together | None:
     """Return the connections of all pools; None where a server counted them: it can't distinguish processes.
 
-    growth: factor on the observed rate. size: of each pool, in place of today's sizes. is_selected: as in Together.
+    growth: factor on the observed rate. size: of each pool, in place of today's sizes.
     """
     used = [answer for answer in answers if answer.is_used]
     if not used or any(answer.busiest.is_lower_bound for answer in used):
@@ -82,7 +82,6 @@ def together(
         today_in_deploy=sum(in_deploy for _, in_deploy in sizes) if is_known else None,
         limit=limit,
         growth=growth,
-        is_selected=is_selected,
     )
 
 
@@ -104,8 +103,21 @@ def observed_together(
     observation: Observation, answers: Sequence[PoolAnswer], size: int | None = None
 ) -> Together | None:
     """Return the connections of all pools beside the limit of the observed server. size: as in together."""
-    limit, is_selected = ServerLimit(observed_limit(observation)), bool(observation.source.selector)
-    return together(answers, limit, size=size, is_selected=is_selected)
+    return together_in(observation, answers, ServerLimit(observed_limit(observation)), size=size)
+
+
+def together_in(
+    observation: Observation,
+    answers: Sequence[PoolAnswer],
+    limit: ServerLimit,
+    growth: float = 1.0,
+    size: int | None = None,
+) -> Together | None:
+    """Return the connections of all pools of an observation. The rest as in together."""
+    of_all = together(answers, limit, growth, size)
+    most = observation.servers[0].highest("connected_max") if len(observation.servers) == 1 else None
+    most_open = None if most is None else round(most)
+    return of_all and replace(of_all, is_selected=bool(observation.source.selector), most_open=most_open)
 
 
 def observed_limit(observation: Observation) -> int | None:

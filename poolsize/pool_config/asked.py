@@ -58,7 +58,7 @@ class Asked:
         return self.form == "json"
 
     def __post_init__(self) -> None:
-        self.demand.check(with_limits=False)
+        self.demand.check(with_limits=False, has_usage=None not in (self.size, self.usage_time_ms))
         if self.usage_time_ms is not None and self.size is None and self.demand.rate is None and self.run_path is None:
             raise BadInput(
                 "--usage-time also needs --rate (requests per second of all instances together), a measured --run, or "
@@ -92,7 +92,7 @@ class Asked:
 
 def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:
     """Return the settings for recommended connections, which all processes divide, or share by a proxy."""
-    fleet, usage, of_run, shared, measured = asked.fleet, _typed_usage(asked.usage_time_ms), None, None, None
+    fleet, usage, of_run, shared, measured = asked.fleet, _typed_usage(asked), None, None, None
     if asked.run_path is not None:
         analysis, answer = measured = measured_answer(asked.run_path, asked.usage_time_ms)
         fleet = fleet.measured_in(answer)
@@ -117,13 +117,13 @@ def _divided(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: Serve
     return replace(settings, of_run=of_run, shared_connections=shared)
 
 
-def _typed_usage(mean_ms: float | None) -> UsageInPool | None:
-    """Return usage times with a typed mean, which vary like exponential times; None without a mean."""
-    if mean_ms is None:
+def _typed_usage(asked: Asked) -> UsageInPool | None:
+    """Return the typed usage times, which vary like exponential times if no percentile is typed; None without any."""
+    if asked.usage_time_ms is None:
         return None
     from poolsize.traffic.usage_phases import UsageTimes  # which needs numpy
 
-    return UsageInPool(UsageTimes(mean_ms).p99_ms, mean_ms)
+    return UsageInPool(asked.demand.varied(UsageTimes(asked.usage_time_ms)).p99_ms, asked.usage_time_ms)
 
 
 def _for_traffic(asked: Asked, stack: Stack | None, limit: ServerLimit, facts: ServerFacts) -> PoolSettings:

@@ -185,6 +185,36 @@ def test_half_the_rate_of_cut_off_demand_at_twice_is_that_of_the_observation() -
     assert answer.need_at(0.5, twice=True) == answer.need
 
 
+def test_the_sums_stand_beside_the_connections_that_were_open(poolsize_here: Command, tmp_path: Path) -> None:
+    whole = shop_and_mail(300)
+    server = replace(SERVER, max_connections=300, connected_max=(60.0,) * 59 + (71.0,))
+    of_one, of_two = (replace(whole, server=each) for each in ((server,), (server, replace(server, instance="b"))))
+    path = stored(tmp_path / "both.jsonl", of_one)
+    for text in (observed_text(of_one), poolsize_here("recommend", "--observation", path).stdout):
+        assert "less 10 in reserve). At most 71 connections were open at once. The" in " ".join(text.split())
+    assert "were open" not in observed_text(of_two) + observed_text(whole)
+
+
+def test_a_part_of_a_name_chooses_a_pool_if_no_other_has_it(poolsize_here: Command, tmp_path: Path) -> None:
+    path = stored(tmp_path / "both.jsonl", shop_and_mail(300))
+    whole, part, of_both = (poolsize_here("recommend", "--observation", path, "--pool", n) for n in ("shop", "sho", ""))
+    assert (whole.stdout, of_both.returncode) == (part.stdout, 2)
+    names = ("shop", "shop/2")
+    both = stored(tmp_path / "shops.jsonl", observed([plain(name, uses=60, usage_seconds=6) for name in names]))
+    exact, unclear = (poolsize_here("recommend", "--observation", both, "--pool", name) for name in ("shop", "sh"))
+    assert (exact.returncode, unclear.returncode) == (0, 2)
+
+
+def test_the_evidence_of_several_pools_is_that_of_the_observation(poolsize_here: Command, tmp_path: Path) -> None:
+    observation = shop_and_mail(300)
+    words = ("recommend", "--observation", stored(tmp_path / "both.jsonl", observation))
+    short, whole = (" ".join(poolsize_here(*words, *why).stdout.split()) for why in ((), ("--why",)))
+    assert whole.startswith(short)
+    evidence = whole.removeprefix(short).strip()
+    assert "- shop: The busiest of 6 processes:" in evidence
+    assert evidence in " ".join(observed_text(observation, why=True).split())
+
+
 def test_pools_that_a_selector_leaves_out_are_named(poolsize_here: Command, tmp_path: Path) -> None:
     """They may use the same server, also where a single pool was selected."""
     whole = shop_and_mail(151)

@@ -117,6 +117,17 @@ def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> 
 
 
 @pytest.mark.costly
+def test_a_typed_p99_usage_time_needs_no_rate(poolsize_here: Command) -> None:
+    """It shortens the wait limit: (30 s - 15 s) / 3."""
+    words = ["config", "--for", "hikaricp", "--size", "30", "--usage-p99", "15s"]
+    done, refused = poolsize_here(*words, "--usage-time", "2s"), poolsize_here(*words)
+    assert "connectionTimeout=5000" in done.stdout
+    assert "15 s p99 usage time" in done.stdout
+    assert (refused.returncode, "--usage-p99 also needs --rate" in refused.stderr) == (2, True)
+    observed = poolsize_here("config", "--for", "hikaricp", "--observation", "a.jsonl")
+    assert observed.stderr.endswith("has it; its answer ends with the command for the configuration.\n")
+
+
 def test_a_share_that_the_model_can_t_tell_is_no_number(poolsize_here: Command) -> None:
     """At so long a limit, in bursts beyond the pool, its matrices overflow."""
     words = ["--rate=1000/s", "--usage-time=15ms", "--usage-p99=120ms", "--burst=20x", "--max-connections=30"]

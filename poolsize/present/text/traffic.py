@@ -18,6 +18,7 @@ from poolsize.answer.traffic_findings import (
     KeepsWait,
     LimitBound,
     Observed,
+    SpreadAssumed,
     ThreadsBound,
     TooFewThreads,
     WaitsElsewhere,
@@ -69,6 +70,8 @@ LENGTHS = {WaitsElsewhere: FOUR_LINES, ThreadsBound: FOUR_LINES, KeepsWait: TWO_
 """Reason -> the characters of its text that a short answer shows, where they are not TWO_LINES."""
 DECIDING = (WaitsElsewhere, KeepsWait, ThreadsBound, FloorBound)
 """Reasons that say what decides the pool size."""
+LEAST_P99, MOST_P99 = 1.01, 14.8
+"""Times the mean: a p99 usage time beyond these is not typed. Log-normal times have at most 14.9."""
 STACK = "STACK"
 """The place of the user's library in a command."""
 NONE = "-"
@@ -124,8 +127,18 @@ def _configure(answer: TrafficAnswer, typed: Sequence[object], stack: str) -> li
     if not answer.helps or any(isinstance(each, CutOff) and each.is_saturated for each in answer.findings):
         return []
     of_fleet = fleet_words(answer.traffic.service, answer.server_limit)
-    of_traffic = typed or ("--size", answer.connections, "--usage-time", _usage_time(answer.traffic))
+    of_traffic = typed or ("--size", answer.connections, *_usage_options(answer))
     return [pasteable("poolsize", "config", "--for", stack, *of_traffic, *of_fleet)]
+
+
+def _usage_options(answer: TrafficAnswer) -> list[str]:
+    """Return the options with the mean usage time, and with the p99 usage time where it was observed."""
+    usage, mean = answer.traffic.usage, ["--usage-time", _usage_time(answer.traffic)]
+    p99_ms = float(f"{usage.p99_ms:.3g}")
+    is_assumed = any(isinstance(each, SpreadAssumed) for each in answer.findings)
+    if is_assumed or not LEAST_P99 * usage.mean_ms < p99_ms < MOST_P99 * usage.mean_ms:
+        return mean
+    return [*mean, "--usage-p99", write_milliseconds(p99_ms)]
 
 
 def _usage_time(traffic: Traffic) -> str:
