@@ -78,11 +78,14 @@ def test_that_of_an_observation_is_whole_too(browser: Browser, tmp_path: Path) -
         for name, size, shown in pools
         for instance in "ab"
     ]
-    text = observation_html(observed(spans), "observation.jsonl")
-    for page, where in whole_pages(browser, tmp_path, "observation", text):
-        size = page.locator(".size").first.bounding_box()
-        assert size
-        assert size["y"] + size["height"] <= PHONE["height"] / 2, where
+    for name, of_pools, first in (("observation", spans, "li strong"), ("observation-of-1", spans[:2], ".size")):
+        text = observation_html(observed(of_pools), "observation.jsonl")
+        for page, where in whole_pages(browser, tmp_path, name, text):
+            size = page.locator(first).first
+            box = size.bounding_box()
+            assert box
+            assert box["y"] + box["height"] <= PHONE["height"] / 2, where
+            assert "connections" in size.inner_text()
 
 
 def whole_pages(browser: Browser, tmp_path: Path, name: str, text: str) -> Iterator[tuple[Page, str]]:
