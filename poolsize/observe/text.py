@@ -192,10 +192,10 @@ def verdict(answer: PoolAnswer) -> str:
 
 
 def _rarely_full(answer: PoolAnswer) -> str:
-    """Return in how many periods all connections were in use, if so rarely that demand was not cut off; else ""."""
+    """Return in how many periods all connections of a process were in use, without cutting demand off; else ""."""
     periods = answer.censored.at_maximum
     of_all = f"of {count(answer.censored.periods, f'busy {_period(answer)}')}"
-    return f" (all of them in {periods:,} {of_all}, which is rare)" if periods else ""
+    return f" (a process had all its connections in use in {periods:,} {of_all})" if periods else ""
 
 
 def _signs(answer: PoolAnswer) -> Iterator[str]:

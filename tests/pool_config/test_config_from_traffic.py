@@ -116,7 +116,6 @@ def test_the_wait_limit_has_the_share_that_times_out(poolsize_here: Command) -> 
     assert "Raise the server's limit, or give a longer" in configured(poolsize_here, "hikaricp", *bounded)[1]
 
 
-@pytest.mark.costly
 def test_a_typed_p99_usage_time_needs_no_rate(poolsize_here: Command) -> None:
     """It shortens the wait limit: (30 s - 15 s) / 3."""
     words = ["config", "--for", "hikaricp", "--size", "30", "--usage-p99", "15s"]
@@ -128,6 +127,7 @@ def test_a_typed_p99_usage_time_needs_no_rate(poolsize_here: Command) -> None:
     assert observed.stderr.endswith("has it; its answer ends with the command for the configuration.\n")
 
 
+@pytest.mark.costly
 def test_a_share_that_the_model_can_t_tell_is_no_number(poolsize_here: Command) -> None:
     """At so long a limit, in bursts beyond the pool, its matrices overflow."""
     words = ["--rate=1000/s", "--usage-time=15ms", "--usage-p99=120ms", "--burst=20x", "--max-connections=30"]
