@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # the formula's answer starts without them
     from collections.abc import Callable, Sequence
 
     from poolsize.analysis.analysis import Analysis
+    from poolsize.answer.fleet import Service
     from poolsize.answer.from_traffic import TrafficAnswer
     from poolsize.answer.traffic import Supply, Traffic
     from poolsize.answer.traffic_findings import OneOfPools
@@ -119,7 +120,6 @@ def answer_observation(
     for_traffic: "Callable[[FleetOptions, int | None, Traffic], TrafficAnswer]",
 ) -> None:
     """Print the answer for the traffic of an observed pool; of several, a table and the sums. usage_ms: as typed."""
-    from poolsize.answer.fleet import ServerLimit
     from poolsize.answer.traffic_findings import Selected
     from poolsize.observe.pool_answer import answers_named, pool_answers
     from poolsize.observe.replay import replayed
@@ -131,14 +131,14 @@ def answer_observation(
     all_answers = pool_answers(observation)
     answers = answers_named(all_answers, observed.pool)
     if len(answers) > 1:
-        _answer_pools(observation, answers, growth, _with_limit(fleet, observation, 0), form)
+        fleet = fleet if _has_server_url(fleet) else _with_limit(fleet, observation)
+        _answer_pools(observation, answers, growth, fleet, form)
         return
     (of_pool,) = answers
     traffic = _observed_traffic(of_pool, growth, demand, fleet, usage_ms)
-    surge = ServerLimit.surge if fleet.surge is None else fleet.surge
-    least = traffic.service.floor * traffic.service.pools_in_deploy(surge)
-    fleet = fleet if _has_server_url(fleet) else _with_limit(fleet, observation, least)
-    fleet, others = _beside_others(fleet, of_pool, all_answers, growth, least)
+    if not _has_server_url(fleet):
+        fleet = _with_limit(fleet, observation, traffic.service if of_pool.pools == 1 else None)
+    fleet, others = _beside_others(fleet, of_pool, all_answers, traffic, growth)
     beside = [*filter(None, [others]), *([Selected()] if observation.source.selector else [])]
     answer = for_traffic(fleet, current or of_pool.busiest.size, traffic)
     by_run = answer.supply is not None and answer.supply.rates is not None
@@ -160,17 +160,18 @@ def _has_server_url(fleet: FleetOptions) -> bool:
     return bool(url) and fleet.max_connections is None
 
 
-def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> FleetOptions:
+def _with_limit(fleet: FleetOptions, observation: "Observation", service: "Service | None" = None) -> FleetOptions:
     """Return the options with the limit of the observed server, where no option says the limit.
 
-    least: connections of the smallest pools in a deploy. A limit that does not admit them is no answer's limit.
+    service: of the only pool; a limit that does not admit its smallest pools in a deploy is no answer's limit.
     """
     from poolsize.observe.together import observed_limit
 
     limit, typed = observed_limit(observation), fleet.limit()
     if limit is None or typed.max_connections is not None:
         return replace(fleet, max_connections=typed.max_connections)  # of a class, it is printed once
-    if limit - typed.reserve < max(least, 1):
+    least = service.floor * service.pools_in_deploy(typed.surge) if service else 1
+    if limit - typed.reserve < least:
         click.echo(
             f"poolsize: the observed max_connections, {limit:,}, is too low for these pools, and does not count. Give "
             "the limit with --max-connections",
@@ -181,43 +182,42 @@ def _with_limit(fleet: FleetOptions, observation: "Observation", least: int) -> 
 
 
 def _beside_others(
-    fleet: FleetOptions, of_pool: "PoolAnswer", answers: "Sequence[PoolAnswer]", growth: float, least: int
+    fleet: FleetOptions, of_pool: "PoolAnswer", answers: "Sequence[PoolAnswer]", traffic: "Traffic", growth: float
 ) -> "tuple[FleetOptions, OneOfPools | None]":
     """Return the options with the connections of the other pools in reserve, and what the answer has of these pools.
 
-    least: connections of the smallest pools in a deploy. A limit that does not admit the needs of all pools is raised.
+    traffic: of the pool. A limit that does not admit the needs of all pools is raised.
     """
     from poolsize.answer.traffic_findings import OneOfPools
+    from poolsize.answer.traffic_need import process_need
     from poolsize.observe.together import together
 
     if of_pool.pools == 1:
         return fleet, None
-    alone = OneOfPools(of_pool.pools)
-    if _has_server_url(fleet):
-        return fleet, alone
+    alone, limit = OneOfPools(of_pool.pools), fleet.limit()
     others = [answer for answer in answers if answer is not of_pool and answer.is_used]
-    limit = fleet.limit()
+    if _has_server_url(fleet) or any(answer.busiest.is_lower_bound for answer in (of_pool, *others)):
+        return fleet, alone
     try:
-        of_others, of_all = (together(each, limit, growth) for each in (others, [of_pool, *others]))
+        of_others = together(others, limit, growth)
     except BadInput:  # of another pool, whose traffic at this growth is beyond any pool's
         return fleet, alone
-    if of_others is None or of_all is None:
-        return fleet, alone
+    needed = of_others.needed_in_deploy if of_others else 0
     beside = OneOfPools(
         1 + len(others),
-        of_others.needed_in_deploy,
+        needed,
         surge=limit.surge > 0,
-        is_least=of_others.is_least,
+        is_least=any(answer.is_lower_bound for answer in others),
         in_use=growth * sum(answer.peak_together for answer in others),
     )
-    if limit.usable is None or limit.max_connections is None:
-        return fleet, beside
-    reserve, enough = limit.reserve + of_others.needed_in_deploy, limit.max_connections
-    if of_all.exceeds or limit.usable - of_others.needed_in_deploy < least:
-        enough = limit.reserve + max(of_all.needed_in_deploy, of_others.needed_in_deploy + least)
-        beside = replace(beside, too_few=limit.max_connections)
-    fleet = replace(fleet, max_connections=enough, reserve=reserve)
-    return fleet, replace(beside, max_connections=enough)
+    if limit.max_connections is None:
+        return fleet, beside if others else None
+    reserve = limit.reserve + needed
+    enough = reserve + process_need(traffic).pool_size * traffic.service.pools_in_deploy(limit.surge)
+    too_few = limit.max_connections if enough > limit.max_connections else None
+    fleet = replace(fleet, max_connections=max(enough, limit.max_connections), reserve=reserve)
+    beside = replace(beside, max_connections=fleet.max_connections, too_few=too_few)
+    return fleet, beside if others or too_few else None
 
 
 def _answer_pools(
@@ -227,16 +227,17 @@ def _answer_pools(
     from poolsize.observe.text import pools_evidence, pools_in_short, pools_values
     from poolsize.observe.together import together_in
 
-    is_observed = not fleet.of_instances and not is_typed("url")  # other processes, or another server
-    of_all = together_in(observation, answers, fleet.limit(), growth) if is_observed else None
+    of_all = None if fleet.of_instances else together_in(observation, answers, fleet.limit(), growth)
     if form == "json":
         click.echo(json_text(pools_values(answers, of_all)))
     else:
         options = click.get_current_context().command.params
         options = [each for each in options if each.name and not getattr(each, "is_flag", True)]
         names = [str(each.name) for each in options]
-        known = "usage_time_ms" if answers[0].busiest.usage_ms else ""
-        typed = typed_words(*(name for name in names if name != known))
+        first = answers[0].busiest
+        known = {"usage_time_ms"} if first.usage_ms else set()
+        known |= {"usage_p95", "usage_p99"} if first.pool.usage_buckets else set()
+        typed = typed_words(*(name for name in names if name not in known))
         of_pool = [
             each.opts[0] for each in options if each.name not in OF_ALL_POOLS and each.name and is_typed(each.name)
         ]

@@ -129,7 +129,8 @@ def _beyond_limit(of_all: Together | None, size: int | None) -> Iterator[str]:
         yield (
             f"{sizes} allow {of_all.today_in_deploy:,} connections in a deploy with {percent(limit.surge)} "
             f"more instances. The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
-            f"{limit.reserve:,} in reserve). The needs take {of_all.needed_in_deploy:,}."
+            f"{limit.reserve:,} in reserve). The needs take {'at least ' if of_all.is_least else ''}"
+            f"{of_all.needed_in_deploy:,}."
         )
 
 

@@ -356,19 +356,19 @@ def pool_named(observation: Observation, name: str | None) -> tuple[PoolAnswer, 
 
 
 def answers_named(answers: Sequence[PoolAnswer], name: str | None) -> tuple[PoolAnswer, ...]:
-    """Return of the answers of all pools that of the pool of this name, or all for None.
+    """Return the answer of the pool of this name, or all answers for None.
 
-    A part of a name is enough if a single pool has it.
-
-    Raises BadInput where there is none, and WorkFailed where none of them has a connection in use.
+    A part of a name is enough if a single pool has it. Raises BadInput where no pool has it, or several have, and
+    WorkFailed where none of the pools has a connection in use.
     """
     chosen = tuple(answer for answer in answers if name in {None, answer.name})
     if not chosen:
         similar = tuple(answer for answer in answers if name and name in answer.name)
         chosen = similar if len(similar) == 1 else ()
     if answers and not chosen:
-        names = ", ".join(ascii(answer.name)[1:-1] for answer in answers[:FEWEST])
-        raise BadInput(f"`pool` {name!a} is not in the observation, which has {names}: name one of these")
+        names = ", ".join(ascii(answer.name)[1:-1] for answer in (similar or answers)[:FEWEST])
+        why = "is a part of several names" if similar else "is not in the observation, which has"
+        raise BadInput(f"`pool` {name!a} {why}{':' if similar else ''} {names}: name one of these")
     if not any(answer.is_used for answer in chosen):
         way_out = chosen[0].way_out if chosen else "observe for longer, or another source"
         raise WorkFailed(f"no connection was in use in the observation: {way_out}")

@@ -128,13 +128,14 @@ def observe_prometheus(
     now = time.time()
     names = server.names(now - seconds, now)
     if not names:
-        known = unselected.labels_of_pools(now - seconds, now, selector) if selector else None
-        raise BadInput(
-            f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}"
-            if known is None
-            else f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
-            f"{shown(selector)}. Pools have these labels: {known}"
-        )
+        if selector:
+            known = unselected.labels_of_pools(now - seconds, now, selector)
+            way_out = f". Pools have these labels: {known}" if known else ": check their names and values"
+            raise BadInput(
+                f"{address.shown}: in the last {minutes(seconds)}, no metric of a pool has the labels "
+                f"{shown(selector)}{way_out}"
+            )
+        raise BadInput(f"{address.shown}: {NO_POOL.format('the known libraries')} in the last {minutes(seconds)}")
     step = period_of(server.scrape_interval(names), seconds)
     begin, end = (now - seconds) // step * step, now // step * step
     readings, oldest = Readings(step, note=note), end
@@ -240,20 +241,20 @@ class _Server:
             )
         return used
 
-    def labels_of_pools(self, begin: float, end: float, selector: str) -> str | None:
-        """Return the labels of the pools with their values, those of the selector first; None without any pool."""
+    def labels_of_pools(self, begin: float, end: float, selector: str) -> str:
+        """Return the labels of the pools with their values, those of the selector first; "" if they can't be read."""
         try:
             names = [name for name in self.names(begin, end) if _is_of_pool(name)]
             all_series = [labels for name in names[:MOST_ASKED] for labels in self._series(name, begin, end)]
         except WorkFailed:  # it may ask for a label of the selector
-            return None
+            return ""
         values: dict[str, set[str]] = {}
         for label, value in (pair for labels in all_series for pair in labels.items() if pair[0] not in OF_NO_POOL):
             values.setdefault(label, set()).add(value)
         selected = set(_LABEL.findall(selector))
         in_order = sorted(values, key=lambda label: (label not in selected, len(values[label]), label))
         text = "; ".join(f"{label}: {', '.join(_first(values[label]))}" for label in in_order)
-        return shortened(" ".join(visible(text).split()), LONGEST_LABELS_SHOWN) if names else None
+        return shortened(" ".join(visible(text).split()), LONGEST_LABELS_SHOWN)
 
     def limit_of_only_database(self, begin: float, end: float) -> list[tuple[str, str]]:
         """Return the name and the selector of the metrics with the limit of the only database server.

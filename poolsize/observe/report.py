@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from poolsize.units import count, lasting, number, sizes_text
 
 MOST_SECTIONS = 8
 """Pools with plots, the most used first; the table has all pools."""
-LEAST_RANGE_SECONDS = 600.0
-"""The shortest range that `poolsize observe` takes."""
+MOST_HOURS = 400 * 24
+"""The longest range that `poolsize observe` takes."""
 SOURCES = {"server": "--url", "prometheus": "--prometheus"}
 """Kind of source -> the option of `poolsize observe` that names it; that of all others is --metrics."""
 
@@ -60,17 +61,17 @@ def _contents(observation: Observation, answers: tuple[PoolAnswer, ...], path: s
         "table": pools_table(answers),
         "together": together_text(of_all) if of_all else "",
         "unknown": ", ".join(shown(name) for name in unknown_pools(observation, answers)),
-        "check": visible(pasteable("poolsize", "observe", *_read_again(source, first.seconds), "--check", "current")),
+        "check": visible(pasteable("poolsize", "observe", *_read_again(source, answers), "--check", "current")),
     }
 
 
-def _read_again(source: Source, seconds: float) -> list[str]:
-    """Return the options that read a source again."""
+def _read_again(source: Source, answers: tuple[PoolAnswer, ...]) -> list[str]:
+    """Return the options that read a source again. answers: of its pools."""
     if source.kind != "prometheus" or "://" not in source.name:
         return [SOURCES.get(source.kind, "--metrics"), "URL"]
-    number, unit = lasting(max(seconds, LEAST_RANGE_SECONDS)).split()
+    hours = min(MOST_HOURS, ceil(max(answer.seconds for answer in answers) / 3600))
     selector = ["--selector", source.selector] if source.selector else []
-    return ["--prometheus", source.name, *selector, "--range", f"{number}{unit[0]}"]
+    return ["--prometheus", source.name, *selector, "--range", f"{hours}h"]
 
 
 def _pool(answer: PoolAnswer, path: str, *, several: bool) -> dict[str, Any]:

@@ -27,7 +27,7 @@ OF_BUSIEST = "The busiest process of each pool"
 """The title of the table of pools."""
 MINUTE = 60
 MUCH = 0.02
-"""The share of chance in the counted connections in use of a period above which the text names them, too."""
+"""The share by which the counted connections in use of any period exceed the busiest, above which both are named."""
 
 
 def observed_text(observation: Observation, *, why: bool = False, stored: Path | None = None) -> str:
@@ -94,7 +94,7 @@ def together_text(of_all: Together) -> str:
         sentences.append("Pools without the labels of --selector are not counted")
     if limit.usable is not None:
         admitted = f"The server admits {limit.usable:,} (max_connections {limit.max_connections:,}, less "
-        opened = [] if of_all.most_open is None else [f"At most {of_all.most_open:,} connections were open at once"]
+        opened = [] if of_all.most_open is None else [f"All clients together had at most {of_all.most_open:,} open"]
         sentences += [f"{admitted}{limit.reserve:,} in reserve)", *opened, _within(of_all)]
     return f"{'. '.join(sentences)}."
 
@@ -122,6 +122,9 @@ def _within(of_all: Together) -> str:
 
 
 def _at_twice(of_all: Together) -> str:
+    """Return the rate of the needs at twice the rate."""
+    if of_all.growth == 0.5:
+        return "at the observed rate"
     return "at twice the rate" if of_all.growth == 1 else f"at {2 * of_all.growth:g} times the observed rate"
 
 
@@ -231,7 +234,7 @@ def in_use_text(answer: PoolAnswer) -> str:
     bound = "at least " if load.is_lower_bound else ""
     often = "" if answer.censored else f", and at most {load.in_use_p99_9:,} for 99.9 % of the time"
     of_processes = f" All processes together: {number(answer.together)} on average." if several else ""
-    busiest, counted = float(load.load.max()), max(float(each.in_use.max()) for each in answer.loads)
+    busiest, counted = float(load.load.max()), float(load.in_use.max())
     at = moment(answer.busiest_at)
     if counted > (1 + MUCH) * busiest:
         at += f"; as counted, up to {number(counted)} in a {_period(answer)}"
@@ -332,8 +335,11 @@ def pools_table(answers: Sequence[PoolAnswer], growth: float = 1.0) -> Table:
 def busiest_text(answers: Sequence[PoolAnswer], growth: float = 1.0) -> str:
     """Return the table of pools as text. growth: as in pools_table."""
     table = pools_table(answers, growth)
-    notes = [f"{UNKNOWN}: its metrics do not show this"] if any(UNKNOWN in row for row in table.rows) else []
-    if any(answer.is_used and not answer.censored and answer.need < answer.busiest.in_use_p99_9 for answer in answers):
+    notes = []
+    if any(UNKNOWN in row for row in table.rows):
+        notes.append(f"{UNKNOWN}: the metrics do not show this, or demand was cut off")
+    sure = [answer for answer in answers if answer.is_used and not answer.censored]
+    if any(answer.need_at(growth) < answer.busiest.in_use_p99_9 for answer in sure):
         notes.append("p99.9 above the need: a few requests wait for a moment")
     return table.below(OF_BUSIEST + (f" ({'; '.join(notes)})" if notes else ""))
 
@@ -385,7 +391,9 @@ class PoolValues(TypedDict):
 class TogetherValues(TypedDict):
     """Connections of all pools, usually and in a rolling deploy: with their needs, also at twice the rate, and today.
 
-    needed_is_lower_bound: whether a need is a lower bound. usable: connections that the server leaves for the pools;
+    needed_is_lower_bound: whether a need is a lower bound. growth: of the needs, a factor on the observed rate.
+    is_selected: whether a selector left other pools out. most_open: connections of the server at any reading, of all
+    clients; null where not known. usable: connections that the server leaves for the pools;
     null where its limit is not known. today: with today's sizes; null where a size is not known.
     """
 
@@ -394,6 +402,9 @@ class TogetherValues(TypedDict):
     needed_at_twice: int
     needed_at_twice_in_deploy: int
     needed_is_lower_bound: bool
+    growth: float
+    is_selected: bool
+    most_open: int | None
     today: int | None
     today_in_deploy: int | None
     usable: int | None
@@ -457,6 +468,9 @@ def together_values(of_all: Together) -> TogetherValues:
         "needed_at_twice": of_all.at_twice,
         "needed_at_twice_in_deploy": of_all.at_twice_in_deploy,
         "needed_is_lower_bound": of_all.is_least,
+        "growth": of_all.growth,
+        "is_selected": of_all.is_selected,
+        "most_open": of_all.most_open,
         "today": of_all.today,
         "today_in_deploy": of_all.today_in_deploy,
         "usable": of_all.limit.usable,

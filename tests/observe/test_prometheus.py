@@ -217,6 +217,7 @@ def test_a_selector_without_pools_is_named_with_the_labels_that_they_have(refusa
     text = str(refused.value)
     assert text.isprintable()
     assert len(text) < 700
+    assert 'no metric of a pool has the labels app="nothing"' in text
     if not refusal:
         labels = "Pools have these labels: app: a0, a1, a2, a3, a4, a5, ...; job: a"
         assert f'no metric of a pool has the labels app="nothing". {labels}' in text
@@ -427,6 +428,7 @@ def test_a_real_prometheus_gives_the_mean_in_use_of_each_instance(tmp_path: Path
     for read_server in (whole.servers, selected.servers):  # the only database server, whose labels are others
         assert [server.max_connections for server in read_server] == [151]
     assert not any(selected.servers[0].running_mean)
+    assert max(value or 0 for value in selected.servers[0].connected_max) == 9
     labels = "job: shop; pool: main; instance: 10.0.0.0:8080, 10.0.0.1:8080, 10.0.0.2:8080"
     assert str(refused.value).endswith(f'has the labels job="other". Pools have these labels: {labels}')
     assert not [note for note in whole.notes if "only" in note]

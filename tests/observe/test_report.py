@@ -70,11 +70,11 @@ def test_the_check_of_a_report_reads_the_same_source() -> None:
     prometheus = Source("prometheus", "http://127.0.0.1:9090", "0", STARTED.isoformat(), 'app="shop"')
     observation = replace(observed([plain(uses=3_000, usage_seconds=60, periods=3_000)]), source=prometheus)
     command = (
-        """poolsize observe --prometheus http://127.0.0.1:9090 --selector 'app="shop"' --range 2d --check current"""
+        """poolsize observe --prometheus http://127.0.0.1:9090 --selector 'app="shop"' --range 50h --check current"""
     )
     assert command in observation_markdown(observation, "a.jsonl")
     few = replace(observation, spans=observed([plain(uses=3_000, usage_seconds=60, periods=3)]).spans)
-    assert "--range 10m" in observation_markdown(few, "a.jsonl")
+    assert "--range 1h --check" in observation_markdown(few, "a.jsonl")
     assert "--metrics URL" in observation_markdown(observed(observation.spans), "a.jsonl")
 
 

@@ -134,13 +134,13 @@ def test_the_other_pools_connections_stay_free(poolsize_here: Command, tmp_path:
     assert (config.returncode, f"allows them and {10 + 4 * mail} in reserve" in config.stdout) == (0, True)
     unknown = poolsize_here("recommend", "--observation", stored(tmp_path / "b.jsonl", shop_and_mail(None)), *words[3:])
     text = " ".join(unknown.stdout.split())
-    assert f"The other pool needs {4 * mail} connections in a deploy. (" in text
+    assert f"The other pool needs {4 * mail} connections in a deploy. " in text
     without = " ".join(poolsize_here(*words, "--surge", "0%", "--growth", "2x", "--why").stdout.split())
     assert f"The other pool needs {3 * mail} connections: the server's limit leaves these free." in without
-    assert "In the busiest period at this rate, it uses 0.6 of these on average" in without
+    assert "At this rate, it uses 0.6 of these on average in its busiest period" in without
 
 
-@pytest.mark.parametrize("limit", [20, 35, 41])
+@pytest.mark.parametrize("limit", [15, 20, 35, 41])
 def test_a_limit_below_the_needs_of_all_pools_is_raised_alike(
     poolsize_here: Command, tmp_path: Path, limit: int
 ) -> None:
@@ -170,13 +170,15 @@ def test_idle_pools_and_pools_beyond_any_size_do_not_count_beside_a_pool(
     assert poolsize_here(*words, "--growth", "1000x").returncode == 0
 
 
-def test_a_url_has_the_limit_unless_it_is_typed(
-    poolsize_here: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("POOLSIZE_URL", "mysql://127.0.0.1:1/")
-    words = ("recommend", "--observation", stored(tmp_path / "both.jsonl", shop_and_mail(None)), "--pool", "shop")
-    text = poolsize_here(*words, "--cores", "8", "--max-connections", "151").stdout
-    assert "The other pool needs 8 connections in a deploy: the server's limit" in " ".join(text.split())
+def test_a_url_has_the_limit_unless_it_is_typed(poolsize_here: Command, tmp_path: Path) -> None:
+    """Nothing listens there: the table does not ask, and an answer that asks says so."""
+    words = ("recommend", "--observation", stored(tmp_path / "small.jsonl", shop_and_mail(20)))
+    url = "mysql://nobody@127.0.0.1:1/"
+    table, asked = poolsize_here(*words, url=url), poolsize_here(*words, "--pool", "shop", url=url)
+    assert (table.returncode, "The server admits" in table.stdout) == (0, False)
+    assert (asked.returncode, "no server answers at" in asked.stderr) == (2, True)
+    typed = poolsize_here(*words, "--pool", "shop", "--cores", "8", "--max-connections", "151", url=url)
+    assert "The other pool needs 8 connections in a deploy: the server's limit" in " ".join(typed.stdout.split())
 
 
 def test_half_the_rate_of_cut_off_demand_at_twice_is_that_of_the_observation() -> None:
@@ -191,8 +193,9 @@ def test_the_sums_stand_beside_the_connections_that_were_open(poolsize_here: Com
     of_one, of_two = (replace(whole, server=each) for each in ((server,), (server, replace(server, instance="b"))))
     path = stored(tmp_path / "both.jsonl", of_one)
     for text in (observed_text(of_one), poolsize_here("recommend", "--observation", path).stdout):
-        assert "less 10 in reserve). At most 71 connections were open at once. The" in " ".join(text.split())
-    assert "were open" not in observed_text(of_two) + observed_text(whole)
+        assert "less 10 in reserve). All clients together had at most 71 open. The" in " ".join(text.split())
+    assert "All clients" not in observed_text(of_two) + observed_text(whole)
+    assert json.loads(poolsize_here("recommend", "--observation", path, "--json").stdout)["together"]["most_open"] == 71
 
 
 def test_a_part_of_a_name_chooses_a_pool_if_no_other_has_it(poolsize_here: Command, tmp_path: Path) -> None:
@@ -203,6 +206,7 @@ def test_a_part_of_a_name_chooses_a_pool_if_no_other_has_it(poolsize_here: Comma
     both = stored(tmp_path / "shops.jsonl", observed([plain(name, uses=60, usage_seconds=6) for name in names]))
     exact, unclear = (poolsize_here("recommend", "--observation", both, "--pool", name) for name in ("shop", "sh"))
     assert (exact.returncode, unclear.returncode) == (0, 2)
+    assert "is a part of several names: shop, shop/2: name one of these" in unclear.stderr
 
 
 def test_the_evidence_of_several_pools_is_that_of_the_observation(poolsize_here: Command, tmp_path: Path) -> None:
@@ -269,11 +273,39 @@ def test_a_check_says_that_it_knows_no_limit() -> None:
 
 def test_a_limit_that_admits_no_pools_is_not_counted(poolsize_here: Command, tmp_path: Path) -> None:
     """It was read, and not typed: no answer is refused for it."""
-    path = stored(tmp_path / "both.jsonl", shop_and_mail(15))
-    done = poolsize_here("recommend", "--observation", path, "--pool", "shop", "--json")
+    whole = shop_and_mail(15)
+    words = ("recommend", "--observation", stored(tmp_path / "shop.jsonl", replace(whole, spans=whole.spans[:6])))
+    done = poolsize_here(*words, "--json")
     assert (done.returncode, json.loads(done.stdout)["limit"]) == (0, None)
     assert "the observed max_connections, 15, is too low for these pools" in done.stderr
-    assert poolsize_here("recommend", "--observation", path, "--reserve", "20").returncode == 0
+    both = stored(tmp_path / "both.jsonl", whole)
+    for of_pool in ((), ("--pool", "shop")):
+        done = poolsize_here("recommend", "--observation", both, "--reserve", "20", *of_pool)
+        assert (done.returncode, "max_connections, 15, is too low for these pools" in done.stderr) == (0, True)
+
+
+def test_the_limit_that_is_enough_has_the_typed_options_of_the_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    """Other instances of shop, and a tighter limit of the wait, beside the need of mail."""
+    path = stored(tmp_path / "both.jsonl", shop_and_mail(20))
+    words = ("recommend", "--observation", path, "--pool", "shop", "--instances", "12", "--max-wait-p99", "1ms")
+    done = poolsize_here(*words)
+    pool_size = json.loads(poolsize_here(*words, "--json").stdout)["pool_size"]
+    enough = 10 + 8 + 15 * pool_size
+    assert (done.returncode, f"set it to {enough}." in " ".join(done.stdout.split())) == (1, True)
+    assert "The server's limit allows" not in done.stdout
+
+
+def test_idle_pools_leave_the_whole_limit_to_a_pool(poolsize_here: Command, tmp_path: Path) -> None:
+    idle = plain("idle", in_use_mean=0, in_use_max=0, samples=60, size=50)
+    for limit, code in ((20, 1), (151, 0)):
+        whole = shop_and_mail(limit)
+        observation = replace(whole, spans=(*whole.spans[:6], idle))
+        path = stored(tmp_path / f"{limit}.jsonl", observation)
+        of_all, of_shop = (poolsize_here("recommend", "--observation", path, *n) for n in ((), ("--pool", "shop")))
+        assert (of_all.returncode, of_shop.returncode) == (code, code)
+        assert ("to 34." in " ".join(of_all.stdout.split()), "to 34." in " ".join(of_shop.stdout.split())) == (
+            (True, True) if code else (False, False)
+        )
 
 
 def test_the_command_for_a_pool_has_the_usage_time_that_it_needs(poolsize_here: Command, tmp_path: Path) -> None:

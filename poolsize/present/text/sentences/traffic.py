@@ -72,13 +72,12 @@ def _one_of_pools(finding: of.OneOfPools) -> str:
     need = "The other pool needs" if is_one else f"The other {finding.pools - 1:,} pools need"
     need += f" {'at least ' if finding.is_least else ''}{{others:#connection}}{' in a deploy' if finding.surge else ''}"
     if finding.too_few is not None:
-        return (
-            f"The server's max_connections, {{too_few:,}}, does not admit the needs of all pools: set it to "
-            f"{{max_connections:,}}. This answer has that limit. {need}. {way_out}"
-        )
+        too_few = "The server's max_connections, {too_few:,}, does not admit the needs of all pools"
+        others = f"{need}. " if finding.others else ""
+        return f"{too_few}: set it to {{max_connections:,}}. This answer has that limit. {others}{way_out}"
     counts = "" if finding.max_connections is None else ": the server's limit leaves these free"
-    use = "it uses" if is_one else "they use"
-    in_use = f"In the busiest period at this rate, {use} {number(finding.in_use)} of these on average"
+    use, periods = ("it uses", "its busiest period") if is_one else ("they use", "their busiest periods")
+    in_use = f"At this rate, {use} {number(finding.in_use)} of these on average in {periods}"
     return f"{need}{counts}. {in_use}, which the database must also serve. {way_out}"
 
 
