@@ -18,14 +18,14 @@ from prometheus_client.parser import text_string_to_metric_families
 Quantity = Literal[
     "in_use", "in_use_max", "in_use_variance", "samples", "peak", "waiting", "waiting_max", "size",
     "uses", "usage_seconds", "wait_seconds", "timeouts", "usage_buckets", "wait_buckets",
-    "running", "running_max", "connected", "connected_peak", "max_connections", "refused", "aborted", "statements",
+    "running", "running_max", "connected", "connected_peak", "max_connections", "refused", "aborted",
     "process_started", "process_uptime",
 ]  # fmt: skip
 """What a metric counts: of a pool, of the database's server, or of the process that has the page.
 
 peak, connected_peak: the most since the process started, or since somebody reset it. in_use_max, in_use_variance,
-samples, waiting_max and running_max: made from a gauge by Prometheus. The sums, uses, timeouts, refused, aborted and
-statements count since the process started.
+samples, waiting_max and running_max: made from a gauge by Prometheus. The sums, uses, timeouts, refused and
+aborted count since the process started.
 """
 QUANTITIES: frozenset[Quantity] = frozenset(get_args(Quantity))
 TOMCAT_JDBC = r"(?:tomcat_jdbc|org_apache_tomcat_jdbc_pool_jmx)_(?:(?P<bean>\w+)_)?"
@@ -138,7 +138,6 @@ SERVER = {
     "max_connections": "mysql_global_variables_max_connections",
     "refused": "mysql_global_status_connection_errors_total{error=max_connections}",
     "aborted": "mysql_global_status_aborted_clients",
-    "statements": "mysql_global_status_questions",
 }
 """Quantity -> the name of mysqld_exporter."""
 PROCESS = {

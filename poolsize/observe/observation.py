@@ -141,9 +141,9 @@ class ServerSpan(Span):
     """Consecutive periods of the database's server; the fields of series as in PoolSpan.
 
     running_mean, running_max: threads that execute a statement. connected_max: connections. refused, aborted:
-    connections that the server refused because of max_connections, and that were aborted. statements: that
-    clients sent. busy_cores: that the server's process used, where it runs on this machine. cores: of the server;
-    max_connections: its limit; None where they are not known. instance: the server's name among several.
+    connections that the server refused because of max_connections, and that were aborted. busy_cores: that
+    the server's process used, where it runs on this machine. cores: of the server; max_connections: its limit; None
+    where they are not known. instance: the server's name among several.
     """
 
     started: Moment
@@ -153,7 +153,6 @@ class ServerSpan(Span):
     connected_max: Values = ()
     refused: Values = ()
     aborted: Values = ()
-    statements: Values = ()
     busy_cores: Values = ()
     cores: Cores | None = None
     max_connections: Count | None = None

@@ -53,7 +53,7 @@ REPLICA_LABELS = {"prometheus_replica", "__replica__", "replica"}
 """Labels that tell Prometheus servers apart which scrape the same processes."""
 PEAKS, SUMS = ("peak", "connected_peak"), ("usage_seconds", "wait_seconds", "uses", "timeouts")
 USAGES: tuple[Quantity, Quantity] = ("uses", "usage_seconds")
-COUNTED = (*SUMS, "refused", "aborted", "statements")
+COUNTED = (*SUMS, "refused", "aborted")
 BUCKETS = ("usage_buckets", "wait_buckets")
 _PORT = re.compile(r":\d+$")
 
@@ -521,7 +521,7 @@ def _server_span(taken: _Taken, instance: str) -> ServerSpan | None:
         {"instance": instance, "max_connections": int(known[-1]) if known.size else None},
         running_mean=taken.mean("running"), running_max=taken.highest("running", "running_max"),
         connected_max=taken.highest("connected", "connected_peak"), refused=taken.increases("refused"),
-        aborted=taken.increases("aborted"), statements=taken.increases("statements"),
+        aborted=taken.increases("aborted"),
     )  # fmt: skip
 
 

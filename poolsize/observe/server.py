@@ -37,21 +37,20 @@ LAST_SECONDS = 2
 
 @dataclass(frozen=True)
 class Counters:
-    """What the server has counted since its start. at: by the monotonic clock. queries: that the session sent."""
+    """What the server has counted since its start. at: by the monotonic clock."""
 
     at: float
     counts: dict[str, int | None]
     times: dict[Pool, Times]
     cpu_seconds: float | None
-    queries: int
 
     @classmethod
     def of(cls, session: ServerSession) -> Self:
         """Return the counters now."""
-        counts, queries, cpu_seconds = session.counts(), session.queries, session.cpu_seconds()
+        counts, cpu_seconds = session.counts(), session.cpu_seconds()
         began = monotonic()
         times = session.times()
-        return cls((began + monotonic()) / 2, counts, times, cpu_seconds, queries)
+        return cls((began + monotonic()) / 2, counts, times, cpu_seconds)
 
     def increase(self, name: str, before: "Counters") -> int | None:
         """Return the increase of a status variable since a reading; None where it is not known."""
@@ -171,12 +170,10 @@ class ServerPeriod:
             return []
         session, before, after = self._session, self.before, self.after
         connected = max(self._connected)
-        refused = aborted = statements = busy = None
+        refused = aborted = busy = None
         if before is not None and after is not None:
             refused = after.increase("Connection_errors_max_connections", before)
             aborted = after.increase("Aborted_clients", before)
-            if (statements := after.increase("Questions", before)) is not None:
-                statements = max(0, statements - (after.queries - before.queries))
             if after.increase("Max_used_connections", before):
                 connected = max(connected, (after.counts["Max_used_connections"] or 1) - 1)
             if after.cpu_seconds is not None and before.cpu_seconds is not None:
@@ -185,7 +182,7 @@ class ServerPeriod:
         span = span_of(
             ServerSpan, self._started, self.seconds, names,
             running_mean=fmean(self._running), running_max=max(self._running), connected_max=connected,
-            refused=refused, aborted=aborted, statements=statements, busy_cores=busy,
+            refused=refused, aborted=aborted, busy_cores=busy,
         )  # fmt: skip
         return [span] if span else []
 
